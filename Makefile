@@ -1,0 +1,41 @@
+# make run    the main job: the paper's primary evaluation, into results/
+# make test   every check and every test
+# make bench  speed against a literal transcription of the paper (minutes)
+# make format rewrite the code in the house format
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# One BLAS thread: the matrices are small and many, and threads would only wait for each other.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+
+.PHONY: run test check bench format clean
+
+run: $(VENV)/installed
+	$(BIN)/soqo reproduce --out results
+
+test: check
+	$(BIN)/pytest -n 2 -q
+
+check: $(VENV)/installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/installed
+	$(BIN)/pytest benchmarks -q -s -p no:xdist --benchmark-enable --benchmark-columns=min,median,rounds
+
+format: $(VENV)/installed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) results .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks .import_linter_cache
+
+# The stamp is newer than what it was made from, so a second call installs nothing.
+$(VENV)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch $@

@@ -1,0 +1,104 @@
+"""Checks on arguments, so that every error names the argument, what was expected and what came."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from soqo.errors import ArgumentError
+
+__all__ = [
+    "Array",
+    "BoolArray",
+    "choice",
+    "finite_array",
+    "horizon_or_none",
+    "integer",
+    "number",
+    "vector",
+]
+
+Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+def integer(name: str, value: Any, *, least: int) -> int:
+    """An integer of at least ``least``; NumPy integers count, booleans and floats do not."""
+    expected = "a positive integer" if least == 1 else f"an integer of at least {least}"
+    if isinstance(value, bool | np.bool_):
+        raise ArgumentError(f"{name} must be {expected}, got {value!r}")
+    try:
+        result = operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"{name} must be {expected}, got {value!r}") from None
+    if result < least:
+        raise ArgumentError(f"{name} must be {expected}, got {result}")
+    return result
+
+
+def horizon_or_none(value: Any) -> int | None:
+    """A horizon: a positive integer, or None where it is unknown or infinite."""
+    return None if value is None else integer("horizon", value, least=1)
+
+
+def number(
+    name: str,
+    value: Any,
+    *,
+    least: float = -math.inf,
+    above: float = -math.inf,
+    most: float = math.inf,
+) -> float:
+    """A finite real number within the given bounds (``above`` excludes its own value)."""
+    bounds = []
+    if least > -math.inf:
+        bounds.append(f"at least {least:g}")
+    if above > -math.inf:
+        bounds.append(f"above {above:g}")
+    if most < math.inf:
+        bounds.append(f"at most {most:g}")
+    expected = " ".join(["a finite number", " and ".join(bounds)]).strip()
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} must be {expected}, got {value!r}") from None
+    if not (math.isfinite(result) and least <= result <= most and result > above):
+        raise ArgumentError(f"{name} must be {expected}, got {result:g}")
+    return result
+
+
+def finite_array(name: str, value: Any, *, copy: bool = True) -> Array:
+    """An array of finite numbers, as a copy that later changes to ``value`` do not reach."""
+    try:
+        result: Array = np.array(value, dtype=np.float64, copy=copy or None)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"{name} must be an array of numbers, got {type(value).__name__}"
+        ) from None
+    if not np.isfinite(result).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
+        place = f" at {list(where)}" if where else ""
+        raise ArgumentError(f"{name} must be finite, got {result[where]}{place}")
+    return result
+
+
+def vector(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    """An array of finite numbers of exactly this shape."""
+    result = finite_array(name, value)
+    if result.shape != shape:
+        raise ArgumentError(f"{name} must have shape {shape}, got {result.shape}")
+    return result
+
+
+def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
+    """One of a few words."""
+    words = list(allowed)
+    if value not in words:
+        listed = ", ".join(repr(word) for word in words)
+        raise ArgumentError(f"{name} must be one of {listed}, got {value!r}")
+    return str(value)
