@@ -1,0 +1,146 @@
+"""The world that a player meets: a problem, a way for v to move, and noise; drawn as coupled sample paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from soqo.arguments import Array, finite_array, integer
+from soqo.errors import ArgumentError
+from soqo.noise import Noise
+from soqo.problem import Problem, RandomProblem, read_only
+from soqo.processes import Process
+from soqo.streams import streams
+
+__all__ = ["Environment", "Paths"]
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Sample paths that every policy of a comparison meets alike.
+
+    Attributes
+    ----------
+    problem : Problem
+        With one A for all runs, or one per run.
+    v : Array, shape (runs, T, d)
+    noise : Noise
+        Turns a round's variates into noise.
+    variates : Array, shape (runs, T)
+    x0 : Array, shape (runs, d)
+    seed, first_run : int
+        Where the paths came from; a policy's own probing draws from the same seed, in streams of its own.
+    """
+
+    problem: Problem
+    v: Array
+    noise: Noise
+    variates: Array
+    x0: Array
+    seed: int
+    first_run: int = 0
+
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        return int(self.v.shape[0])
+
+    @property
+    def horizon(self) -> int:
+        """The number of rounds T."""
+        return int(self.v.shape[1])
+
+    def probing(self) -> list[np.random.Generator]:
+        """Fresh generators for a policy's own draws, one per run, the same for every policy."""
+        return streams(self.seed, range(self.first_run, self.first_run + self.runs), "probing")
+
+
+@dataclass(frozen=True, eq=False)
+class Environment:
+    """A problem, a process and a noise.
+
+    Parameters
+    ----------
+    problem : Problem or RandomProblem
+        A :class:`RandomProblem` draws a new A for each run.
+    process : Process
+        How v moves.
+    noise : Noise
+        What is added to the feedback.
+    x0, v0 : array_like, shape (d,), optional
+        Where the player and the minimizer start; zero, as the paper leaves it open.
+
+    Examples
+    --------
+    >>> from soqo import noise, processes
+    >>> environment = Environment(Problem(np.eye(2)), processes.Gaussian(50.0), noise.Uniform(10.0))
+    >>> few = environment.draw(horizon=5, runs=2, seed=1)
+    >>> many = environment.draw(horizon=9, runs=3, seed=1)
+    >>> bool((few.v == many.v[:2, :5]).all())
+    True
+    """
+
+    problem: Problem | RandomProblem
+    process: Process
+    noise: Noise
+    x0: Any = None
+    v0: Any = None
+
+    def __post_init__(self) -> None:
+        for name, value, kinds in (
+            ("problem", self.problem, (Problem, RandomProblem)),
+            ("process", self.process, (Process,)),
+            ("noise", self.noise, (Noise,)),
+        ):
+            if not isinstance(value, kinds):
+                expected = " or ".join(kind.__name__ for kind in kinds)
+                raise ArgumentError(f"{name} must be a {expected}, got {type(value).__name__}")
+        for name in ("x0", "v0"):
+            value = getattr(self, name)
+            start = np.zeros(self.dim) if value is None else finite_array(name, value)
+            if start.shape != (self.dim,):
+                raise ArgumentError(f"{name} must have shape {(self.dim,)}, got {start.shape}")
+            object.__setattr__(self, name, read_only(start))
+
+    @property
+    def dim(self) -> int:
+        """The dimension d of an action."""
+        return self.problem.dim
+
+    def draw(self, horizon: int, runs: int, seed: int, first_run: int = 0) -> Paths:
+        """Draw sample paths.
+
+        Run k of seed s is the same whatever the horizon, the number of runs or the first run, so that a large
+        simulation can be cut into pieces: ``draw(T, 100, s)`` is ``draw(T, 50, s)`` followed by ``draw(T, 50, s,
+        first_run=50)``."""
+        integer("horizon", horizon, least=1)
+        integer("runs", runs, least=1)
+        integer("first_run", first_run, least=0)
+        numbers = range(first_run, first_run + runs)
+        if isinstance(self.problem, RandomProblem):
+            problem = self.problem.draw(streams(seed, numbers, "curvature"))
+        else:
+            problem = self._rows_of_given_problem(self.problem, numbers)
+        v = self.process.paths(streams(seed, numbers, "steps"), horizon, self.v0, first_run)
+        if v.shape != (runs, horizon, self.dim):
+            raise ArgumentError(
+                f"process must give paths of shape {(runs, horizon, self.dim)}, got {v.shape}"
+            )
+        variates = np.stack(
+            [self.noise.variates(rng, horizon) for rng in streams(seed, numbers, "noise")]
+        )
+        x0 = np.broadcast_to(self.x0, (runs, self.dim))
+        return Paths(problem, v, self.noise, variates, x0, seed, first_run)
+
+    @staticmethod
+    def _rows_of_given_problem(problem: Problem, numbers: range) -> Problem:
+        if problem.batch_shape == ():
+            return problem
+        if len(problem.batch_shape) != 1 or problem.batch_shape[0] < numbers.stop:
+            raise ArgumentError(
+                f"problem must hold one A, or one for each of {numbers.stop} runs, "
+                f"got batch shape {problem.batch_shape}"
+            )
+        return Problem(problem.A[numbers.start : numbers.stop], problem.switching)

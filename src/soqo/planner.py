@@ -1,0 +1,220 @@
+r"""The backward recursion C_t^{-1} = 2I + A - C_{t+1}, C_{T+1} = I (the paper's RecurGen), in closed form.
+
+All C_t share A's eigenvectors. For an eigenvalue a of A and n = T + 1 - t rounds to go, the eigenvalue of C_t is
+
+    contraction(a, n) = cosh((n - 1/2) theta) / cosh((n + 1/2) theta),    2 cosh(theta) = 2 + a,
+
+because cosh((n + 3/2) theta) + cosh((n - 1/2) theta) = 2 cosh(theta) cosh((n + 1/2) theta) is the recursion. So a gain
+costs O(d^3) once and O(d) per round, whatever the horizon. The formulas below divide the largest exponential out, which
+keeps them exact to round-off from a = 0 to a = 1e300 and for any n.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from soqo.arguments import Array, finite_array, horizon_or_none, integer
+from soqo.errors import ArgumentError
+from soqo.problem import Problem, read_only
+from soqo.spectrum import Spectrum, positive_semidefinite
+
+__all__ = ["Plan", "advance", "contraction", "hindsight_optimum"]
+
+
+def contraction(a: Any, n: Any) -> Array:
+    """The eigenvalue of C for an eigenvalue a of A, with n rounds to go (this one included).
+
+    It is the factor by which the distance to v shrinks: x - v = C (x_prev - v).
+
+    Parameters
+    ----------
+    a : array_like
+        Eigenvalues of A, not negative.
+    n : array_like or math.inf
+        Rounds to go, at least 1 (or 0, where it gives C_{T+1} = 1); ``math.inf`` for a horizon without end.
+
+    Examples
+    --------
+    >>> contraction(1.0, 1)                  # the last round: 1 / (1 + a)
+    array(0.5)
+    >>> contraction([0.0, 1e-16, 1e8], math.inf)
+    array([1.0000000e+00, 9.9999999e-01, 9.9999998e-09])
+    """
+    theta = 2.0 * np.arcsinh(0.5 * np.sqrt(np.asarray(a, dtype=np.float64)))
+    if isinstance(n, float) and math.isinf(n):
+        return np.asarray(np.exp(-theta))
+    n = np.asarray(n, dtype=np.float64)
+    ratio = (1.0 + np.exp((1.0 - 2.0 * n) * theta)) / (1.0 + np.exp(-(2.0 * n + 1.0) * theta))
+    return np.asarray(np.exp(-theta) * ratio)
+
+
+def advance(a: Any, n: Any) -> Array:
+    """1 - contraction(a, n) without cancellation: the share of the way to v that is gone, tiny where a is tiny.
+
+    Examples
+    --------
+    >>> advance(1e-20, math.inf)
+    array(1.e-10)
+    """
+    root = np.sqrt(np.asarray(a, dtype=np.float64))
+    theta = 2.0 * np.arcsinh(0.5 * root)
+    leading = root * np.exp(-0.5 * theta)
+    if isinstance(n, float) and math.isinf(n):
+        return np.asarray(leading)
+    n = np.asarray(n, dtype=np.float64)
+    ratio = -np.expm1(-2.0 * n * theta) / (1.0 + np.exp(-(2.0 * n + 1.0) * theta))
+    return np.asarray(leading * ratio)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The gains C_1..C_T of the optimal player for a known A.
+
+    Parameters
+    ----------
+    A : array_like, shape (d, d) or (*batch, d, d)
+        The curvature, positive semi-definite, in coordinates where switching is plain l2.
+    horizon : int, optional
+        The number of rounds T; None for a horizon without end, where every round has the same gain.
+
+    Examples
+    --------
+    >>> plan = Plan([[2.0]], horizon=3)
+    >>> plan.gain(t=3)                                    # the last round: 1 / (1 + 2)
+    array([[0.33333333]])
+    >>> plan.step(3, x_prev=np.array([3.0]), v=np.array([0.0]))
+    array([1.])
+    >>> Plan([[0.5]]).gain()                              # without end: the root of C^2 - 2.5 C + 1
+    array([[0.5]])
+    """
+
+    A: Any
+    horizon: int | None = None
+    spectrum: Spectrum = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        A, spectrum = positive_semidefinite("A", self.A)
+        object.__setattr__(self, "horizon", horizon_or_none(self.horizon))
+        object.__setattr__(self, "A", read_only(A))
+        object.__setattr__(self, "spectrum", spectrum)
+
+    def contractions(self, t: Any = 1) -> Array:
+        """Eigenvalues of C_t, shape (*batch, d), in the order of the eigenvalues of A."""
+        return contraction(self.spectrum.values, self._rounds_to_go(t))
+
+    def gain(self, t: int = 1) -> Array:
+        """C_t, shape (*batch, d, d)."""
+        return self.spectrum.matrix(self.contractions(t))
+
+    def step(self, t: int, x_prev: Any, v: Any) -> Array:
+        """The action of round t: C_t x_prev + (I - C_t) v."""
+        v = self._vectors("v", v)
+        off = self.spectrum.apply(self.contractions(t), self._vectors("x_prev", x_prev) - v)
+        return np.asarray(v + off)
+
+    def path(self, x0: Any, v: Any) -> Array:
+        """The actions of rounds 1..len(v), all at once.
+
+        Parameters
+        ----------
+        x0 : array_like, shape (*batch, d)
+        v : array_like, shape (*batch, rounds, d)
+
+        Returns
+        -------
+        Array, shape (*batch, rounds, d)
+        """
+        v = self._vectors("v", v)
+        rounds = v.shape[-2]
+        if self.horizon is not None and rounds > self.horizon:
+            raise ArgumentError(
+                f"v must have at most horizon = {self.horizon} rounds, got {rounds}"
+            )
+        minimizers = eigenpath(self.spectrum, v)
+        position = self.spectrum.into(self._vectors("x0", x0))
+        shrink = contractions_of_path(self.spectrum.values, rounds, self.horizon)
+        for t in range(rounds):
+            target = minimizers[t]
+            position = target + shrink[t] * (position - target)
+            minimizers[t] = position
+        return path_from_eigen(self.spectrum, minimizers)
+
+    def _rounds_to_go(self, t: int) -> float:
+        integer("t", t, least=1)
+        if self.horizon is None:
+            return math.inf
+        if t > self.horizon:
+            raise ArgumentError(f"t must be at most horizon = {self.horizon}, got {t}")
+        return self.horizon + 1 - t
+
+    def _vectors(self, name: str, value: Any) -> Array:
+        result = finite_array(name, value, copy=False)
+        dim = self.A.shape[-1]
+        if result.ndim == 0 or result.shape[-1] != dim:
+            raise ArgumentError(f"{name} must have last axis {dim}, got shape {result.shape}")
+        return result
+
+
+def hindsight_optimum(problem: Problem, v: Any, x0: Any) -> Array:
+    """The path of least total cost for a player who knows all of v in advance.
+
+    The optimality conditions are block tridiagonal; in A's eigenbasis they are d scalar tridiagonal systems whose
+    pivots are the reciprocal contractions, so that one sweep back and one forth solve them.
+
+    Parameters
+    ----------
+    problem : Problem
+    v : array_like, shape (*batch, T, d)
+    x0 : array_like, shape (d,) or (*batch, d)
+
+    Returns
+    -------
+    Array, shape (*batch, T, d)
+
+    Examples
+    --------
+    >>> x = hindsight_optimum(Problem([[1.0]]), v=[[3.0], [0.0]], x0=[0.0])
+    >>> x                                    # 3 x_1 - x_2 = 3 and 2 x_2 - x_1 = 0
+    array([[1.2],
+           [0.6]])
+    """
+    coordinates, plain = problem.coordinates, problem.plain
+    v = finite_array("v", v, copy=False)
+    if v.ndim < 2 or v.shape[-1] != problem.dim:
+        raise ArgumentError(f"v must have shape (*batch, T, {problem.dim}), got {v.shape}")
+    start = finite_array("x0", x0, copy=False)
+    if start.shape[-1:] != (problem.dim,):
+        raise ArgumentError(f"x0 must have last axis {problem.dim}, got shape {start.shape}")
+    values, rounds = plain.spectrum.values, v.shape[-2]
+    pull = values * eigenpath(plain.spectrum, coordinates.to_plain(v))
+    carried = np.zeros_like(pull[0])
+    pivots = contractions_of_path(values, rounds, rounds)
+    for t in reversed(range(rounds)):
+        carried = pull[t] = pivots[t] * (pull[t] + carried)
+    position = plain.spectrum.into(coordinates.to_plain(start))
+    for t in range(rounds):
+        position = pull[t] = pivots[t] * position + pull[t]
+    return coordinates.from_plain(path_from_eigen(plain.spectrum, pull))
+
+
+def contractions_of_path(values: Array, rounds: int, horizon: int | None) -> Array:
+    """The contractions of rounds 1..rounds, time first: shape (rounds, *values.shape)."""
+    if horizon is None:
+        return np.broadcast_to(contraction(values, math.inf), (rounds, *values.shape))
+    to_go = np.arange(horizon, horizon - rounds, -1.0)
+    return contraction(values, to_go.reshape(-1, *[1] * values.ndim))
+
+
+def eigenpath(spectrum: Spectrum, path: Array) -> Array:
+    """A path (*batch, T, d) in the eigenbasis and with time first, (T, *batch, d), for a loop over rounds."""
+    return np.ascontiguousarray(np.moveaxis(np.matmul(path, spectrum.vectors), -2, 0))
+
+
+def path_from_eigen(spectrum: Spectrum, path: Array) -> Array:
+    """The way back from :func:`eigenpath`."""
+    back = np.ascontiguousarray(np.moveaxis(path, 0, -2))
+    return np.asarray(np.matmul(back, spectrum.vectors.swapaxes(-1, -2)))
