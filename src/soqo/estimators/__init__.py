@@ -1,0 +1,1 @@
+"""Estimators of A from readings of the hitting cost."""

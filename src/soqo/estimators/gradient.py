@@ -1,0 +1,120 @@
+"""One projected gradient step on an estimate of A: what POL, OAL and HySCaLE learn with.
+
+The loss of a reading y at u = x - v is 1/2 (1/2 u'Mu - y)^2, its gradient 1/2 (1/2 u'Mu - y) uu'. The paper prints
+(u'Mu - y) uu', whose fixed point is A/2, since y is about 1/2 u'Au; ``form="as_printed"`` keeps that slip.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from soqo.arguments import Array, BoolArray
+from soqo.spectrum import Spectrum
+
+__all__ = ["DIVERGED_ABOVE", "FORMS", "GradientEstimate", "projected_gradient_step"]
+
+FORMS = ("exact", "as_printed")
+
+DIVERGED_ABOVE = 1e12
+"""An estimate with an eigenvalue above this, in units of the switching weight, counts as diverged: the player then
+follows v to twelve digits and cannot learn its way back."""
+
+LARGEST = 1e150
+"""An update beyond this is refused, so that all later arithmetic stays finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class GradientEstimate:
+    """An estimate of A that gradient steps improve, for each run of a batch.
+
+    Attributes
+    ----------
+    matrix : Array, shape (*batch, d, d)
+    spectrum : Spectrum
+        Of the matrix; the gain needs it each round, and the projection has it anyway.
+    diverged : BoolArray, shape (*batch,)
+        Runs whose estimate once exceeded :data:`DIVERGED_ABOVE`, or would have become infinite.
+    overshoots : Array, shape (*batch,)
+        Updates so long that they made the error of their own reading larger: above a few, the rate is too large.
+    """
+
+    matrix: Array
+    spectrum: Spectrum
+    diverged: BoolArray
+    overshoots: Array
+
+    @classmethod
+    def initial(cls, matrix: Array) -> GradientEstimate:
+        """Start from a positive semi-definite matrix for each run."""
+        batch = matrix.shape[:-2]
+        return cls(matrix, Spectrum.of(matrix), np.zeros(batch, dtype=np.bool_), np.zeros(batch))
+
+
+def projected_gradient_step(
+    estimate: GradientEstimate, u: Array, y: Array, rate: float, form: str = "exact"
+) -> GradientEstimate:
+    """One gradient step on the reading y at u, projected on the positive semi-definite matrices.
+
+    Parameters
+    ----------
+    estimate : GradientEstimate
+    u : Array, shape (*batch, d)
+        Where the cost was measured, x - v.
+    y : Array, shape (*batch,)
+        The readings; runs where it is NaN stay as they are.
+    rate
+        The step size, the paper's xi.
+    form
+        ``"exact"`` or ``"as_printed"``.
+
+    Examples
+    --------
+    >>> start = GradientEstimate.initial(np.eye(1))
+    >>> after = projected_gradient_step(start, u=np.array([2.0]), y=np.array(4.0), rate=0.1)
+    >>> after.matrix                          # 1 - 0.1 * 1/2 (1/2 * 4 - 4) * 4
+    array([[1.4]])
+    """
+    M = estimate.matrix
+    slope, fraction = (0.5, 0.5) if form == "exact" else (1.0, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        prediction = fraction * (np.matmul(u[..., None, :], M)[..., 0, :] * u).sum(axis=-1)
+        factor = (rate * slope) * (prediction - y)
+        # In this order of multiplication the update is symmetric to the bit.
+        moved = M - factor[..., None, None] * (u[..., None] * u[..., None, :])
+        overshot = rate * slope * fraction * np.square(np.square(u).sum(axis=-1)) > 2.0
+        # One comparison for all runs in the usual case; NaN fails it as it should.
+        all_fit = moved.max(initial=0.0) <= LARGEST and moved.min(initial=0.0) >= -LARGEST
+    if all_fit:
+        projected, spectrum = project(moved)
+        diverged = estimate.diverged | (spectrum.values[..., -1] > DIVERGED_ABOVE)
+        return GradientEstimate(projected, spectrum, diverged, estimate.overshoots + overshot)
+    heard = ~np.isnan(y)
+    with np.errstate(invalid="ignore"):
+        fits = np.abs(moved).max(axis=(-1, -2)) <= LARGEST
+    mask = (heard & fits)[..., None]
+    projected, spectrum = project(np.where(mask[..., None], moved, M))
+    spectrum = Spectrum(
+        np.where(mask, spectrum.values, estimate.spectrum.values),
+        np.where(mask[..., None], spectrum.vectors, estimate.spectrum.vectors),
+    )
+    return GradientEstimate(
+        np.where(mask[..., None], projected, M),
+        spectrum,
+        estimate.diverged | (heard & ~fits) | (spectrum.values[..., -1] > DIVERGED_ABOVE),
+        estimate.overshoots + (heard & overshot),
+    )
+
+
+def project(matrix: Array) -> tuple[Array, Spectrum]:
+    """The nearest positive semi-definite matrix in Frobenius norm, with its spectrum."""
+    spectrum = Spectrum.of(matrix)
+    outside = spectrum.values[..., 0] < 0.0
+    if not outside.any():
+        return matrix, spectrum
+    clipped = Spectrum(np.maximum(spectrum.values, 0.0), spectrum.vectors)
+    # Only the runs outside the cone are rebuilt; the others keep their matrix to the bit.
+    projected = matrix.copy()
+    projected[outside] = Spectrum(clipped.values[outside], clipped.vectors[outside]).matrix()
+    return projected, clipped

@@ -1,0 +1,197 @@
+"""The contract of a policy: ``start``, then ``act`` and ``observe`` each round.
+
+A policy object is configuration and never changes; everything that changes is in the state that the calls hand on.
+Arrays carry any leading batch shape: one plant is the batch ``()``, a simulation of 1,000 runs is ``(1000,)``.
+
+Callers use ``start``, ``act`` and ``observe``, which check their arguments and keep the books. Who writes a policy
+writes ``decide``, and ``begin`` and ``learn`` if it remembers anything.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, cast
+
+import numpy as np
+
+from soqo.arguments import Array, BoolArray, finite_array, horizon_or_none, vector
+from soqo.errors import ArgumentError, ProtocolError
+from soqo.streams import Rng
+
+__all__ = ["Policy", "State"]
+
+M = TypeVar("M")
+
+
+@dataclass(frozen=True, eq=False)
+class State(Generic[M]):
+    """Where a policy stands. Treat it as opaque, except for reading.
+
+    Attributes
+    ----------
+    x : Array, shape (*batch, d)
+        Where the plant stands: the last action, as it was really applied.
+    v : Array, shape (*batch, d)
+        The minimizer of the round under way (before the first round: x0).
+    round : int
+        Rounds begun so far; the round under way is round number ``round``.
+    pending : bool
+        Whether the round under way still waits for its reading.
+    horizon : int or None
+        The number of rounds T; None for a horizon without end.
+    diverged : BoolArray, shape (*batch,)
+        Runs whose policy once asked for a non-finite action; they stayed where they were instead.
+    memory
+        What the policy itself remembers: a frozen dataclass of arrays and numbers.
+    """
+
+    x: Array
+    v: Array
+    round: int
+    pending: bool
+    horizon: int | None
+    diverged: BoolArray
+    memory: M
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """The leading shape of x: ``()`` for one plant."""
+        return self.x.shape[:-1]
+
+    @property
+    def rounds_to_go(self) -> float:
+        """How many rounds are still to begin: n of the next gain, infinite where the horizon has no end."""
+        return math.inf if self.horizon is None else self.horizon - self.round
+
+
+class Policy(ABC, Generic[M]):
+    """A way to play. Subclass it as a frozen dataclass and write ``decide`` (and ``begin``, ``learn``).
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Halfway(Policy[None]):
+    ...     '''Goes half of the way to v each round.'''
+    ...     def decide(self, state, v):
+    ...         return (state.x + v) / 2, None
+    >>> policy = Halfway()
+    >>> state = policy.start(x0=np.zeros(2), horizon=10)
+    >>> x, state = policy.act(state, v=np.array([4.0, 2.0]))
+    >>> x
+    array([2., 1.])
+    >>> state = policy.observe(state, y=0.7)
+    >>> state.round, state.pending
+    (1, False)
+    """
+
+    # ---- what a policy writes --------------------------------------------------------------------------------------
+
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> M:
+        """What the policy remembers before the first round. Every random number is drawn here."""
+        return cast(
+            M, None
+        )  # right for Policy[None]; a policy that remembers anything overrides it
+
+    @abstractmethod
+    def decide(self, state: State[M], v: Array) -> tuple[Array, M]:
+        """The action for this v, and the memory to go on with. ``state.x`` is where the player stands."""
+
+    def learn(self, state: State[M], y: Array) -> M:
+        """The memory after hearing y at ``state.x`` with the minimizer at ``state.v``.
+
+        Runs whose y is NaN had no reading: what was learned about them must stay as it is.
+        """
+        return state.memory
+
+    # ---- what a policy may declare ---------------------------------------------------------------------------------
+
+    @property
+    def hears_noise(self) -> bool:
+        """False for an oracle, which a simulation gives the hitting cost without noise."""
+        return True
+
+    @property
+    def plant_units(self) -> bool:
+        """True for a policy that acts in the plant's own coordinates; False if switching must be plain l2."""
+        return False
+
+    @property
+    def memory_grows(self) -> bool:
+        """True for a policy whose memory grows with the rounds."""
+        return False
+
+    def diverged(self, state: State[M]) -> BoolArray:
+        """Which runs have diverged, shape (*batch,)."""
+        return state.diverged
+
+    def diagnostics(self, state: State[M]) -> dict[str, Any]:
+        """What is worth knowing about the policy's inside, by name."""
+        return {"diverged": self.diverged(state)}
+
+    # ---- what callers use ------------------------------------------------------------------------------------------
+
+    def start(self, x0: Any, horizon: int | None = None, rng: Rng | None = None) -> State[M]:
+        """Begin a run, or a batch of runs.
+
+        Parameters
+        ----------
+        x0 : array_like, shape (*batch, d)
+            Where the player stands before the first round.
+        horizon : int, optional
+            The number of rounds T; None where there is no end in sight.
+        rng : numpy.random.Generator or a sequence of one per run, optional
+            For policies that draw random numbers.
+        """
+        start = finite_array("x0", x0)
+        if start.ndim == 0 or start.shape[-1] == 0:
+            raise ArgumentError(f"x0 must have shape (*batch, d), got {start.shape}")
+        rounds = horizon_or_none(horizon)
+        memory = self.begin(start, rounds, rng)
+        diverged = np.zeros(start.shape[:-1], dtype=np.bool_)
+        return State(start, start, 0, False, rounds, diverged, memory)
+
+    def act(self, state: State[M], v: Any) -> tuple[Array, State[M]]:
+        """Play a round: the action for this v, shape (*batch, d), and the new state.
+
+        If the round before still waits for its reading, that reading counts as missed.
+        """
+        target = vector("v", v, state.x.shape)
+        if state.rounds_to_go <= 0:
+            raise ProtocolError(f"act was called after the last round, horizon = {state.horizon}")
+        if state.pending:
+            state = self.observe(state, np.full(state.batch_shape, np.nan))
+        x, memory = self.decide(state, target)
+        diverged = state.diverged
+        if not np.isfinite(x).all():
+            # A plant cannot be sent to infinity: the run stays where it is, and is reported.
+            bad = np.asarray(~np.isfinite(x).all(axis=-1))
+            x = np.where(bad[..., None], state.x, x)
+            diverged = diverged | bad
+        # A copy, so that a caller who changes the returned action does not change the state.
+        x = np.array(x, dtype=np.float64)
+        return x.copy(), State(x, target, state.round + 1, True, state.horizon, diverged, memory)
+
+    def observe(self, state: State[M], y: Any, applied: Any = None) -> State[M]:
+        """Hear the reading of the round under way.
+
+        Parameters
+        ----------
+        y : array_like, shape (*batch,)
+            The measured hitting cost; NaN where there was no reading.
+        applied : array_like, shape (*batch, d), optional
+            The action that the plant really made, where it differs from the one asked for.
+        """
+        if not state.pending:
+            raise ProtocolError("observe was called before act: there is no action to hear about")
+        reading = np.array(y, dtype=np.float64)
+        if reading.shape != state.batch_shape:
+            raise ArgumentError(f"y must have shape {state.batch_shape}, got {reading.shape}")
+        if np.isinf(reading).any():
+            raise ArgumentError("y must be finite, or NaN for no reading, got an infinite one")
+        x = state.x if applied is None else vector("applied", applied, state.x.shape)
+        if x is not state.x:
+            state = replace(state, x=x)
+        return replace(state, pending=False, memory=self.learn(state, reading))

@@ -1,0 +1,134 @@
+"""Policies that know A, or need not: the benchmark LAI, the literature's ROBD, and FTM, which ignores A."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from soqo.arguments import Array, number
+from soqo.errors import ArgumentError
+from soqo.planner import contraction
+from soqo.policies.base import Policy, State
+from soqo.problem import Problem, read_only
+from soqo.spectrum import Spectrum, positive_semidefinite
+from soqo.streams import Rng
+
+__all__ = ["FTM", "LAI", "ROBD"]
+
+
+@dataclass(frozen=True)
+class FTM(Policy[None]):
+    """Follow the minimizer: x_t = v_t. No hitting cost, all of the switching cost.
+
+    Examples
+    --------
+    >>> policy = FTM()
+    >>> policy.act(policy.start(np.zeros(1), horizon=5), v=[3.0])[0]
+    array([3.])
+    """
+
+    def decide(self, state: State[None], v: Array) -> tuple[Array, None]:
+        return v, None
+
+
+@dataclass(frozen=True, eq=False)
+class KnownCurvature(Policy[Spectrum]):
+    """What LAI and ROBD share: A, checked and diagonalized once."""
+
+    A: Any
+
+    def __post_init__(self) -> None:
+        A, _ = positive_semidefinite("A", self.A)
+        object.__setattr__(self, "A", read_only(A))
+
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> Spectrum:
+        batch, dim = self.A.shape[:-2], self.A.shape[-1]
+        if x0.shape[-1] != dim or (batch and batch != x0.shape[:-1]):
+            raise ArgumentError(
+                f"x0 must have shape {(*(batch or ('*batch',)), dim)}, got {x0.shape}"
+            )
+        return positive_semidefinite("A", self.A)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class LAI(KnownCurvature):
+    """Lazy adaptive interpolation, the optimal player for a known A when v is a martingale; the benchmark of regret.
+
+    Plays x_t = C_t x_{t-1} + (I - C_t) v_t with the gains of :class:`soqo.Plan` (Bhuyan, Mukherjee and Wierman).
+
+    Parameters
+    ----------
+    A : array_like, shape (d, d) or (*batch, d, d)
+        The curvature in coordinates where switching is plain l2. With an estimate in its place this is the paper's
+        LAI(A-hat).
+
+    Examples
+    --------
+    >>> policy = LAI([[1.0]])
+    >>> policy.act(policy.start(np.zeros(1), horizon=1), v=[4.0])[0]   # the last round: C = 1/2
+    array([2.])
+    """
+
+    @classmethod
+    def knowing(cls, problem: Problem) -> LAI:
+        """LAI for a problem; hand ``LAI.knowing`` to a simulation that draws a new A for each run."""
+        return cls(problem.plain.A)
+
+    def decide(self, state: State[Spectrum], v: Array) -> tuple[Array, Spectrum]:
+        spectrum = state.memory
+        shrink = contraction(spectrum.values, state.rounds_to_go)
+        return v + spectrum.apply(shrink, state.x - v), spectrum
+
+
+@dataclass(frozen=True, eq=False)
+class ROBD(KnownCurvature):
+    """Regularized online balanced descent for a known quadratic: the literature's competitor, of worst-case design.
+
+    Plays the minimizer of f_t(x) + lambda1/2 |x - x_{t-1}|^2 + lambda2/2 |x - v_t|^2 (Goel, Lin, Sun and Wierman 2019,
+    "Beyond online balanced descent"), here in closed form.
+
+    Parameters
+    ----------
+    A : array_like, shape (d, d) or (*batch, d, d)
+        The curvature in coordinates where switching is plain l2.
+    lambda1
+        Weight of the movement.
+    lambda2
+        Weight of the pull towards v; None for the one with the best competitive ratio. With m the smallest eigenvalue
+        of A that ratio is (1 + sqrt(1 + 4/m)) / 2, and m + lambda2 = m lambda1 times it.
+
+    Examples
+    --------
+    >>> policy = ROBD([[2.0]])                # m = 2, ratio (1 + sqrt 3) / 2, C = 1 / (1 + 2 ratio)
+    >>> policy.act(policy.start(np.zeros(1)), v=[1.0])[0].round(6)
+    array([0.732051])
+    """
+
+    lambda1: float = 1.0
+    lambda2: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        number("lambda1", self.lambda1, above=0.0)
+        if self.lambda2 is not None:
+            number("lambda2", self.lambda2, least=0.0)
+
+    @classmethod
+    def knowing(cls, problem: Problem) -> ROBD:
+        """ROBD for a problem; hand ``ROBD.knowing`` to a simulation that draws a new A for each run."""
+        return cls(problem.plain.A)
+
+    def decide(self, state: State[Spectrum], v: Array) -> tuple[Array, Spectrum]:
+        spectrum = state.memory
+        values = spectrum.values
+        # m r with r = (1 + sqrt(1 + 4/m)) / 2, written so that m = 0 gives 0.
+        m = values[..., :1]
+        m_plus_lambda2 = (
+            self.lambda1 * 0.5 * (m + np.sqrt(m * (m + 4.0)))
+            if self.lambda2 is None
+            else m + self.lambda2
+        )
+        shrink = self.lambda1 / (values - m + m_plus_lambda2 + self.lambda1)
+        return v + spectrum.apply(shrink, state.x - v), spectrum

@@ -1,0 +1,149 @@
+"""Any policy in other coordinates (`Weighted`), or within actuator limits (`Limited`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from soqo.arguments import Array, BoolArray, finite_array
+from soqo.errors import ArgumentError
+from soqo.policies.base import Policy, State
+from soqo.problem import Coordinates, read_only
+from soqo.streams import Rng
+
+__all__ = ["Limited", "Weighted"]
+
+M = TypeVar("M")
+
+
+@dataclass(frozen=True, eq=False)
+class Wrapper(Policy[State[M]], Generic[M]):
+    """A policy inside another; its state is the wrapper's memory."""
+
+    policy: Policy[M]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.policy, Policy):
+            raise ArgumentError(f"policy must be a Policy, got {type(self.policy).__name__}")
+
+    @property
+    def hears_noise(self) -> bool:
+        return self.policy.hears_noise
+
+    @property
+    def plant_units(self) -> bool:
+        return self.policy.plant_units
+
+    @property
+    def memory_grows(self) -> bool:
+        return self.policy.memory_grows
+
+    def diverged(self, state: State[State[M]]) -> BoolArray:
+        return state.diverged | self.policy.diverged(state.memory)
+
+    def diagnostics(self, state: State[State[M]]) -> dict[str, Any]:
+        """The inner policy's, in the inner policy's coordinates."""
+        return self.policy.diagnostics(state.memory)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted(Wrapper[M]):
+    """A policy for a plant whose switching cost is 1/2 (x-x_prev)'W(x-x_prev).
+
+    The policy inside plays in the coordinates W^{1/2} x, where switching is plain l2 and the curvature is
+    W^{-1/2} A W^{-1/2} (``problem.plain.A``).
+
+    Parameters
+    ----------
+    policy : Policy
+    switching : None, float, array_like of shape (d,) or (d, d)
+        The weight W, as in :class:`soqo.Problem`.
+
+    Examples
+    --------
+    >>> from soqo import LAI, Problem
+    >>> problem = Problem([[4.0]], switching=2.0)
+    >>> policy = Weighted(LAI(problem.plain.A), problem.switching)
+    >>> policy.act(policy.start(np.zeros(1), horizon=1), v=[3.0])[0]   # the last round: C = W / (W + A) = 1/3
+    array([2.])
+    """
+
+    switching: Any = None
+    coordinates: Coordinates = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.policy.plant_units:
+            raise ArgumentError(
+                "policy must play in plain coordinates, got one that is Weighted already"
+            )
+        coordinates = Coordinates(self.switching)
+        object.__setattr__(self, "coordinates", coordinates)
+        object.__setattr__(self, "switching", coordinates.switching)
+
+    @property
+    def plant_units(self) -> bool:
+        return True
+
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> State[M]:
+        if self.coordinates.dim not in (None, x0.shape[-1]):
+            raise ArgumentError(f"x0 must have last axis {self.coordinates.dim}, got {x0.shape}")
+        return self.policy.start(self.coordinates.to_plain(x0), horizon, rng)
+
+    def decide(self, state: State[State[M]], v: Array) -> tuple[Array, State[M]]:
+        z, inner = self.policy.act(state.memory, self.coordinates.to_plain(v))
+        return self.coordinates.from_plain(z), inner
+
+    def learn(self, state: State[State[M]], y: Array) -> State[M]:
+        return self.policy.observe(state.memory, y, applied=self.coordinates.to_plain(state.x))
+
+
+@dataclass(frozen=True, eq=False)
+class Limited(Wrapper[M]):
+    """A policy within actuator limits: its actions are clipped, and it is told what was really played.
+
+    Parameters
+    ----------
+    policy : Policy
+    low, high : float or array_like of shape (d,), optional
+        The limits; None for no limit on that side.
+
+    Examples
+    --------
+    >>> from soqo import FTM
+    >>> policy = Limited(FTM(), low=-1.0, high=1.0)
+    >>> policy.act(policy.start(np.zeros(2)), v=[3.0, 0.5])[0]
+    array([1. , 0.5])
+    """
+
+    low: Any = None
+    high: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("low", "high"):
+            if getattr(self, name) is not None:
+                limit = finite_array(name, getattr(self, name))
+                if limit.ndim > 1:
+                    raise ArgumentError(f"{name} must be a number or a vector, got {limit.shape}")
+                object.__setattr__(self, name, read_only(limit))
+        if self.low is not None and self.high is not None and (self.low > self.high).any():
+            raise ArgumentError(f"low must not exceed high, got {self.low} and {self.high}")
+
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> State[M]:
+        for name in ("low", "high"):
+            limit = getattr(self, name)
+            if limit is not None and limit.shape not in ((), x0.shape[-1:]):
+                raise ArgumentError(f"{name} must have shape {x0.shape[-1:]}, got {limit.shape}")
+        return self.policy.start(x0, horizon, rng)
+
+    def decide(self, state: State[State[M]], v: Array) -> tuple[Array, State[M]]:
+        x, inner = self.policy.act(state.memory, v)
+        if self.low is None and self.high is None:
+            return x, inner
+        return np.clip(x, self.low, self.high), inner
+
+    def learn(self, state: State[State[M]], y: Array) -> State[M]:
+        return self.policy.observe(state.memory, y, applied=state.x)
