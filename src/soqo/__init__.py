@@ -1,0 +1,44 @@
+"""soqo: smoothed online quadratic optimization when the cost is unknown and feedback is one noisy number.
+
+Each round a player sees the moving minimizer v_t, plays x_t, pays 1/2 (x-v)'A(x-v) + 1/2 |x_t - x_{t-1}|^2 and hears
+one noisy number, the hitting cost. A is unknown. Everything that a user needs is a name of this module;
+`soqo.processes`, `soqo.noise` and `soqo.checks` are modules to look into.
+"""
+
+from soqo import checks, errors, noise, processes
+from soqo.environment import Environment, Paths
+from soqo.planner import Plan, hindsight_optimum
+from soqo.policies.base import Policy, State
+from soqo.policies.known import FTM, LAI, ROBD
+from soqo.policies.learners import OAL, POL
+from soqo.policies.wrappers import Limited, Weighted
+from soqo.problem import Problem, RandomProblem, random_curvature
+from soqo.result import Result
+from soqo.simulation import simulate
+from soqo.version import __version__
+
+__all__ = [
+    "FTM",
+    "LAI",
+    "OAL",
+    "POL",
+    "ROBD",
+    "Environment",
+    "Limited",
+    "Paths",
+    "Plan",
+    "Policy",
+    "Problem",
+    "RandomProblem",
+    "Result",
+    "State",
+    "Weighted",
+    "__version__",
+    "checks",
+    "errors",
+    "hindsight_optimum",
+    "noise",
+    "processes",
+    "random_curvature",
+    "simulate",
+]

@@ -1,0 +1,316 @@
+"""The contract of a policy, one check per promise."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from soqo.arguments import Array
+from soqo.checks.bench import Bench, expect
+from soqo.errors import ArgumentError, CheckError, ProtocolError
+from soqo.policies.base import Policy, State
+from soqo.records import pack, same, unpack
+
+__all__ = ["POLICY_CHECKS", "check_policy"]
+
+
+def check_policy(
+    policy: Policy[Any], *, dim: int = 3, batch: tuple[int, ...] | None = None, seed: int = 0
+) -> None:
+    """Check that a policy keeps the contract of :class:`soqo.Policy`.
+
+    Parameters
+    ----------
+    policy : Policy
+    dim
+        The dimension to play in; one that the policy is configured for.
+    batch
+        The batch shape to play in, if the policy is configured for a single one (such as ``LAI`` with one A per run);
+        None to try several.
+    seed
+        Of everything random in the checks.
+
+    Raises
+    ------
+    CheckError
+    """
+    if not isinstance(policy, Policy):
+        raise CheckError(f"policy: must be a soqo.Policy, got {type(policy).__name__}")
+    for check in POLICY_CHECKS:
+        check(policy, Bench(dim=dim, only_batch=batch, seed=seed))
+
+
+def check_shapes(policy: Policy[Any], bench: Bench) -> None:
+    """Actions have the shape of v, whatever the batch, and are finite."""
+    for batch in bench.batches((), (1,), (3,), (2, 2)):
+        actions, _ = bench.play(policy, batch, rounds=3)
+        expected = (3, *batch, bench.dim)
+        expect(
+            actions.shape == expected,
+            "shapes",
+            f"actions of batch {batch} must have shape {expected[1:]}, got {actions.shape[1:]}",
+        )
+        expect(bool(np.isfinite(actions).all()), "shapes", "an action is not finite")
+
+
+def check_purity(policy: Policy[Any], bench: Bench) -> None:
+    """act and observe change neither their inputs nor the old state, and keep no hold on the caller's arrays."""
+    for batch in bench.batches((2,)):
+        state = bench.start(policy, batch)
+        for t, v in enumerate(bench.walk(batch)[:5]):
+            before, given = copy.deepcopy(state), v.copy()
+            x, acted = policy.act(state, given)
+            expect(same(state, before), "purity", "act changed the state that it was given")
+            expect(bool((given == v).all()), "purity", "act changed v")
+            mid = copy.deepcopy(acted)
+            given += 1.0
+            played = x.copy()
+            x += 1.0
+            expect(
+                same(acted, mid),
+                "purity",
+                "the state after act changes when the caller changes v or the returned action",
+            )
+            y = bench.reading(t, batch, played - v)
+            heard = y.copy()
+            state = policy.observe(acted, heard)
+            expect(same(acted, mid), "purity", "observe changed the state that it was given")
+            expect(bool((heard == y).all()), "purity", "observe changed y")
+            after = copy.deepcopy(state)
+            heard += 1.0
+            expect(same(state, after), "purity", "the state keeps a hold on the caller's y")
+
+
+def check_protocol(policy: Policy[Any], bench: Bench) -> None:
+    """observe before act is refused, and so is act after the last round; a second act means a missed reading."""
+    for batch in bench.batches((2,)):
+        state = bench.start(policy, batch)
+        try:
+            policy.observe(state, np.zeros(batch))
+        except ProtocolError:
+            pass
+        else:
+            raise CheckError("protocol: observe before act must raise a ProtocolError")
+        _, last = bench.play(policy, batch)
+        try:
+            policy.act(last, np.zeros((*batch, bench.dim)))
+        except ProtocolError:
+            pass
+        else:
+            raise CheckError("protocol: act after the last round must raise a ProtocolError")
+        walk = bench.walk(batch)
+        _, once = policy.act(state, walk[0])
+        skipped, _ = policy.act(once, walk[1])
+        missed, _ = policy.act(policy.observe(once, np.full(batch, np.nan)), walk[1])
+        expect(
+            np.array_equal(skipped, missed),
+            "protocol",
+            "act without observe must equal observe with NaN, then act",
+        )
+
+
+def check_bad_input(policy: Policy[Any], bench: Bench) -> None:
+    """Wrong shapes and non-finite numbers are refused with an error that names the argument; the state stays."""
+    for batch in bench.batches((2,)):
+        state = bench.start(policy, batch)
+        v = bench.walk(batch)[0]
+        _, acted = policy.act(state, v)
+        before, mid = copy.deepcopy(state), copy.deepcopy(acted)
+        y, nan_v, rng = np.zeros(batch), v.copy(), bench.generators(batch)
+        nan_v[..., 0] = np.nan
+        calls: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
+            ("v", policy.act, (state, v[..., :-1])),
+            ("v", policy.act, (state, v[None])),
+            ("v", policy.act, (state, nan_v)),
+            ("y", policy.observe, (acted, np.zeros((*batch, 1)))),
+            ("y", policy.observe, (acted, y + np.inf)),
+            ("applied", policy.observe, (acted, y, nan_v)),
+            ("applied", policy.observe, (acted, y, v[..., :-1])),
+            ("x0", policy.start, (nan_v, 5, rng)),
+            ("horizon", policy.start, (v, -3, rng)),
+        ]
+        for name, call, arguments in calls:
+            try:
+                call(*arguments)
+            except ArgumentError as error:
+                expect(name in str(error), "bad input", f"the error must name {name}, got: {error}")
+            else:
+                raise CheckError(f"bad input: a bad {name} must raise an ArgumentError")
+            expect(
+                same(state, before) and same(acted, mid),
+                "bad input",
+                f"the state changed although {name} was refused",
+            )
+
+
+def check_repeatability(policy: Policy[Any], bench: Bench) -> None:
+    """The same seed gives the same actions to the bit."""
+    for batch in bench.batches((2,)):
+        first, _ = bench.play(policy, batch)
+        second, _ = bench.play(policy, batch)
+        expect(np.array_equal(first, second), "repeatability", "two runs of one seed differ")
+
+
+def check_batch_equals_loop(policy: Policy[Any], bench: Bench) -> None:
+    """A batch of runs equals the same runs one at a time."""
+    if bench.only_batch is not None:
+        return  # configured for one batch shape, so there is no single run to compare with
+    together, _ = bench.play(policy, (3,))
+    for run in range(3):
+        alone = SingleRun(bench, run)
+        actions, _ = alone.play(policy)
+        expect(
+            np.allclose(actions, together[:, run], rtol=1e-9, atol=1e-9),
+            "batch equals loop",
+            f"run {run} differs from the same run alone by "
+            f"{np.abs(actions - together[:, run]).max():.3g}",
+        )
+
+
+@dataclass(frozen=True)
+class SingleRun:
+    """One run of a bench's batch, alone."""
+
+    bench: Bench
+    run: int
+
+    def play(self, policy: Policy[Any]) -> tuple[Array, State[Any]]:
+        """Play it with the batch shape ``()``."""
+        bench = self.bench
+        walk = bench.walk((3,))[:, self.run]
+        state = policy.start(np.zeros(bench.dim), bench.rounds, bench.rng(1, self.run))
+        actions = []
+        for t, v in enumerate(walk):
+            x, state = policy.act(state, v)
+            u = np.zeros((3, bench.dim))
+            u[self.run] = x - v
+            state = policy.observe(state, bench.reading(t, (3,), u)[self.run])
+            actions.append(x)
+        return np.array(actions), state
+
+
+def check_round_trip(policy: Policy[Any], bench: Bench) -> None:
+    """Configuration and state survive pickling and packing, and go on to the bit."""
+    for batch in bench.batches((2,)):
+        _, state = bench.play(policy, batch, rounds=8)
+        expected, _ = bench.go_on(policy, state, 8)
+        thawed_policy = pickle.loads(pickle.dumps(policy))
+        thawed_state = pickle.loads(pickle.dumps(state))
+        expect(same(thawed_state, state), "round trip", "pickling changes the state")
+        got, _ = bench.go_on(thawed_policy, thawed_state, 8)
+        expect(np.array_equal(got, expected), "round trip", "a pickled copy goes on differently")
+        try:
+            unpacked = unpack(*pack(state))
+        except ArgumentError as error:
+            raise CheckError(f"round trip: the state is not plain data: {error}") from error
+        got, _ = bench.go_on(policy, unpacked, 8)
+        expect(np.array_equal(got, expected), "round trip", "an unpacked state goes on differently")
+
+
+def check_missing_reading(policy: Policy[Any], bench: Bench) -> None:
+    """A NaN reading changes nothing learned, and a run without a reading does not disturb the others."""
+    for batch in bench.batches((2,)):
+        _, state = bench.play(policy, batch, rounds=4)
+        walk = bench.walk(batch)
+        x, acted = policy.act(state, walk[4])
+        deaf = policy.observe(acted, np.full(batch, np.nan))
+        expect(
+            same(learned(deaf), learned(acted)),
+            "missing reading",
+            "a NaN reading changed what the policy remembers",
+        )
+        y = bench.reading(4, batch, x - walk[4])
+        half = y.copy()
+        half.flat[0] = np.nan
+        partly, _ = policy.act(policy.observe(acted, half), walk[5])
+        fully, _ = policy.act(policy.observe(acted, y), walk[5])
+        silent, _ = policy.act(deaf, walk[5])
+        flat = (math.prod(batch), bench.dim)
+        partly, fully, silent = (a.reshape(flat) for a in (partly, fully, silent))
+        expect(
+            np.array_equal(partly[1:], fully[1:]) and np.array_equal(partly[0], silent[0]),
+            "missing reading",
+            "a NaN in one run must leave that run as it was and the others as if nothing happened",
+        )
+
+
+def learned(state: State[Any]) -> Any:
+    """What a policy remembers, through wrappers, without their books of where the plant stands."""
+    memory = state.memory
+    return learned(memory) if isinstance(memory, State) else memory
+
+
+def check_applied(policy: Policy[Any], bench: Bench) -> None:
+    """The action that the plant really made is where the next round starts."""
+    for batch in bench.batches((2,)):
+        walk = bench.walk(batch)
+        x, acted = policy.act(bench.start(policy, batch), walk[0])
+        applied = x + 0.25
+        state = policy.observe(acted, np.zeros(batch), applied=applied)
+        expect(
+            np.array_equal(state.x, applied),
+            "applied",
+            "state.x must be the applied action after observe(..., applied=...)",
+        )
+        same_place = policy.observe(acted, np.zeros(batch), applied=x)
+        plain = policy.observe(acted, np.zeros(batch))
+        expect(
+            np.allclose(policy.act(same_place, walk[1])[0], policy.act(plain, walk[1])[0]),
+            "applied",
+            "applied equal to the action must change nothing",
+        )
+
+
+def check_huge_numbers(policy: Policy[Any], bench: Bench) -> None:
+    """Numbers of any size leave actions finite and raise no warning."""
+    for batch in bench.batches((2,)):
+        for size in (1e-150, 1e30, 1e150):
+            state = bench.start(policy, batch)
+            with np.errstate(all="raise", under="ignore"):
+                for t, v in enumerate(size * bench.walk(batch)[:6]):
+                    x, state = policy.act(state, v)
+                    expect(
+                        bool(np.isfinite(x).all()),
+                        "huge numbers",
+                        f"an action is not finite in round {t + 1} with v of size {size:g}",
+                    )
+                    state = policy.observe(state, np.full(batch, min(size**2, 1e300)))
+
+
+def check_memory(policy: Policy[Any], bench: Bench) -> None:
+    """Memory does not grow with the rounds, unless the policy declares that it does."""
+    if policy.memory_grows:
+        return
+    for batch in bench.batches((2,)):
+        _, early = bench.play(policy, batch, rounds=8)
+        _, late = bench.go_on(policy, early, 16)
+        sizes = [sum(array.nbytes for array in pack(s)[1].values()) for s in (early, late)]
+        entries = [len(repr(pack(s)[0])) for s in (early, late)]
+        # Counters may gain a digit; a list that gains an entry per round gains far more.
+        expect(
+            sizes[1] <= sizes[0] and entries[1] <= entries[0] + 16,
+            "memory",
+            f"the state grew from {sizes[0]} to {sizes[1]} bytes between rounds 8 and 24; "
+            "declare memory_grows if it must",
+        )
+
+
+POLICY_CHECKS: tuple[Callable[[Policy[Any], Bench], None], ...] = (
+    check_shapes,
+    check_purity,
+    check_protocol,
+    check_bad_input,
+    check_repeatability,
+    check_batch_equals_loop,
+    check_round_trip,
+    check_missing_reading,
+    check_applied,
+    check_huge_numbers,
+    check_memory,
+)

@@ -1,0 +1,77 @@
+"""Figures of a result: cumulative regret and regret per round, medians with quartile bands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from soqo.arguments import Array
+from soqo.errors import require_extra
+from soqo.experiments.style import RC, look
+from soqo.result import Result
+from soqo.summary import short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["moving_average", "regret_figure"]
+
+
+def regret_figure(result: Result, title: str, window: int = 50) -> Figure:
+    """Cumulative regret, and regret per round averaged over a window, for every policy of a result.
+
+    Lines are medians over the runs, bands run from the lower to the upper quartile.
+    """
+    pyplot = require_extra("matplotlib.pyplot", "lab")
+    with pyplot.rc_context(RC):
+        figure: Figure
+        figure, (left, right) = pyplot.subplots(1, 2, figsize=(10.0, 4.2), layout="constrained")
+        window = min(window, result.horizon)
+        rounds = np.arange(1.0, result.horizon + 1)
+        for name, (color, style) in look(result.policies).items():
+            band(left, rounds, result.regret(name), color, style, name)
+            shares = moving_average(result.regret(name, per_round=True), window)
+            band(right, rounds[window - 1 :], shares, color, style, name)
+        left.set(xlabel="round t", ylabel="regret up to round t", title="Cumulative")
+        right.set(
+            xlabel="round t", ylabel="regret per round", title=f"Per round, mean of {window} rounds"
+        )
+        symmetric_log(right)
+        for axes in (left, right):
+            axes.set_xlim(0, result.horizon)
+            axes.axhline(0.0, color="black", linewidth=0.8)
+            axes.yaxis.set_major_formatter(lambda value, _: short(value))
+        handles, labels = left.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(6, len(labels)))
+        figure.suptitle(f"{title}, {result.runs} runs", x=0.01, ha="left", weight="bold")
+        return figure
+
+
+def band(axes: Axes, x: Array, samples: Array, color: str, style: str, label: str) -> None:
+    """A median line with its quartile band; samples have shape (runs, len(x))."""
+    lower, median, upper = np.quantile(samples, [0.25, 0.5, 0.75], axis=0)
+    axes.fill_between(x, lower, upper, color=color, alpha=0.18, linewidth=0)
+    axes.plot(x, median, color=color, linestyle=style, label=label)
+
+
+def symmetric_log(axes: Axes) -> None:
+    """A log axis with room for zero and below, linear under a thousandth of the largest value."""
+    low, high = axes.dataLim.intervaly
+    largest = max(abs(low), abs(high), 1e-12)
+    linear = float(10.0 ** np.floor(np.log10(largest) - 2.0))
+    axes.set_yscale("symlog", linthresh=linear)
+    axes.set_ylim(min(1.5 * low, -0.2 * linear), max(1.5 * high, linear))
+
+
+def moving_average(samples: Array, window: int) -> Array:
+    """The mean over the last ``window`` rounds, for each round that has as many.
+
+    Examples
+    --------
+    >>> moving_average(np.array([[1.0, 3.0, 5.0]]), window=2)
+    array([[2., 4.]])
+    """
+    means = np.lib.stride_tricks.sliding_window_view(samples, window, axis=-1).mean(axis=-1)
+    return np.asarray(means)
