@@ -20,6 +20,7 @@ __all__ = [
     "horizon_or_none",
     "integer",
     "number",
+    "numbers",
     "vector",
 ]
 
@@ -72,14 +73,20 @@ def number(
     return result
 
 
-def finite_array(name: str, value: Any, *, copy: bool = True) -> Array:
-    """An array of finite numbers, as a copy that later changes to ``value`` do not reach."""
+def numbers(name: str, value: Any, *, copy: bool = True) -> Array:
+    """An array of numbers, as a copy that later changes to ``value`` do not reach."""
     try:
         result: Array = np.array(value, dtype=np.float64, copy=copy or None)
     except (TypeError, ValueError):
         raise ArgumentError(
             f"{name} must be an array of numbers, got {type(value).__name__}"
         ) from None
+    return result
+
+
+def finite_array(name: str, value: Any, *, copy: bool = True) -> Array:
+    """An array of finite numbers, copied as in :func:`numbers`."""
+    result = numbers(name, value, copy=copy)
     if not np.isfinite(result).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
         place = f" at {list(where)}" if where else ""

@@ -5,8 +5,8 @@ All C_t share A's eigenvectors. For an eigenvalue a of A and n = T + 1 - t round
     contraction(a, n) = cosh((n - 1/2) theta) / cosh((n + 1/2) theta),    2 cosh(theta) = 2 + a,
 
 because cosh((n + 3/2) theta) + cosh((n - 1/2) theta) = 2 cosh(theta) cosh((n + 1/2) theta) is the recursion. So a gain
-costs O(d^3) once and O(d) per round, whatever the horizon. The formulas below divide the largest exponential out, which
-keeps them exact to round-off from a = 0 to a = 1e300 and for any n.
+costs O(d^3) once and O(d) per round, whatever the horizon. With s = e^{-theta} and e = e^{-2 n theta} it reads
+(s + e) / (1 + s e), which neither overflows nor cancels, from a = 0 to a = 1e300 and for any n.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def contraction(a: Any, n: Any) -> Array:
     >>> contraction([0.0, 1e-16, 1e8], math.inf)
     array([1.0000000e+00, 9.9999999e-01, 9.9999998e-09])
     """
-    theta = 2.0 * np.arcsinh(0.5 * np.sqrt(np.asarray(a, dtype=np.float64)))
+    h, decay = half_angle(a)
+    stationary = decay * decay
     if isinstance(n, float) and math.isinf(n):
-        return np.asarray(np.exp(-theta))
-    n = np.asarray(n, dtype=np.float64)
-    ratio = (1.0 + np.exp((1.0 - 2.0 * n) * theta)) / (1.0 + np.exp(-(2.0 * n + 1.0) * theta))
-    return np.asarray(np.exp(-theta) * ratio)
+        return np.asarray(stationary)
+    fading = np.exp(np.multiply(-4.0, n) * np.arcsinh(h))  # e^{-2 n theta}
+    return np.asarray((stationary + fading) / (1.0 + stationary * fading))
 
 
 def advance(a: Any, n: Any) -> Array:
@@ -60,14 +60,19 @@ def advance(a: Any, n: Any) -> Array:
     >>> advance(1e-20, math.inf)
     array(1.e-10)
     """
-    root = np.sqrt(np.asarray(a, dtype=np.float64))
-    theta = 2.0 * np.arcsinh(0.5 * root)
-    leading = root * np.exp(-0.5 * theta)
+    h, decay = half_angle(a)
+    stationary = 2.0 * h * decay
     if isinstance(n, float) and math.isinf(n):
-        return np.asarray(leading)
-    n = np.asarray(n, dtype=np.float64)
-    ratio = -np.expm1(-2.0 * n * theta) / (1.0 + np.exp(-(2.0 * n + 1.0) * theta))
-    return np.asarray(leading * ratio)
+        return np.asarray(stationary)
+    exponent = np.multiply(-4.0, n) * np.arcsinh(h)
+    return np.asarray(stationary * -np.expm1(exponent) / (1.0 + decay * decay * np.exp(exponent)))
+
+
+def half_angle(a: Any) -> tuple[Array, Array]:
+    """sinh(theta/2) = sqrt(a)/2 and e^{-theta/2}; the latter by roots, since exp loses digits at a large theta."""
+    quarter = 0.25 * np.asarray(a, dtype=np.float64)
+    h = np.sqrt(quarter)
+    return h, 1.0 / (h + np.sqrt(1.0 + quarter))
 
 
 @dataclass(frozen=True, eq=False)

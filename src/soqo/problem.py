@@ -185,6 +185,11 @@ class Problem:
         moves = self.coordinates.to_plain(np.diff(x, axis=-2, prepend=start))
         return hitting, 0.5 * np.square(moves).sum(axis=-1)
 
+    def total_cost(self, x: Array, v: Array, x0: Array) -> Array:
+        """What a whole path costs, shape (*batch,); parameters as in :meth:`path_costs`."""
+        hitting, switching = self.path_costs(x, v, x0)
+        return np.asarray((hitting + switching).sum(axis=-1))
+
     def _vectors(self, name: str, value: Any) -> Array:
         result = np.asarray(value, dtype=np.float64)
         if result.ndim == 0 or result.shape[-1] != self.dim:

@@ -114,8 +114,8 @@ class Result:
         form : {"difference", "low_variance"}
             ``"difference"``: cost minus LAI's cost, the definition. ``"low_variance"``: the sum of
             1/2 |x_t - x*_t|^2 in the norm of C_t^{-1}, where x*_t is LAI's step from the policy's own x_{t-1}. When v
-            is a martingale both have the same mean; the second is never negative and has far less variance. Where v is
-            no martingale it measures distance from LAI, not regret.
+            is a martingale both have the same mean; the second is never negative, and its variance is the smaller the
+            nearer the policy comes to LAI. Where v is no martingale it measures distance from LAI, not regret.
         per_round : bool
             Each round's share instead of the running sum.
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,7 +25,6 @@ from soqo.version import __version__
 
 __all__ = ["Trajectory", "play", "simulate"]
 
-Entrant = Policy[Any] | Callable[[Problem], Policy[Any]]
 Progress = Callable[[int, int, str], None]
 
 TICKS = 100
@@ -50,7 +50,7 @@ class Trajectory:
 
 def simulate(
     environment: Environment,
-    policies: Mapping[str, Entrant],
+    policies: Mapping[str, object],
     horizon: int,
     runs: int = 20,
     seed: int = 0,
@@ -152,24 +152,26 @@ def play(
     every = max(1, horizon // TICKS)
     noisy = policy.hears_noise
     state = policy.start(paths.x0, horizon, paths.probing())
-    for t in range(horizon):
-        action, state = policy.act(state, v[t])
-        x[t] = action
-        u = action - v[t]
-        with np.errstate(over="ignore", invalid="ignore"):
+    # Overflow is no warning but a state of things: a cost past the largest float is no reading, and a policy that asks
+    # for a non-finite action is reported as diverged.
+    with np.errstate(over="ignore", invalid="ignore"):
+        for t, target in enumerate(v):
+            action, state = policy.act(state, target)
+            x[t] = action
+            u = action - target
             y = quadratic_form(problem.A, u)
             if noisy:
                 y = y + paths.noise.perturb(variates[t], u, problem)
-        if not np.isfinite(y).all():
-            y = np.where(np.isfinite(y), y, np.nan)  # a cost past the largest float is no reading
-        state = policy.observe(state, y)
-        if tick is not None and ((t + 1) % every == 0 or t + 1 == horizon):
-            tick(t + 1)
+            if not math.isfinite(y.sum()):
+                y = np.where(np.isfinite(y), y, np.nan)
+            state = policy.observe(state, y)
+            if tick is not None and ((t + 1) % every == 0 or t + 1 == horizon):
+                tick(t + 1)
     by_run = np.ascontiguousarray(x.swapaxes(0, 1))
     return Trajectory(by_run, policy.diverged(state), policy.diagnostics(state))
 
 
-def enter(name: str, entry: Entrant, problem: Problem) -> Policy[Any]:
+def enter(name: str, entry: object, problem: Problem) -> Policy[Any]:
     """The policy that takes part: made for the problem if need be, in the problem's coordinates."""
     policy: Any = entry
     if not isinstance(policy, Policy) and callable(policy):
@@ -196,7 +198,7 @@ def excess(paths: Paths, x: Array) -> Array:
     """What each round's action costs in expectation beyond LAI's own step from the same place, shape (runs, T).
 
     1/2 |x_t - x*_t|^2 in the norm of C_t^{-1}, with x*_t = C_t x_{t-1} + (I - C_t) v_t. When v is a martingale, its sum
-    over rounds differs from regret by a term of mean zero, and has far less variance.
+    over rounds differs from regret by a term of mean zero.
     """
     coordinates, plain = paths.problem.coordinates, paths.problem.plain
     actions, v = coordinates.to_plain(x), coordinates.to_plain(paths.v)
@@ -221,7 +223,7 @@ def offset_progress(
 
 def configuration(
     environment: Environment,
-    policies: Mapping[str, Entrant],
+    policies: Mapping[str, object],
     horizon: int,
     runs: int,
     seed: int,

@@ -68,7 +68,7 @@ class Spectrum:
 def quadratic_form(A: Array, u: Array) -> Array:
     """1/2 u'Au for each vector of a batch; A is one matrix or one per vector."""
     product = u @ A if A.ndim == 2 else np.matmul(u[..., None, :], A)[..., 0, :]
-    result: Array = 0.5 * (product * u).sum(axis=-1)
+    result: Array = 0.5 * np.vecdot(product, u)
     return result
 
 

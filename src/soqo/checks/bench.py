@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from soqo.policies.base import Policy, State
 from soqo.problem import random_curvature
 from soqo.spectrum import quadratic_form
 
-__all__ = ["Bench", "expect", "near"]
+__all__ = ["Bench", "expect", "near", "run_checks"]
+
+Subject = TypeVar("Subject")
 
 STANDARD_ERRORS = 6.0
 """How far a Monte Carlo mean may lie from the declared one: a sound class fails once in 1e9 checks."""
@@ -86,6 +88,20 @@ def expect(holds: bool, check: str, message: str) -> None:
     """Raise a CheckError unless a property holds."""
     if not holds:
         raise CheckError(f"{check}: {message}")
+
+
+def run_checks(
+    checks: Sequence[Callable[[Subject, Bench], None]], subject: Subject, bench: Bench
+) -> None:
+    """Run checks one after another; what a broken class raises by itself counts as a failed check too."""
+    for check in checks:
+        try:
+            check(subject, bench)
+        except CheckError:
+            raise
+        except Exception as error:
+            name = check.__name__.removeprefix("check_").replace("_", " ")
+            raise CheckError(f"{name}: raised {type(error).__name__}: {error}") from error
 
 
 def near(samples: Array, expected: Array) -> bool:

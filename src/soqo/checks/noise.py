@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from soqo.arguments import Array
-from soqo.checks.bench import Bench, expect, near
+from soqo.checks.bench import Bench, expect, near, run_checks
 from soqo.errors import CheckError
 from soqo.noise import Noise
 from soqo.problem import Problem, random_curvature
@@ -19,8 +19,7 @@ def check_noise(noise: Noise, *, dim: int = 3, seed: int = 0) -> None:
     """Check that a noise keeps the contract of :class:`soqo.noise.Noise`. Parameters as in :func:`check_policy`."""
     if not isinstance(noise, Noise):
         raise CheckError(f"noise: must be a soqo.noise.Noise, got {type(noise).__name__}")
-    for check in NOISE_CHECKS:
-        check(noise, Bench(dim=dim, seed=seed))
+    run_checks(NOISE_CHECKS, noise, Bench(dim=dim, seed=seed))
 
 
 def perturbations(noise: Noise, bench: Bench) -> Array:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from soqo.arguments import Array
-from soqo.checks.bench import Bench, expect
+from soqo.checks.bench import Bench, expect, run_checks
 from soqo.errors import ArgumentError, CheckError, ProtocolError
 from soqo.policies.base import Policy, State
 from soqo.records import pack, same, unpack
@@ -42,8 +42,7 @@ def check_policy(
     """
     if not isinstance(policy, Policy):
         raise CheckError(f"policy: must be a soqo.Policy, got {type(policy).__name__}")
-    for check in POLICY_CHECKS:
-        check(policy, Bench(dim=dim, only_batch=batch, seed=seed))
+    run_checks(POLICY_CHECKS, policy, Bench(dim=dim, only_batch=batch, seed=seed))
 
 
 def check_shapes(policy: Policy[Any], bench: Bench) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from soqo.checks.bench import Bench, expect, near
+from soqo.checks.bench import Bench, expect, near, run_checks
 from soqo.errors import CheckError
 from soqo.processes import Process
 
@@ -20,8 +20,7 @@ def check_process(process: Process, *, dim: int = 3, seed: int = 0) -> None:
     """
     if not isinstance(process, Process):
         raise CheckError(f"process: must be a soqo.processes.Process, got {type(process).__name__}")
-    for check in PROCESS_CHECKS:
-        check(process, Bench(dim=dim, seed=seed))
+    run_checks(PROCESS_CHECKS, process, Bench(dim=dim, seed=seed))
 
 
 def check_process_shapes(process: Process, bench: Bench) -> None:

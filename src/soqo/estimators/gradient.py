@@ -6,6 +6,7 @@ The loss of a reading y at u = x - v is 1/2 (1/2 u'Mu - y)^2, its gradient 1/2 (
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,32 +80,27 @@ def projected_gradient_step(
     M = estimate.matrix
     slope, fraction = (0.5, 0.5) if form == "exact" else (1.0, 1.0)
     with np.errstate(over="ignore", invalid="ignore"):
-        prediction = fraction * (np.matmul(u[..., None, :], M)[..., 0, :] * u).sum(axis=-1)
-        factor = (rate * slope) * (prediction - y)
+        prediction = np.vecdot(np.matmul(u[..., None, :], M)[..., 0, :], u)
+        factor = (rate * slope) * (fraction * prediction - y)
+        length = np.vecdot(u, u)
+        fits = np.abs(factor) * length <= LARGEST  # False where there is no reading, too
         # In this order of multiplication the update is symmetric to the bit.
         moved = M - factor[..., None, None] * (u[..., None] * u[..., None, :])
-        overshot = rate * slope * fraction * np.square(np.square(u).sum(axis=-1)) > 2.0
-        # One comparison for all runs in the usual case; NaN fails it as it should.
-        all_fit = moved.max(initial=0.0) <= LARGEST and moved.min(initial=0.0) >= -LARGEST
-    if all_fit:
+    overshot = length > math.sqrt(2.0 / (rate * slope * fraction))
+    if fits.all():
         projected, spectrum = project(moved)
-        diverged = estimate.diverged | (spectrum.values[..., -1] > DIVERGED_ABOVE)
-        return GradientEstimate(projected, spectrum, diverged, estimate.overshoots + overshot)
-    heard = ~np.isnan(y)
-    with np.errstate(invalid="ignore"):
-        fits = np.abs(moved).max(axis=(-1, -2)) <= LARGEST
-    mask = (heard & fits)[..., None]
-    projected, spectrum = project(np.where(mask[..., None], moved, M))
-    spectrum = Spectrum(
-        np.where(mask, spectrum.values, estimate.spectrum.values),
-        np.where(mask[..., None], spectrum.vectors, estimate.spectrum.vectors),
-    )
-    return GradientEstimate(
-        np.where(mask[..., None], projected, M),
-        spectrum,
-        estimate.diverged | (heard & ~fits) | (spectrum.values[..., -1] > DIVERGED_ABOVE),
-        estimate.overshoots + (heard & overshot),
-    )
+    else:
+        mask = fits[..., None]
+        projected, spectrum = project(np.where(mask[..., None], moved, M))
+        projected = np.where(mask[..., None], projected, M)
+        spectrum = Spectrum(
+            np.where(mask, spectrum.values, estimate.spectrum.values),
+            np.where(mask[..., None], spectrum.vectors, estimate.spectrum.vectors),
+        )
+        heard = ~np.isnan(y)
+        fits, overshot = fits | ~heard, overshot & heard
+    diverged = estimate.diverged | ~fits | (spectrum.values[..., -1] > DIVERGED_ABOVE)
+    return GradientEstimate(projected, spectrum, diverged, estimate.overshoots + overshot)
 
 
 def project(matrix: Array) -> tuple[Array, Spectrum]:
@@ -114,7 +110,5 @@ def project(matrix: Array) -> tuple[Array, Spectrum]:
     if not outside.any():
         return matrix, spectrum
     clipped = Spectrum(np.maximum(spectrum.values, 0.0), spectrum.vectors)
-    # Only the runs outside the cone are rebuilt; the others keep their matrix to the bit.
-    projected = matrix.copy()
-    projected[outside] = Spectrum(clipped.values[outside], clipped.vectors[outside]).matrix()
-    return projected, clipped
+    # Runs that were inside the cone keep their matrix to the bit.
+    return np.where(outside[..., None, None], clipped.matrix(), matrix), clipped

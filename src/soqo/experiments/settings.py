@@ -15,7 +15,6 @@ from soqo.policies.known import FTM, ROBD
 from soqo.policies.learners import OAL, POL
 from soqo.problem import RandomProblem
 from soqo.processes import Correlated
-from soqo.simulation import Entrant
 
 __all__ = ["SETTINGS", "Setting", "setting"]
 
@@ -42,7 +41,7 @@ class Setting:
     source: str
     reading: str
     environment: Environment
-    policies: Mapping[str, Entrant]
+    policies: Mapping[str, object]
     horizon: int
     runs: int
 

@@ -1,0 +1,52 @@
+"""The paper's algorithms transcribed literally, as the yardstick of speed and of correctness.
+
+Explicit inverses, RecurGen re-run from T down to t in every round, one run at a time. Nothing here is clever, on
+purpose.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from soqo.arguments import Array
+
+__all__ = ["lai", "pol", "recur_gen"]
+
+
+def recur_gen(A: Array, t: int, horizon: int) -> dict[int, Array]:
+    """Subroutine RecurGen: the matrices C_t..C_T."""
+    identity = np.eye(A.shape[0])
+    C: dict[int, Array] = {horizon + 1: identity}
+    for tau in range(horizon, t - 1, -1):
+        C[tau] = np.linalg.inv(2 * identity + A - C[tau + 1])
+    return C
+
+
+def lai(A: Array, v: Array, x0: Array) -> Array:
+    """LAI on one path v of shape (T, d): its actions."""
+    horizon, d = v.shape
+    x, path = x0, []
+    for t in range(1, horizon + 1):
+        C = recur_gen(A, t, horizon)[t]
+        x = C @ x + (np.eye(d) - C) @ v[t - 1]
+        path.append(x)
+    return np.array(path)
+
+
+def pol(A: Array, v: Array, x0: Array, noise: Array, rate: float) -> Array:
+    """POL on one path with the given noise: its actions."""
+    horizon, d = v.shape
+    estimate: Any = np.eye(d)
+    x, path = x0, []
+    for t in range(1, horizon + 1):
+        C = recur_gen(estimate, t, horizon)[t]
+        x = C @ x + (np.eye(d) - C) @ v[t - 1]
+        path.append(x)
+        u = x - v[t - 1]
+        y = 0.5 * u @ A @ u + noise[t - 1]
+        moved = estimate - rate * 0.5 * (0.5 * u @ estimate @ u - y) * np.outer(u, u)
+        values, vectors = np.linalg.eigh(moved)
+        estimate = vectors @ np.diag(np.maximum(values, 0.0)) @ vectors.T
+    return np.array(path)

@@ -1,0 +1,115 @@
+"""Planner and learners against the literal transcription, measured in one run. ``make bench`` prints the ratios."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import literal
+from soqo import LAI, POL, Environment, Paths, Plan, RandomProblem
+from soqo.noise import Uniform
+from soqo.processes import Gaussian
+from soqo.simulation import play
+
+RATE = 1e-8
+ENVIRONMENT = Environment(
+    RandomProblem(dim=4, rank=4, smallest=0.01, largest=1.0), Gaussian(50.0), Uniform(10.0)
+)
+
+
+def timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    started = time.perf_counter()
+    value = call()
+    return value, time.perf_counter() - started
+
+
+def relative_difference(one: Any, other: Any) -> float:
+    return float(np.abs(one - other).max() / np.abs(other).max())
+
+
+def report(name: str, ours: float, theirs: float, bar: float, note: str = "") -> float:
+    ratio = theirs / ours
+    print(f"\n{name}: {ours:.4f} s, literal {theirs:.1f} s{note}: {ratio:,.0f}x (bar {bar:g}x)")
+    return ratio
+
+
+def literal_lai_runs(paths: Paths, runs: int) -> Any:
+    return np.array([literal.lai(paths.problem.A[k], paths.v[k], paths.x0[k]) for k in range(runs)])
+
+
+def test_pol_against_the_literal_transcription(benchmark: Any) -> None:
+    paths = ENVIRONMENT.draw(horizon=1000, runs=20, seed=0)
+    noise = paths.noise.cap * paths.variates
+    ours = play(POL(RATE), paths)
+    theirs, literal_time, our_times = [], 0.0, []
+    for k in range(paths.runs):
+        # Turn and turn about, so that a slow spell of the machine hits both alike.
+        path, seconds = timed(
+            partial(literal.pol, paths.problem.A[k], paths.v[k], paths.x0[k], noise[k], RATE)
+        )
+        theirs.append(path)
+        literal_time += seconds
+        our_times.append(timed(lambda: play(POL(RATE), paths))[1])
+    benchmark.pedantic(lambda: play(POL(RATE), paths), rounds=5)
+    ratio = report("POL, d=4, T=1000, 20 runs", float(np.median(our_times)), literal_time, 500)
+    assert relative_difference(ours.x, np.array(theirs)) < 1e-9
+    assert ratio >= 500
+
+
+@pytest.mark.parametrize("form", ["policy, round by round", "plan, whole path"])
+def test_lai_against_the_literal_transcription(benchmark: Any, form: str) -> None:
+    # The literal loop takes its runs one at a time, so two of them tell the time of a hundred.
+    paths = ENVIRONMENT.draw(horizon=2000, runs=100, seed=1)
+    theirs, two_runs = timed(lambda: literal_lai_runs(paths, 2))
+    if form.startswith("policy"):
+        ours = benchmark.pedantic(
+            lambda: play(LAI(paths.problem.A), paths).x, rounds=7, warmup_rounds=1
+        )
+    else:
+        ours = benchmark.pedantic(
+            lambda: Plan(paths.problem.A, paths.horizon).path(paths.x0, paths.v),
+            rounds=7,
+            warmup_rounds=1,
+        )
+    literal_time = two_runs * paths.runs / 2
+    ratio = report(
+        f"LAI ({form}), d=4, T=2000, 100 runs",
+        benchmark.stats["median"],
+        literal_time,
+        200,
+        f" (2 runs took {two_runs:.1f} s, times 50)",
+    )
+    assert relative_difference(ours[:2], theirs) < 1e-9
+    assert ratio >= 200
+
+
+def test_pol_against_its_own_linear_algebra(benchmark: Any) -> None:
+    """1,000 runs x 1,000 rounds: within twice the time of the eigendecompositions and products alone."""
+    paths = ENVIRONMENT.draw(horizon=1000, runs=1000, seed=2)
+    x = np.random.default_rng(0).standard_normal((1000, 4, 1))
+    matrices = paths.problem.A + np.eye(4)
+
+    def linear_algebra() -> None:
+        for _ in range(1000):
+            _, vectors = np.linalg.eigh(matrices)
+            inside = np.matmul(vectors.swapaxes(-1, -2), x)  # into the eigenbasis
+            np.matmul(vectors, inside)  # and back: the action
+            np.matmul(matrices, x)  # the prediction of the reading
+            np.matmul(matrices, x)  # the hitting cost
+
+    # Interleaved, so that a slow spell of the machine hits both alike; the best of each counts.
+    floor, ours = np.inf, np.inf
+    for _ in range(3):
+        floor = min(floor, timed(linear_algebra)[1])
+        ours = min(ours, timed(lambda: play(POL(RATE), paths))[1])
+    benchmark.pedantic(lambda: None, rounds=1)
+    print(
+        f"\nPOL, d=4, T=1000, 1000 runs: {ours:.2f} s, eigh and matvec alone {floor:.2f} s: "
+        f"{ours / floor:.2f}x (bar 2x, best of 3)"
+    )
+    assert ours <= 2.0 * floor

@@ -1,0 +1,247 @@
+"""The checks are themselves checked, with policies that break one promise each."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soqo import FTM, POL, Policy
+from soqo.checks import POLICY_CHECKS, Bench, check_policy
+from soqo.checks.bench import run_checks
+from soqo.errors import CheckError
+from soqo.streams import per_run
+
+
+@dataclass(frozen=True, eq=False)
+class Sound(Policy[Any]):
+    """Moves a fixed share of the way, remembers the last reading and a random offset: nothing is wrong with it."""
+
+    def begin(self, x0: Any, horizon: Any, rng: Any) -> Any:
+        return {
+            "offset": per_run(rng, x0.shape[:-1], lambda g: g.standard_normal(x0.shape[-1])),
+            "heard": np.zeros(x0.shape[:-1]),
+        }
+
+    def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
+        pull = 1e-3 * np.tanh(state.memory["heard"])[..., None]
+        return 0.5 * state.x + 0.5 * v + state.memory["offset"] + pull, state.memory
+
+    def learn(self, state: Any, y: Any) -> Any:
+        heard = np.where(np.isnan(y), state.memory["heard"], y)
+        return {**state.memory, "heard": heard}
+
+
+class WrongShape(Sound):
+    def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
+        return super().decide(state, v)[0][..., :1], state.memory
+
+
+class OnlyOneBatch(Sound):
+    def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
+        return (v[0] if v.ndim == 3 else v), state.memory
+
+
+class ChangesV(Sound):
+    """Overrides act itself, and writes into the caller's array."""
+
+    def act(self, state: Any, v: Any) -> tuple[Any, Any]:
+        x, state = super().act(state, v)
+        v *= 0.5
+        return x, state
+
+
+class ChangesOldState(Sound):
+    def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
+        state.memory["heard"] += 1.0
+        return super().decide(state, v)
+
+
+class LearnsInPlace(Sound):
+    def learn(self, state: Any, y: Any) -> Any:
+        state.memory["heard"][~np.isnan(y)] = y[~np.isnan(y)]
+        return state.memory
+
+
+class HandsOutItsState(Sound):
+    def act(self, state: Any, v: Any) -> tuple[Any, Any]:
+        _, state = super().act(state, v)
+        return state.x, state
+
+
+class AllowsEarlyObserve(Sound):
+    def observe(self, state: Any, y: Any, applied: Any = None) -> Any:
+        return super().observe(replace(state, pending=True), y, applied)
+
+
+class NeverEnds(Sound):
+    def act(self, state: Any, v: Any) -> tuple[Any, Any]:
+        x, after = super().act(replace(state, horizon=None), v)
+        return x, replace(after, horizon=state.horizon)
+
+
+class TakesAnyV(Sound):
+    def act(self, state: Any, v: Any) -> tuple[Any, Any]:
+        fixed = np.broadcast_to(np.nan_to_num(v[..., :1]), state.x.shape)
+        good = v.shape == state.x.shape and bool(np.isfinite(v).all())
+        return super().act(state, v if good else fixed)
+
+
+class VagueErrors(Sound):
+    def act(self, state: Any, v: Any) -> tuple[Any, Any]:
+        from soqo.errors import ArgumentError
+
+        try:
+            return super().act(state, v)
+        except ArgumentError:
+            raise ArgumentError("something is wrong") from None
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalRandomness(Sound):
+    """Draws from a counter that no seed controls."""
+
+    counter: Any = field(default_factory=itertools.count)
+
+    def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
+        return v + next(self.counter), state.memory
+
+
+class MixesRuns(Sound):
+    def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
+        x, memory = super().decide(state, v)
+        return x + 0.1 * (x.mean() if x.ndim > 1 else 0.0), memory
+
+
+class SharesOneDraw(Sound):
+    """Draws one offset for the whole batch, from the first run's generator."""
+
+    def begin(self, x0: Any, horizon: Any, rng: Any) -> Any:
+        generator = rng if isinstance(rng, np.random.Generator) else rng[0]
+        draw = generator.standard_normal(x0.shape[-1])
+        return {"offset": np.broadcast_to(draw, x0.shape).copy(), "heard": np.zeros(x0.shape[:-1])}
+
+
+@dataclass(frozen=True, eq=False)
+class HidesState(Sound):
+    """Keeps what it learned in a place that pickling and packing do not see."""
+
+    def __reduce__(self) -> Any:
+        return (HidesState, ())
+
+    hidden: Any = field(default_factory=dict)
+
+    def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
+        return v + self.hidden.setdefault("first", 0.5 if state.round else 0.0), state.memory
+
+
+class RemembersACallable(Sound):
+    def begin(self, x0: Any, horizon: Any, rng: Any) -> Any:
+        return {**super().begin(x0, horizon, rng), "function": np.tanh}
+
+
+class LearnsFromSilence(Sound):
+    def learn(self, state: Any, y: Any) -> Any:
+        return {**state.memory, "heard": np.nan_to_num(y)}
+
+
+class OneSilenceForAll(Sound):
+    def learn(self, state: Any, y: Any) -> Any:
+        return state.memory if np.isnan(y).any() else super().learn(state, y)
+
+
+class IgnoresApplied(Sound):
+    def observe(self, state: Any, y: Any, applied: Any = None) -> Any:
+        return super().observe(state, y)
+
+
+class CubesEverything(Sound):
+    def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
+        return v + v**3, state.memory
+
+
+class KeepsEverything(Sound):
+    def learn(self, state: Any, y: Any) -> Any:
+        memory = super().learn(state, y)
+        if np.isnan(y).any():
+            return memory
+        return {**memory, "log": np.append(memory.get("log", np.zeros(0)), y)}
+
+
+class SaysThatItGrows(KeepsEverything):
+    @property
+    def memory_grows(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("broken", "check"),
+    [
+        (WrongShape(), "shapes"),
+        (OnlyOneBatch(), "shapes"),
+        (ChangesV(), "purity"),
+        (ChangesOldState(), "purity"),
+        (LearnsInPlace(), "purity"),
+        (HandsOutItsState(), "purity"),
+        (AllowsEarlyObserve(), "protocol"),
+        (NeverEnds(), "protocol"),
+        (TakesAnyV(), "bad input"),
+        (VagueErrors(), "bad input"),
+        (GlobalRandomness(), "protocol|repeatability"),
+        (MixesRuns(), "batch equals loop"),
+        (SharesOneDraw(), "batch equals loop"),
+        (HidesState(), "round trip"),
+        (RemembersACallable(), "purity|round trip"),
+        (LearnsFromSilence(), "missing reading"),
+        (OneSilenceForAll(), "missing reading"),
+        (IgnoresApplied(), "bad input|applied"),
+        (CubesEverything(), "huge numbers"),
+        (KeepsEverything(), "memory"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Policy) else str(value),
+)
+def test_a_broken_policy_is_caught(broken: Policy[Any], check: str) -> None:
+    with pytest.raises(CheckError, match=f"^({check}): "):
+        check_policy(broken)
+
+
+@pytest.mark.parametrize("policy", [Sound(), SaysThatItGrows(), FTM(), POL(0.02)], ids=repr)
+def test_a_sound_policy_passes(policy: Policy[Any]) -> None:
+    check_policy(policy, dim=2, seed=7)
+
+
+def test_every_check_is_failed_by_something() -> None:
+    caught = set()
+    suspects: list[Callable[[], Policy[Any]]] = [
+        WrongShape,
+        ChangesV,
+        NeverEnds,
+        TakesAnyV,
+        GlobalRandomness,
+        MixesRuns,
+        HidesState,
+        LearnsFromSilence,
+        IgnoresApplied,
+        CubesEverything,
+        KeepsEverything,
+    ]
+    for check, make in itertools.product(POLICY_CHECKS, suspects):
+        try:
+            run_checks([check], make(), Bench())
+        except CheckError:
+            caught.add(check.__name__)
+    assert caught == {check.__name__ for check in POLICY_CHECKS}
+
+
+def test_what_is_no_policy_is_refused() -> None:
+    nonsense: Any = 3
+    with pytest.raises(CheckError, match=r"must be a soqo\.Policy, got int"):
+        check_policy(nonsense)
+
+
+def test_a_policy_for_one_batch_shape_can_be_checked() -> None:
+    check_policy(POL(0.02, initial=np.stack([np.eye(3)] * 2)), batch=(2,))

@@ -1,0 +1,83 @@
+"""Processes that break one promise each are caught."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soqo.checks import check_process
+from soqo.errors import CheckError
+from soqo.processes import Gaussian, Process
+
+
+class Transposed(Gaussian):
+    def steps(self, rng: Any, horizon: int, dim: int) -> Any:
+        return super().steps(rng, horizon, dim).T
+
+
+class Infinite(Gaussian):
+    def steps(self, rng: Any, horizon: int, dim: int) -> Any:
+        return super().steps(rng, horizon, dim) / 0.0
+
+
+class Unseeded(Gaussian):
+    def steps(self, rng: Any, horizon: int, dim: int) -> Any:
+        return super().steps(np.random.default_rng(), horizon, dim)
+
+
+class KnowsTheEnd(Gaussian):
+    def steps(self, rng: Any, horizon: int, dim: int) -> Any:
+        return super().steps(rng, horizon, dim)[::-1]
+
+
+class Drifts(Gaussian):
+    def steps(self, rng: Any, horizon: int, dim: int) -> Any:
+        return super().steps(rng, horizon, dim) + 0.1
+
+
+class Remembers(Gaussian):
+    def steps(self, rng: Any, horizon: int, dim: int) -> Any:
+        new = super().steps(rng, horizon, dim)
+        new[1:] = (new[1:] + 0.2 * new[:-1]) / np.sqrt(1.04)
+        return new
+
+
+class Understates(Gaussian):
+    def covariance(self, dim: int) -> Any:
+        return 0.8 * super().covariance(dim)
+
+
+class FlatCovariance(Gaussian):
+    def covariance(self, dim: int) -> Any:
+        return np.ones(dim)
+
+
+@pytest.mark.parametrize(
+    ("broken", "check"),
+    [
+        (Transposed(), "shapes"),
+        (Unseeded(), "repeatability"),
+        (KnowsTheEnd(), "prefix"),
+        (Drifts(), "moments"),
+        (Remembers(), "moments"),
+        (Understates(), "moments"),
+        (FlatCovariance(), "moments"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Process) else str(value),
+)
+def test_a_broken_process_is_caught(broken: Process, check: str) -> None:
+    with pytest.raises(CheckError, match=f"^{check}: "):
+        check_process(broken)
+
+
+def test_infinite_steps_are_caught() -> None:
+    with np.errstate(divide="ignore"), pytest.raises(CheckError, match=r"^shapes: "):
+        check_process(Infinite())
+
+
+def test_what_is_no_process_is_refused() -> None:
+    nonsense: Any = 3
+    with pytest.raises(CheckError, match=r"must be a soqo\.processes\.Process, got int"):
+        check_process(nonsense)

@@ -1,0 +1,135 @@
+"""Weighted against a direct solution of the weighted problem; Limited within its limits to the bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soqo import FTM, LAI, OAL, POL, Limited, Policy, Problem, Weighted, random_curvature
+from soqo.checks import POLICY_CHECKS, Bench
+from soqo.errors import ArgumentError
+
+A = random_curvature(3, 2, 0.3, 4.0, rng=np.random.default_rng(0))
+W = np.array([[3.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 2.0]])
+WEIGHTS: list[Any] = [None, 2.5, [1.0, 4.0, 0.25], W]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Weighted(POL(0.02), W),
+        Weighted(LAI(A), 2.0),
+        Limited(POL(0.02), low=-1.0, high=[1.0, 2.0, 0.5]),
+        Limited(Weighted(POL(0.02), W), low=-1.0),
+        Limited(FTM()),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
+def test_policy_keeps_the_contract(check: Any, policy: Policy[Any]) -> None:
+    check(policy, Bench())
+
+
+def direct_gains(full: Any, horizon: int) -> list[Any]:
+    """Dynamic programming in the plant's own coordinates: the value of s = x_prev - v is 1/2 s'Ps."""
+    P, gains = np.zeros((3, 3)), []
+    for _ in range(horizon):
+        C = np.linalg.solve(A + P + full, full)
+        P = full - full @ C
+        gains.append(C)
+    return gains[::-1]
+
+
+@pytest.mark.parametrize("weight", WEIGHTS, ids=["none", "scalar", "vector", "matrix"])
+def test_weighted_lai_solves_the_weighted_problem(weight: Any) -> None:
+    full = np.eye(3) if weight is None else np.asarray(weight)
+    full = full if full.ndim == 2 else np.eye(3) * full
+    problem = Problem(A, weight)
+    policy = Weighted(LAI(problem.plain.A), weight)
+    rng = np.random.default_rng(1)
+    x = expected = rng.standard_normal(3)
+    state = policy.start(x, horizon=20)
+    for C in direct_gains(full, 20):
+        v = rng.standard_normal(3)
+        expected = v + C @ (expected - v)
+        x, state = policy.act(state, v)
+        np.testing.assert_allclose(x, expected, atol=1e-12)
+
+
+def test_without_a_weight_nothing_changes_to_the_bit() -> None:
+    rng = np.random.default_rng(2)
+    plain, wrapped = POL(0.05), Weighted(POL(0.05))
+    one, other = plain.start(np.zeros(3), 10), wrapped.start(np.zeros(3), 10)
+    for _ in range(10):
+        v, y = rng.standard_normal(3), rng.uniform()
+        x, one = plain.act(one, v)
+        z, other = wrapped.act(other, v)
+        np.testing.assert_array_equal(x, z)
+        one, other = plain.observe(one, y), wrapped.observe(other, y)
+
+
+def test_the_policy_inside_learns_the_plain_curvature() -> None:
+    problem = Problem(A, W)
+    policy = Weighted(POL(0.02), W)
+    rng = np.random.default_rng(3)
+    state = policy.start(np.zeros(3))
+    for _ in range(6000):
+        v = rng.standard_normal(3)
+        _, state = policy.act(state, v)
+        applied = v + rng.standard_normal(3)
+        state = policy.observe(state, problem.hitting_cost(applied, v), applied=applied)
+    np.testing.assert_allclose(policy.diagnostics(state)["estimate"], problem.plain.A, atol=1e-5)
+
+
+def test_limits_hold_to_the_bit_and_the_policy_is_told() -> None:
+    low, high = np.array([-0.1, -0.2, -0.3]), np.array([0.1, 0.2, 0.3])
+    policy = Limited(POL(0.5), low, high)
+    rng = np.random.default_rng(4)
+    state = policy.start(np.zeros((5, 3)), 40)
+    for _ in range(40):
+        v = rng.standard_normal((5, 3))
+        x, state = policy.act(state, v)
+        assert ((low <= x) & (x <= high)).all()
+        state = policy.observe(state, rng.uniform(size=5))
+        np.testing.assert_array_equal(state.memory.x, x)
+
+
+def test_the_policy_is_told_its_limits_even_when_the_reading_is_missed() -> None:
+    policy = Limited(LAI(np.eye(1)), high=1.0)
+    state = policy.start(np.zeros(1), 2)
+    x, state = policy.act(state, [8.0])
+    np.testing.assert_array_equal(x, [1.0])
+    x, _ = policy.act(state, [0.0])  # the last round: halfway from 1 to 0
+    np.testing.assert_allclose(x, [0.5])
+
+
+def test_wrappers_pass_on_what_a_policy_declares() -> None:
+    assert Weighted(OAL(0.1)).hears_noise is False
+    assert Limited(Weighted(OAL(0.1))).plant_units is True
+    assert Limited(OAL(0.1)).plant_units is False
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Weighted(FTM(), -1.0), "switching must be positive"),
+        (lambda: Weighted(Weighted(FTM())), "policy must play in plain coordinates"),
+        (lambda: Weighted(Limited(Weighted(FTM()))), "policy must play in plain coordinates"),
+        (lambda: Weighted(FTM(), W).start(np.zeros(2)), r"x0 must have last axis 3, got \(2,\)"),
+        (lambda: Limited(FTM(), low=2.0, high=1.0), "low must not exceed high"),
+        (lambda: Limited(FTM(), low=np.eye(2)), "low must be a number or a vector"),
+        (lambda: Limited(FTM(), low=[0.0, 0.0]).start(np.zeros(3)), r"low must have shape \(3,\)"),
+        (lambda: Limited(FTM(), high=np.nan), "high must be finite"),
+    ],
+)
+def test_bad_settings_are_refused(make: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        make()
+
+
+def test_only_policies_can_be_wrapped() -> None:
+    nonsense: Any = 3
+    with pytest.raises(ArgumentError, match="policy must be a Policy, got int"):
+        Weighted(nonsense)

@@ -1,0 +1,60 @@
+"""Errors name the argument, what was expected and what came."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soqo.arguments import choice, finite_array, horizon_or_none, integer, number, vector
+from soqo.errors import ArgumentError
+
+
+@pytest.mark.parametrize("value", [-3, 0, 2.0, "4", None, True, np.bool_(True)])
+def test_integer_refuses_what_is_no_positive_integer(value: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"runs must be a positive integer, got "):
+        integer("runs", value, least=1)
+
+
+def test_integer_takes_numpy_integers() -> None:
+    assert integer("runs", np.int64(7), least=1) == 7
+    assert type(integer("runs", np.int64(7), least=1)) is int
+
+
+def test_horizon_may_be_unknown() -> None:
+    assert horizon_or_none(None) is None
+    with pytest.raises(ArgumentError, match="horizon must be a positive integer, got -3"):
+        horizon_or_none(-3)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -0.1, 0.0, 1.5, "x", None, [1.0, 2.0]])
+def test_number_refuses_what_is_out_of_bounds(value: Any) -> None:
+    with pytest.raises(ArgumentError, match="rate must be a finite number above 0 and at most 1"):
+        number("rate", value, above=0.0, most=1.0)
+
+
+def test_finite_array_says_where_it_is_not_finite() -> None:
+    with pytest.raises(ArgumentError, match=r"v must be finite, got nan at \[1, 0\]"):
+        finite_array("v", [[1.0, 2.0], [np.nan, 3.0]])
+    with pytest.raises(ArgumentError, match=r"v must be finite, got inf$"):
+        finite_array("v", np.inf)
+    with pytest.raises(ArgumentError, match="v must be an array of numbers, got dict"):
+        finite_array("v", {})
+
+
+def test_finite_array_is_a_copy() -> None:
+    given = np.zeros(2)
+    taken = finite_array("v", given)
+    given[0] = 1.0
+    assert taken[0] == 0.0
+
+
+def test_vector_checks_the_shape() -> None:
+    with pytest.raises(ArgumentError, match=r"v must have shape \(3,\), got \(2,\)"):
+        vector("v", [1.0, 2.0], (3,))
+
+
+def test_choice_lists_what_is_allowed() -> None:
+    with pytest.raises(ArgumentError, match="form must be one of 'a', 'b', got 'c'"):
+        choice("form", "c", ("a", "b"))

@@ -1,0 +1,69 @@
+"""Noise keeps its contract; the adversary knows A and pushes where it hurts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soqo import Problem, random_curvature
+from soqo.checks import NOISE_CHECKS, Bench
+from soqo.errors import ArgumentError
+from soqo.noise import Adversarial, Noise, Uniform
+
+NOISES: list[Noise] = [
+    Uniform(3.0),
+    Uniform(0.0),
+    Adversarial(2.0),
+    Adversarial(2.0, aim="understate"),
+    Adversarial(2.0, aim="overstate"),
+    Adversarial(0.0),
+]
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=repr)
+@pytest.mark.parametrize("check", NOISE_CHECKS, ids=lambda check: check.__name__)
+def test_noise_keeps_the_contract(check: Any, noise: Noise) -> None:
+    check(noise, Bench())
+
+
+def test_biased_noise_says_that_it_is_no_martingale() -> None:
+    assert Uniform(3.0).is_martingale
+    assert not Adversarial(2.0).is_martingale
+    assert Adversarial(2.0, aim="overstate").variance == 0.0
+    assert Adversarial(2.0).variance is None
+
+
+def test_flattening_brings_the_eigenvalues_that_least_squares_finds_together() -> None:
+    A = random_curvature(3, 3, 0.5, 4.0, rng=np.random.default_rng(0))
+    problem = Problem(A)
+    u = np.random.default_rng(1).standard_normal((400, 3))
+    rows = 0.5 * np.einsum("ri,rj->rij", u, u).reshape(400, 9)
+    truth = problem.hitting_cost(u, np.zeros(3))
+    noise = Adversarial(1.0).perturb(np.zeros(400), u, problem)
+    fitted, *_ = np.linalg.lstsq(rows, truth + noise, rcond=None)
+    values = np.linalg.eigvalsh(fitted.reshape(3, 3))
+    assert values[0] > 0.5 + 0.1
+    assert values[-1] < 4.0 - 0.1
+
+
+def test_the_adversary_works_with_one_A_per_run_and_in_one_dimension() -> None:
+    A = np.stack([np.diag([1.0, 2.0]), np.diag([2.0, 1.0])])
+    u = np.array([[1.0, 0.1], [1.0, 0.1]])
+    np.testing.assert_array_equal(Adversarial(5.0).perturb(np.zeros(2), u, Problem(A)), [5.0, -5.0])
+    single = Adversarial(5.0).perturb(np.zeros(()), np.ones(1), Problem([[1.0]]))
+    assert abs(float(single)) == 5.0
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Uniform(-1.0), "cap must be a finite number at least 0, got -1"),
+        (lambda: Uniform(np.inf), "cap must be a finite number at least 0, got inf"),
+        (lambda: Adversarial(1.0, aim="x"), "aim must be one of 'flatten', "),
+    ],
+)
+def test_bad_settings_are_refused(make: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        make()

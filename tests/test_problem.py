@@ -1,0 +1,193 @@
+"""Costs against their definitions, switching weights, random curvatures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soqo import Problem, RandomProblem, random_curvature
+from soqo.errors import ArgumentError
+from soqo.problem import Coordinates
+from soqo.streams import stream, streams
+
+W = np.array([[3.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 2.0]])
+WEIGHTS: list[Any] = [None, 2.5, [1.0, 4.0, 0.25], W]
+
+
+def as_matrix(weight: Any) -> Any:
+    if weight is None:
+        return np.eye(3)
+    weight = np.asarray(weight)
+    return weight if weight.ndim == 2 else np.eye(3) * weight
+
+
+def curvature(seed: int = 0) -> Any:
+    return random_curvature(3, 3, 0.2, 5.0, rng=np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+def test_costs_are_their_definitions(weight: Any) -> None:
+    A, rng = curvature(), np.random.default_rng(1)
+    x, v, x_prev = rng.standard_normal((3, 4, 3))
+    problem, full = Problem(A, weight), as_matrix(weight)
+    for run in range(4):
+        u, move = x[run] - v[run], x[run] - x_prev[run]
+        assert problem.hitting_cost(x, v)[run] == pytest.approx(0.5 * u @ A @ u)
+        assert problem.switching_cost(x, x_prev)[run] == pytest.approx(0.5 * move @ full @ move)
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+def test_the_plain_problem_costs_the_same(weight: Any) -> None:
+    problem = Problem(curvature(), weight)
+    x, v, x_prev = np.random.default_rng(2).standard_normal((3, 5, 3))
+    to_plain = problem.coordinates.to_plain
+    plain = problem.plain
+    assert plain.switching is None
+    np.testing.assert_allclose(
+        plain.hitting_cost(to_plain(x), to_plain(v)), problem.hitting_cost(x, v), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        plain.switching_cost(to_plain(x), to_plain(x_prev)),
+        problem.switching_cost(x, x_prev),
+        rtol=1e-12,
+    )
+    np.testing.assert_allclose(problem.coordinates.from_plain(to_plain(x)), x, rtol=1e-12)
+
+
+def test_an_unweighted_problem_is_its_own_plain_one() -> None:
+    problem = Problem(np.eye(2))
+    assert problem.plain is problem
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_path_costs_are_the_rounds_one_by_one(batched: bool) -> None:
+    A = np.stack([curvature(k) for k in range(4)]) if batched else curvature()
+    problem = Problem(A, W)
+    rng = np.random.default_rng(3)
+    x, v = rng.standard_normal((2, 4, 6, 3))
+    x0 = rng.standard_normal((4, 3))
+    hitting, switching = problem.path_costs(x, v, x0)
+    for t in range(6):
+        before = x0 if t == 0 else x[:, t - 1]
+        np.testing.assert_allclose(hitting[:, t], problem.hitting_cost(x[:, t], v[:, t]))
+        np.testing.assert_allclose(switching[:, t], problem.switching_cost(x[:, t], before))
+    np.testing.assert_allclose(problem.total_cost(x, v, x0), (hitting + switching).sum(axis=1))
+
+
+def test_a_problem_cannot_be_changed_afterwards() -> None:
+    A = np.eye(2)
+    problem = Problem(A)
+    A[0, 0] = 7.0
+    assert problem.A[0, 0] == 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        problem.A[0, 0] = 7.0
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (-1.0, "switching must be positive, got -1"),
+        (0.0, "switching must be positive, got 0"),
+        ([1.0, 0.0, 1.0], "switching must be positive, got 0"),
+        (np.diag([1.0, 1.0, 0.0]), "switching must be positive definite"),
+        (np.eye(2), "switching must be for dimension 3 as A is, got 2"),
+        ([1.0, 2.0], "switching must be for dimension 3 as A is, got 2"),
+        (np.triu(np.ones((3, 3))), "switching must be symmetric"),
+        (np.nan, "switching must be finite"),
+        (np.ones((1, 3, 3)), "switching must be None, a number, a vector or a matrix"),
+    ],
+)
+def test_a_bad_switching_weight_is_refused(weight: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        Problem(np.eye(3), weight)
+
+
+def test_wrong_dimensions_are_named() -> None:
+    with pytest.raises(ArgumentError, match=r"v must have last axis 2, got shape \(3,\)"):
+        Problem(np.eye(2)).hitting_cost(np.zeros(2), np.zeros(3))
+
+
+def test_rank_counts_the_curved_directions() -> None:
+    assert Problem(np.diag([1.0, 0.0, 1e-9])).rank == 2
+    assert Problem(np.zeros((2, 2))).rank == 0
+    batch = Problem(np.stack([np.eye(2), np.diag([1.0, 0.0])]))
+    assert batch.batch_shape == (2,)
+    np.testing.assert_array_equal(batch.rank, [2, 1])
+
+
+@pytest.mark.parametrize(
+    ("spectrum", "expected"),
+    [
+        ("equal", [0, 0.5, 0.5, 0.5]),
+        ("linear", [0, 0.5, 4.25, 8.0]),
+        ("geometric", [0, 0.5, 2.0, 8.0]),
+    ],
+)
+def test_random_curvature_has_the_spectrum_asked_for(spectrum: str, expected: list[float]) -> None:
+    A = random_curvature(4, 3, 0.5, 8.0, spectrum, rng=np.random.default_rng(0))
+    np.testing.assert_array_equal(A, A.T)
+    np.testing.assert_allclose(np.linalg.eigvalsh(A), expected, atol=1e-14)
+
+
+def test_random_curvature_of_rank_one_and_zero() -> None:
+    one = random_curvature(3, 1, 0.5, rng=np.random.default_rng(0))
+    np.testing.assert_allclose(np.linalg.eigvalsh(one), [0, 0, 0.5], atol=1e-15)
+    np.testing.assert_array_equal(random_curvature(3, 0, 0.5, rng=np.random.default_rng(0)), 0.0)
+
+
+def test_random_curvature_eigenvectors_are_haar() -> None:
+    # For Haar eigenvectors q: E[q_i^2] = 1/d and E[q_i^4] = 3/(d(d+2)); a plain QR without the
+    # sign correction keeps these but biases E[q_i] (its first column is always negative there).
+    d, runs = 3, 4000
+    rngs = streams(0, range(runs), "curvature")
+    A = random_curvature(d, 1, 1.0, rng=rngs)
+    squares = np.diagonal(A, axis1=1, axis2=2)
+    for moment, expected, spread in (
+        (squares, 1 / d, np.sqrt(3 / (d * (d + 2)) - 1 / d**2)),
+        (squares**2, 3 / (d * (d + 2)), 0.5),
+    ):
+        error = np.abs(moment.mean(axis=0) - expected)
+        assert (error < 5 * spread / np.sqrt(runs)).all()
+    # q_i q_j has mean zero, which a preferred orientation would break.
+    assert np.abs(A[:, 0, 1].mean()) < 5 * np.sqrt(1 / (d * (d + 2)) / runs)
+
+
+def test_random_curvature_batch_draws_each_run_from_its_own_stream() -> None:
+    batch = random_curvature(3, 2, 0.1, 1.0, rng=streams(5, range(4), "curvature"))
+    alone = random_curvature(3, 2, 0.1, 1.0, rng=stream(5, 2, "curvature"))
+    np.testing.assert_array_equal(batch[2], alone)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dim": 0}, "dim must be a positive integer, got 0"),
+        ({"rank": 4}, "rank must be at most dim = 3, got 4"),
+        ({"rank": -1}, "rank must be an integer of at least 0, got -1"),
+        ({"smallest": 0.0}, "smallest must be a finite number above 0, got 0"),
+        ({"largest": 0.01}, "largest must be a finite number at least 0.1, got 0.01"),
+        ({"largest": None}, "largest must be given for a linear spectrum, got None"),
+        ({"spectrum": "flat"}, "spectrum must be one of 'equal', 'linear', 'geometric'"),
+    ],
+)
+def test_random_problem_refuses_bad_settings(change: dict[str, Any], message: str) -> None:
+    settings: dict[str, Any] = {"dim": 3, "rank": 2, "smallest": 0.1, "largest": 1.0, **change}
+    with pytest.raises(ArgumentError, match=message):
+        RandomProblem(**settings)
+
+
+def test_random_problem_passes_its_weight_on() -> None:
+    problem = RandomProblem(3, 2, 0.1, 1.0, switching=[1.0, 2.0, 3.0]).draw(
+        streams(0, range(5), "curvature")
+    )
+    assert problem.batch_shape == (5,)
+    np.testing.assert_array_equal(problem.switching, [1.0, 2.0, 3.0])
+    with pytest.raises(ArgumentError, match="switching must be for dimension 3, got 2"):
+        RandomProblem(3, 2, 0.1, 1.0, switching=[1.0, 2.0])
+
+
+def test_the_root_of_a_weight_squares_to_it() -> None:
+    root = Coordinates(W).root
+    np.testing.assert_allclose(root @ root, W, atol=1e-14)

@@ -1,0 +1,78 @@
+"""Records become plain data and come back, and nothing else is let in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soqo.errors import ArgumentError, FileFormatError
+from soqo.processes import Gaussian
+from soqo.records import describe, pack, same, unpack
+
+
+@dataclass(frozen=True)
+class Nested:
+    """A record inside a record."""
+
+    array: Any
+    inner: Any = None
+
+
+RECORD = Nested(
+    np.arange(3.0),
+    (Nested(np.array([True, False])), [1, 2.5, "text", None, True], {"key": np.int64(3)}, np.nan),
+)
+
+
+def test_a_record_survives_json() -> None:
+    tree, arrays = pack(RECORD)
+    rebuilt = unpack(json.loads(json.dumps(tree)), arrays)
+    assert same(rebuilt, RECORD)
+    assert isinstance(rebuilt.inner[0], Nested)
+    assert isinstance(rebuilt.inner, tuple)
+    assert isinstance(rebuilt.inner[1], list)
+
+
+def test_same_sees_every_difference() -> None:
+    assert same(Nested(np.array([1.0, np.nan])), Nested(np.array([1.0, np.nan])))
+    assert not same(Nested(np.array([1.0])), Nested(np.array([1.0 + 2**-52])))
+    assert not same(Nested(np.zeros(1)), Nested(np.zeros((1, 1))))
+    assert not same(Nested(np.zeros(1)), Nested(np.zeros(1, dtype=np.int64)))
+    assert not same(Nested(1), Nested(1.0))
+    assert not same(Nested(None), Gaussian(1.0))
+
+
+def test_what_is_no_plain_data_is_refused_by_place() -> None:
+    with pytest.raises(ArgumentError, match=r"value\.inner\[1\] must be an array.* got function"):
+        pack(Nested(1, (2, lambda: None)))
+    with pytest.raises(ArgumentError, match=r"value\.array must be an array"):
+        pack(Nested(np.array([object()])))
+
+
+@pytest.mark.parametrize(
+    "name", ["os:system", "soqo.processes:Missing", "not.imported:Thing", "builtins:eval", "x"]
+)
+def test_only_known_dataclasses_are_built(name: str) -> None:
+    with pytest.raises(FileFormatError, match="not a dataclass known here"):
+        unpack({"class": name, "fields": {}}, {})
+
+
+def test_a_damaged_tree_is_refused() -> None:
+    with pytest.raises(FileFormatError, match="array '7' is missing"):
+        unpack({"array": "7"}, {})
+    with pytest.raises(FileFormatError, match=r"unknown entry with keys \['what'\]"):
+        unpack({"what": 1}, {})
+
+
+def test_describe_is_json_that_people_can_read() -> None:
+    described = json.loads(json.dumps(describe(Nested(np.eye(2), Gaussian([1.0, 2.0])))))
+    assert described == {
+        "class": "Nested",
+        "array": [[1.0, 0.0], [0.0, 1.0]],
+        "inner": {"class": "Gaussian", "scale": [1.0, 2.0]},
+    }
+    assert describe({"make": Gaussian.steps}) == {"make": "Gaussian.steps"}
