@@ -18,7 +18,7 @@ __all__ = ["lai", "pol", "recur_gen"]
 def recur_gen(A: Array, t: int, horizon: int) -> dict[int, Array]:
     """Subroutine RecurGen: the matrices C_t..C_T."""
     identity = np.eye(A.shape[0])
-    C: dict[int, Array] = {horizon + 1: identity}
+    C: dict[int, Any] = {horizon + 1: identity}
     for tau in range(horizon, t - 1, -1):
         C[tau] = np.linalg.inv(2 * identity + A - C[tau + 1])
     return C

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["moving_average", "regret_figure"]
+__all__ = ["moving_average", "regret_figure", "save_figure"]
 
 
 def regret_figure(result: Result, title: str, window: int = 50) -> Figure:
@@ -47,6 +48,17 @@ def regret_figure(result: Result, title: str, window: int = 50) -> Figure:
         figure.legend(handles, labels, loc="outside lower center", ncols=min(6, len(labels)))
         figure.suptitle(f"{title}, {result.runs} runs", x=0.01, ha="left", weight="bold")
         return figure
+
+
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Write a figure in the format that the path's suffix names,.
+
+    The house settings and a missing date make an SVG of the same numbers the same file.
+    """
+    pyplot = require_extra("matplotlib.pyplot", "lab")
+    with pyplot.rc_context(RC):
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    return path
 
 
 def band(axes: Axes, x: Array, samples: Array, color: str, style: str, label: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from soqo.errors import require_extra
-from soqo.experiments.figures import regret_figure
+from soqo.experiments.figures import regret_figure, save_figure
 from soqo.experiments.settings import Setting
 from soqo.result import Result
 from soqo.simulation import Progress, simulate
@@ -58,12 +58,10 @@ def reproduce(
         progress=progress,
     )
     summary = result.summary()
-    pictures = [folder / f"{setting.name}{suffix}" for suffix in (".png", ".svg")]
     figure = regret_figure(result, setting.title)
-    for picture in pictures:
-        # Without a date in it, an SVG of the same numbers is the same file.
-        metadata = {"Date": None} if picture.suffix == ".svg" else None
-        figure.savefig(picture, metadata=metadata)
+    pictures = [
+        save_figure(figure, folder / f"{setting.name}{suffix}") for suffix in (".png", ".svg")
+    ]
     require_extra("matplotlib.pyplot", "lab").close(figure)
     table = folder / f"{setting.name}.csv"
     write_summary(summary, table)

@@ -1,0 +1,39 @@
+"""Teaches: keep a result in a file, label it with xarray, and cut a simulation into pieces.
+
+Run k of a seed is the same whatever else is simulated, so pieces put together equal the whole to the bit.
+"""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import xarray
+
+import soqo
+
+environment = soqo.Environment(
+    soqo.RandomProblem(dim=3, rank=1, smallest=0.5),
+    soqo.processes.Cauchy(scale=1.0),
+    soqo.noise.Uniform(cap=1.0),
+)
+policies = {"FTM": soqo.FTM(), "ROBD": soqo.ROBD.knowing}
+
+whole = soqo.simulate(environment, policies, horizon=200, runs=40, seed=3)
+pieces = [
+    soqo.simulate(environment, policies, horizon=200, runs=20, seed=3, first_run=first)
+    for first in (0, 20)
+]
+joined = xarray.concat([piece.to_xarray() for piece in pieces], dim="run", data_vars="minimal")
+print(
+    "pieces equal the whole:", bool((joined["regret"].values == whole.to_xarray()["regret"]).all())
+)
+
+with tempfile.TemporaryDirectory() as folder:
+    path = whole.save(Path(folder) / "cauchy.nc")
+    back = soqo.Result.load(path)
+print("a file brings it back:", np.array_equal(back.regret("ROBD"), whole.regret("ROBD")))
+print("made by:", back.configuration["environment"]["process"], "seed", back.configuration["seed"])
+
+# Cauchy steps have no mean: look at medians and quantiles.
+quantiles = whole.to_xarray()["regret"].sel(round=200).quantile([0.25, 0.5, 0.75], dim="run")
+print(quantiles.to_pandas().map("{:.3g}".format).to_string())

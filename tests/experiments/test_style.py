@@ -1,0 +1,36 @@
+"""Colors: one per policy, told apart by the color-blind."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from matplotlib import colors
+
+from soqo.experiments.style import COLORS, OTHER, look
+
+# Viénot, Brettel and Mollon (1999): what a deuteranope and a protanope see of linear RGB.
+SIMULATED = {
+    "deuteranope": np.array(
+        [[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]]
+    ),
+    "protanope": np.array(
+        [[0.11238, 0.88762, 0.0], [0.11238, 0.88762, 0.0], [0.00401, -0.00401, 1.0]]
+    ),
+}
+
+
+def test_colors_differ_for_every_kind_of_eye() -> None:
+    linear = {name: np.array(colors.to_rgb(code)) ** 2.2 for name, code in COLORS.items()}
+    for matrix in (np.eye(3), *SIMULATED.values()):
+        seen = {name: np.clip(matrix @ rgb, 0, 1) ** (1 / 2.2) for name, rgb in linear.items()}
+        for one, other in itertools.combinations(seen, 2):
+            assert np.linalg.norm(seen[one] - seen[other]) > 0.12, (one, other)
+
+
+def test_variants_share_a_color_and_differ_in_style() -> None:
+    looks = look(("POL, rate 1e-6", "POL, rate 1e-8", "ROBD (knows A)", "Mine"))
+    assert looks["POL, rate 1e-6"] == (COLORS["POL"], "-")
+    assert looks["POL, rate 1e-8"] == (COLORS["POL"], "--")
+    assert looks["ROBD (knows A)"] == (COLORS["ROBD"], "-")
+    assert looks["Mine"] == (OTHER, "-")

@@ -1,0 +1,48 @@
+"""What the documents show is what the commands print."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from soqo.experiments.settings import setting
+from soqo.simulation import simulate
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
+CONSOLE = re.compile(r"```console\n\$ python (examples/\S+)\n(.*?)```", flags=re.DOTALL)
+SHOWN = [
+    pytest.param(script, output, id=f"{path.name}: {script}")
+    for path in DOCUMENTS
+    for script, output in CONSOLE.findall(path.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.parametrize(("script", "output"), SHOWN)
+def test_a_console_block_shows_what_the_example_prints(script: str, output: str) -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / script)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == output
+
+
+def test_the_readme_shows_the_table_of_the_main_job() -> None:
+    primary = setting("primary")
+    result = simulate(primary.environment, primary.policies, primary.horizon, primary.runs, seed=0)
+    assert str(result.summary()) in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for path in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_documents_name_no_machine() -> None:
+    for path in DOCUMENTS:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"/(home|root|Users)/", text), path.name

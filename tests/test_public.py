@@ -1,0 +1,60 @@
+"""The public surface: its names, what importing it costs, and that every public class was checked."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from types import ModuleType
+
+import soqo
+from soqo import errors, noise, processes
+
+NAMES = [
+    *("FTM", "LAI", "OAL", "POL", "ROBD", "Policy", "State", "Limited", "Weighted"),
+    *("Problem", "RandomProblem", "random_curvature", "processes", "noise", "Environment", "Paths"),
+    *("Plan", "hindsight_optimum", "simulate", "Result", "checks", "errors", "__version__"),
+]
+
+
+def test_exported_names_are_exactly_these() -> None:
+    assert sorted(soqo.__all__) == sorted(NAMES)
+    assert all(hasattr(soqo, name) for name in NAMES)
+
+
+def test_everything_public_has_a_docstring() -> None:
+    missing = []
+    for owner in (soqo, processes, noise, errors):
+        for name in owner.__all__:
+            value = getattr(owner, name)
+            if isinstance(value, str | ModuleType):
+                continue
+            if not inspect.getdoc(value):
+                missing.append(name)
+            if inspect.isclass(value):
+                missing += [
+                    f"{name}.{member}"
+                    for member, method in vars(value).items()
+                    if not member.startswith("_")
+                    and callable(getattr(value, member))
+                    and not inspect.getdoc(getattr(value, member))
+                    and method is not None
+                ]
+    assert not missing
+
+
+def modules_after(code: str) -> set[str]:
+    """Top-level names of the modules that a fresh interpreter holds after running some code."""
+    listing = f"{code}\nimport sys; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", listing], capture_output=True, text=True, check=True
+    )
+    return {name.split(".")[0] for name in done.stdout.split()}
+
+
+def test_importing_soqo_imports_only_numpy_and_scipy() -> None:
+    # What the interpreter loads at start-up (site hooks of the environment) is not soqo's doing.
+    foreign = modules_after("import soqo") - modules_after("") - set(sys.stdlib_module_names)
+    extensions = {"numpy", "scipy", "soqo", "cython_runtime"}
+    assert {name for name in foreign if not name.startswith("_")} <= extensions
+    assert {"numpy", "scipy", "soqo"} <= foreign
