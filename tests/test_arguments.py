@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo.arguments import choice, finite_array, horizon_or_none, integer, number, vector
+from soqo.arguments import choice, finite_array, horizon_or_none, integer, number, numbers, vector
 from soqo.errors import ArgumentError
 
 
@@ -28,7 +28,9 @@ def test_horizon_may_be_unknown() -> None:
         horizon_or_none(-3)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -0.1, 0.0, 1.5, "x", None, [1.0, 2.0]])
+@pytest.mark.parametrize(
+    "value", [np.nan, np.inf, -0.1, 0.0, 1.5, "x", "0.5", None, [0.5], True, 0.5j, 10**400]
+)
 def test_number_refuses_what_is_out_of_bounds(value: Any) -> None:
     with pytest.raises(ArgumentError, match="rate must be a finite number above 0 and at most 1"):
         number("rate", value, above=0.0, most=1.0)
@@ -39,8 +41,17 @@ def test_finite_array_says_where_it_is_not_finite() -> None:
         finite_array("v", [[1.0, 2.0], [np.nan, 3.0]])
     with pytest.raises(ArgumentError, match=r"v must be finite, got inf$"):
         finite_array("v", np.inf)
-    with pytest.raises(ArgumentError, match="v must be an array of numbers, got dict"):
+    with pytest.raises(ArgumentError, match="v must be an array of real numbers, got dict"):
         finite_array("v", {})
+    for value in ("text", [1.0, 2.0 + 1.0j], [10**400], [[1.0], [1.0, 2.0]], None, [True]):
+        with pytest.raises(ArgumentError, match="v must be an array of real numbers, got "):
+            finite_array("v", value)
+
+
+def test_masked_entries_are_missing() -> None:
+    masked = np.ma.array([5, 6], mask=[True, False])
+    np.testing.assert_array_equal(numbers("y", masked), [np.nan, 6.0])
+    np.testing.assert_array_equal(numbers("y", np.ma.masked), np.nan)
 
 
 def test_finite_array_is_a_copy() -> None:

@@ -47,6 +47,11 @@ def test_a_wrong_name_or_number_is_one_line_and_no_traceback(tmp_path: Path) -> 
     unknown = run("reproduce", "nothing", "--out", str(tmp_path))
     assert unknown.returncode == 2
     assert unknown.stderr.strip() == "soqo: figure must be one of 'primary', got 'nothing'"
+    (tmp_path / "file").touch()
+    blocked = run("reproduce", "--runs", "1", "--out", str(tmp_path / "file"))
+    assert blocked.returncode == 2
+    assert blocked.stderr.startswith("soqo: ")
+    assert "Traceback" not in blocked.stderr
     runs = run("reproduce", "--runs", "0", "--out", str(tmp_path))
     assert runs.returncode == 2
     assert runs.stderr.strip() == "soqo: runs must be a positive integer, got 0"

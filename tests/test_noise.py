@@ -48,6 +48,13 @@ def test_flattening_brings_the_eigenvalues_that_least_squares_finds_together() -
     assert values[-1] < 4.0 - 0.1
 
 
+def test_flattening_is_in_the_coordinates_of_the_player() -> None:
+    # In plain coordinates the curvature is diag(1, 0.04): the second direction is the flat one.
+    problem = Problem(np.diag([1.0, 4.0]), [1.0, 100.0])
+    noise = Adversarial(2.0).perturb(np.zeros(2), np.eye(2), problem)
+    np.testing.assert_array_equal(noise, [-2.0, 2.0])
+
+
 def test_the_adversary_works_with_one_A_per_run_and_in_one_dimension() -> None:
     A = np.stack([np.diag([1.0, 2.0]), np.diag([2.0, 1.0])])
     u = np.array([[1.0, 0.1], [1.0, 0.1]])
@@ -59,7 +66,7 @@ def test_the_adversary_works_with_one_A_per_run_and_in_one_dimension() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Uniform(-1.0), "cap must be a finite number at least 0, got -1"),
+        (lambda: Uniform(-1.0), "cap must be a finite number at least 0, got -1.0"),
         (lambda: Uniform(np.inf), "cap must be a finite number at least 0, got inf"),
         (lambda: Adversarial(1.0, aim="x"), "aim must be one of 'flatten', "),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from fractions import Fraction
 from typing import Any
 
@@ -122,12 +121,31 @@ def test_one_A_serves_a_batch_of_paths() -> None:
         np.testing.assert_allclose(together[run], plan.path(x0[run], v[run]), atol=1e-14)
 
 
-def test_a_million_rounds_cost_no_loop_of_inverses() -> None:
-    started = time.perf_counter()
+def test_a_million_rounds_end_as_they_must() -> None:
     plan = Plan(curvature(4, 4), horizon=10**6)
-    gains = [plan.gain(t) for t in (1, 500_000, 10**6)]
-    assert time.perf_counter() - started < 0.5
-    np.testing.assert_allclose(gains[-1], np.linalg.inv(np.eye(4) + plan.A), atol=1e-13)
+    last = np.linalg.inv(np.eye(4) + plan.A)
+    np.testing.assert_allclose(plan.gain(10**6), last, atol=1e-13)
+    before = np.linalg.inv(2 * np.eye(4) + plan.A - last)
+    np.testing.assert_allclose(plan.gain(10**6 - 1), before, atol=1e-13)
+
+
+@pytest.mark.parametrize("far", [1e6, 1e18, 1e300])
+def test_without_curvature_a_player_stays_however_far_v_is(far: float) -> None:
+    A = np.diag([0.0, 1.0])
+    x = Plan(A, 5).step(1, np.array([0.1, 0.0]), np.array([far, 0.0]))
+    assert x[0] == 0.1
+    path = Plan(A, 5).path(np.array([0.1, 0.0]), np.full((5, 2), [far, 0.0]))
+    np.testing.assert_array_equal(path[:, 0], 0.1)
+
+
+def test_no_rounds_is_a_path_too() -> None:
+    assert hindsight_optimum(Problem(np.eye(2)), np.zeros((0, 2)), np.zeros(2)).shape == (0, 2)
+    assert Plan(np.eye(2)).path(np.zeros(2), np.zeros((0, 2))).shape == (0, 2)
+
+
+def test_rounds_to_go_may_be_an_array_with_infinity() -> None:
+    got = contraction([[0.0], [1.0]], np.array([1.0, np.inf]))
+    np.testing.assert_allclose(got, [[1.0, 1.0], [0.5, (3 - 5**0.5) / 2]])
 
 
 def dense_optimum(A: Any, W: Any, v: Any, x0: Any) -> Any:
@@ -203,8 +221,20 @@ def test_hindsight_optimum_is_no_worse_than_playing_online() -> None:
             r"v must have shape \(\*batch, T, 2\), got \(5, 3\)",
         ),
         (
+            lambda: hindsight_optimum(Problem(np.eye(2)), np.zeros((5, 2)), np.zeros((4, 2))),
+            r"x0 must have shape \(2,\), got \(4, 2\)",
+        ),
+        (
+            lambda: Plan(np.eye(2), 5).path(np.zeros(2), np.zeros(2)),
+            r"v must have shape \(\*batch, T, 2\), got \(2,\)",
+        ),
+        (
+            lambda: Plan(np.eye(2), 5).path(np.zeros((3, 2)), np.zeros((4, 5, 2))),
+            r"x0 must have shape \(2,\) or \(4, 2\), got \(3, 2\)",
+        ),
+        (
             lambda: hindsight_optimum(Problem(np.eye(2)), np.zeros((5, 2)), np.zeros(3)),
-            "x0 must have last axis 2",
+            r"x0 must have shape \(2,\), got \(3,\)",
         ),
     ],
 )

@@ -56,6 +56,17 @@ def test_the_plain_problem_costs_the_same(weight: Any) -> None:
     np.testing.assert_allclose(problem.coordinates.from_plain(to_plain(x)), x, rtol=1e-12)
 
 
+def test_the_plain_problem_exists_however_different_the_weights_are() -> None:
+    rng = np.random.default_rng(8)
+    for spread in (1e6, 1e8, 1e12):
+        for _ in range(50):
+            Q, _ = np.linalg.qr(rng.standard_normal((4, 4)))
+            weight = Q @ np.diag([1.0, spread, spread, spread]) @ Q.T
+            A = Q[:, 1:3] @ Q[:, 1:3].T
+            plain = Problem(A, 0.5 * (weight + weight.T)).plain
+            np.testing.assert_allclose(plain.spectrum.values[-2:], 1 / spread, rtol=1e-3)
+
+
 def test_an_unweighted_problem_is_its_own_plain_one() -> None:
     problem = Problem(np.eye(2))
     assert problem.plain is problem
@@ -138,8 +149,7 @@ def test_random_curvature_of_rank_one_and_zero() -> None:
 
 
 def test_random_curvature_eigenvectors_are_haar() -> None:
-    # For Haar eigenvectors q: E[q_i^2] = 1/d and E[q_i^4] = 3/(d(d+2)); a plain QR without the
-    # sign correction keeps these but biases E[q_i] (its first column is always negative there).
+    # For Haar eigenvectors q: E[q_i^2] = 1/d and E[q_i^4] = 3/(d(d+2)).
     d, runs = 3, 4000
     rngs = streams(0, range(runs), "curvature")
     A = random_curvature(d, 1, 1.0, rng=rngs)
@@ -166,9 +176,10 @@ def test_random_curvature_batch_draws_each_run_from_its_own_stream() -> None:
         ({"dim": 0}, "dim must be a positive integer, got 0"),
         ({"rank": 4}, "rank must be at most dim = 3, got 4"),
         ({"rank": -1}, "rank must be an integer of at least 0, got -1"),
-        ({"smallest": 0.0}, "smallest must be a finite number above 0, got 0"),
+        ({"smallest": 0.0}, "smallest must be a finite number above 0, got 0.0"),
         ({"largest": 0.01}, "largest must be a finite number at least 0.1, got 0.01"),
         ({"largest": None}, "largest must be given for a linear spectrum, got None"),
+        ({"smallest": "0.1"}, "smallest must be a finite number above 0, got '0.1'"),
         ({"spectrum": "flat"}, "spectrum must be one of 'equal', 'linear', 'geometric'"),
     ],
 )
@@ -186,6 +197,13 @@ def test_random_problem_passes_its_weight_on() -> None:
     np.testing.assert_array_equal(problem.switching, [1.0, 2.0, 3.0])
     with pytest.raises(ArgumentError, match="switching must be for dimension 3, got 2"):
         RandomProblem(3, 2, 0.1, 1.0, switching=[1.0, 2.0])
+
+
+def test_a_random_problem_is_frozen() -> None:
+    weight = np.array([1.0, 2.0, 3.0])
+    family = RandomProblem(3, 2, 0.1, 1.0, switching=weight)
+    weight[0] = -1.0
+    np.testing.assert_array_equal(family.switching, [1.0, 2.0, 3.0])
 
 
 def test_the_root_of_a_weight_squares_to_it() -> None:

@@ -77,6 +77,15 @@ def test_paths_start_from_v0_and_add_the_steps() -> None:
     np.testing.assert_allclose(paths[2], v0 + np.cumsum(steps, axis=0), rtol=1e-12)
 
 
+def test_integer_steps_are_steps() -> None:
+    class Lattice(Gaussian):
+        def steps(self, rng: Any, horizon: int, dim: int) -> Any:
+            return rng.integers(-1, 2, size=(horizon, dim))
+
+    path = Lattice().paths([np.random.default_rng(0)], 5, np.array([0.5]))
+    np.testing.assert_array_equal(path % 1.0, 0.5)
+
+
 def test_recorded_gives_each_run_its_own_path() -> None:
     path = np.random.default_rng(4).standard_normal((5, 10, 2))
     rngs = streams(0, range(2), "steps")
@@ -96,7 +105,7 @@ def test_recorded_gives_each_run_its_own_path() -> None:
         (lambda: Gaussian(np.nan), "scale must be finite"),
         (lambda: Correlated(1.0, alpha=0.0), "alpha must be a finite number above 0 and at most 1"),
         (lambda: Correlated(1.0, form="x"), "form must be one of 'mixture', 'additive', got 'x'"),
-        (lambda: StudentT(1.0, df=0.0), "df must be a finite number above 0, got 0"),
+        (lambda: StudentT(1.0, df=0.0), "df must be a finite number above 0, got 0.0"),
         (lambda: Recorded([1.0, 2.0]), r"path must have shape \(T, d\) or \(runs, T, d\)"),
         (lambda: Recorded([[np.nan]]), "path must be finite"),
         (

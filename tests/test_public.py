@@ -1,4 +1,4 @@
-"""The public surface: its names, what importing it costs, and that every public class was checked."""
+"""The public surface: its names, what importing it costs, and that every public class keeps its contract."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import inspect
 import subprocess
 import sys
 from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
 
 import soqo
 from soqo import errors, noise, processes
+from soqo.checks import check_noise, check_policy, check_process
 
 NAMES = [
     *("FTM", "LAI", "OAL", "POL", "ROBD", "Policy", "State", "Limited", "Weighted"),
@@ -58,3 +63,43 @@ def test_importing_soqo_imports_only_numpy_and_scipy() -> None:
     extensions = {"numpy", "scipy", "soqo", "cython_runtime"}
     assert {name for name in foreign if not name.startswith("_")} <= extensions
     assert {"numpy", "scipy", "soqo"} <= foreign
+
+
+def public_classes(parent: type) -> set[type]:
+    """The public classes of a family, without the abstract ones."""
+    owners: list[Any] = [soqo, processes, noise]
+    found = {getattr(owner, name) for owner in owners for name in owner.__all__}
+    return {
+        value
+        for value in found
+        if inspect.isclass(value) and issubclass(value, parent) and not inspect.isabstract(value)
+    }
+
+
+A = np.diag([0.5, 1.0, 2.0])
+CHECKED: list[tuple[Any, Any, list[Any]]] = [
+    (
+        soqo.Policy,
+        check_policy,
+        [
+            *(soqo.FTM(), soqo.LAI(A), soqo.ROBD(A), soqo.POL(0.02), soqo.OAL(0.02)),
+            *(soqo.Weighted(soqo.POL(0.02), 2.0), soqo.Limited(soqo.LAI(A), -1.0, 1.0)),
+        ],
+    ),
+    (
+        processes.Process,
+        check_process,
+        [
+            *(processes.Gaussian(), processes.Correlated(), processes.Laplace()),
+            *(processes.Cauchy(), processes.StudentT(), processes.Recorded(np.ones((64, 3)))),
+        ],
+    ),
+    (noise.Noise, check_noise, [noise.Uniform(1.0), noise.Adversarial(1.0)]),
+]
+
+
+@pytest.mark.parametrize(("parent", "check", "instances"), CHECKED)
+def test_every_public_class_keeps_its_contract(parent: Any, check: Any, instances: Any) -> None:
+    assert {type(instance) for instance in instances} == public_classes(parent)
+    for instance in instances:
+        check(instance)

@@ -66,6 +66,31 @@ def test_a_damaged_tree_is_refused() -> None:
         unpack({"array": "7"}, {})
     with pytest.raises(FileFormatError, match=r"unknown entry with keys \['what'\]"):
         unpack({"what": 1}, {})
+    damaged: list[Any] = [
+        {"class": 5, "fields": {}},
+        {"class": "soqo.processes:Gaussian", "fields": {"wrong": 1}},
+        {"class": "soqo.processes:Gaussian", "fields": {"scale": -1.0}},
+        {"class": "soqo.processes:Gaussian", "fields": 7},
+        {"class": "soqo.noise:Noise", "fields": {"cap": 1.0}},
+        {"array": []},
+        {"mapping": [1]},
+        {"tuple": 3},
+    ]
+    for tree in damaged:
+        with pytest.raises(FileFormatError):
+            unpack(tree, {})
+
+
+def test_keys_that_json_would_change_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="must have strings as keys"):
+        pack({0: 1, "0": 2})
+
+
+def test_scalars_of_numpy_keep_their_type() -> None:
+    tree, arrays = pack((np.bool_(True), np.float64(2.0)))
+    flag, value = unpack(tree, arrays)
+    assert flag.dtype == np.bool_
+    assert value.dtype == np.float64
 
 
 def test_describe_is_json_that_people_can_read() -> None:
@@ -75,4 +100,7 @@ def test_describe_is_json_that_people_can_read() -> None:
         "array": [[1.0, 0.0], [0.0, 1.0]],
         "inner": {"class": "Gaussian", "scale": [1.0, 2.0]},
     }
+    large = describe(Gaussian(np.eye(40)))["scale"]
+    assert large["shape"] == [40, 40]
+    assert large != describe(Gaussian(2 * np.eye(40)))["scale"]
     assert describe({"make": Gaussian.steps}) == {"make": "Gaussian.steps"}

@@ -113,10 +113,32 @@ def test_damaged_and_foreign_files_are_refused(result: Result, tmp_path: Path) -
         Result.load(foreign)
     incomplete = tmp_path / "incomplete.nc"
     result.to_xarray().drop_vars("hitting").to_netcdf(incomplete, engine="scipy")
-    with pytest.raises(FileFormatError, match="damaged soqo result"):
+    with pytest.raises(FileFormatError, match="checksum does not match"):
         Result.load(incomplete)
+    with pytest.raises(FileFormatError, match="must be a whole soqo result"):
+        Result.from_xarray(result.to_xarray().drop_vars("hitting"))
+    with pytest.raises(FileFormatError, match="must be a whole soqo result"):
+        Result.from_xarray(result.to_xarray().isel(policy=0))
     with pytest.raises(FileNotFoundError, match="no result at"):
         Result.load(tmp_path / "missing.nc")
+
+
+def test_any_changed_byte_is_noticed(result: Result, tmp_path: Path) -> None:
+    path = result.save(tmp_path / "result.nc")
+    good = bytearray(path.read_bytes())
+    rng = np.random.default_rng(0)
+    for place in [*rng.integers(len(good), size=150), *rng.integers(3000, size=150)]:
+        bad = good.copy()
+        bad[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(bad)
+        try:
+            back = Result.load(path)
+        except FileFormatError:
+            continue
+        # A byte that no number or name depends on, such as padding: then nothing may differ.
+        assert back.configuration == result.configuration
+        for name in result:
+            np.testing.assert_array_equal(back.regret(name), result.regret(name))
 
 
 def test_a_failed_save_leaves_nothing_behind(result: Result, tmp_path: Path) -> None:
@@ -126,3 +148,51 @@ def test_a_failed_save_leaves_nothing_behind(result: Result, tmp_path: Path) -> 
     with pytest.raises(OSError, match="folder"):
         result.save(target)
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+    with pytest.raises(
+        FileNotFoundError, match=r"there is no folder .*missing to save a result in"
+    ):
+        result.save(tmp_path / "missing" / "result.nc")
+
+
+def test_a_file_is_as_readable_as_any_other(result: Result, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.touch()
+    saved = result.save(tmp_path / "result.nc")
+    assert saved.stat().st_mode == other.stat().st_mode
+
+
+def test_diagnostics_for_each_run_are_kept_in_files(result: Result, tmp_path: Path) -> None:
+    back = Result.load(result.save(tmp_path / "result.nc"))
+    for key in ("estimate", "overshoots"):
+        np.testing.assert_array_equal(back["POL"].diagnostics[key], result["POL"].diagnostics[key])
+
+
+def test_pieces_are_put_together_to_the_bit(tmp_path: Path) -> None:
+    environment = Environment(Problem(np.diag([0.5, 2.0])), Gaussian(3.0), Uniform(1.0))
+    policies = {"FTM": FTM(), "POL": POL(1e-4)}
+    whole = simulate(environment, policies, 30, 5, seed=1, record=True)
+    parts = [
+        simulate(environment, policies, 30, runs, seed=1, first_run=first, record=True)
+        for first, runs in ((0, 2), (2, 3))
+    ]
+    parts[1] = Result.load(parts[1].save(tmp_path / "part.nc"))
+    together = Result.concat(parts)
+    assert together.configuration == whole.configuration
+    for name in whole:
+        np.testing.assert_array_equal(together.regret(name), whole.regret(name))
+        np.testing.assert_array_equal(together[name].diverged, whole[name].diverged)
+    np.testing.assert_array_equal(
+        together["POL"].diagnostics["estimate"], whole["POL"].diagnostics["estimate"]
+    )
+    assert together.actions is not None
+    assert whole.actions is not None
+    np.testing.assert_array_equal(together.actions["POL"], whole.actions["POL"])
+    with pytest.raises(ArgumentError, match="expected first_run 2, got 0"):
+        Result.concat([parts[0], parts[0]])
+    with pytest.raises(ArgumentError, match="parts must hold at least one result"):
+        Result.concat([])
+
+
+def test_a_result_shows_itself_in_a_line(result: Result) -> None:
+    assert repr(result) == "Result(FTM, POL; horizon 40, runs 2..7)"
+    assert repr(result.summary()) == str(result.summary())

@@ -64,7 +64,7 @@ def scalar_loop(world: Environment, make: Any, horizon: int, run: int, seed: int
         x, state = policy.act(state, v[t])
         u, move = x - v[t], x - x_prev
         f = 0.5 * u @ A @ u
-        noise = world.noise.perturb(paths.variates[0, t], u, Problem(A))
+        noise = world.noise.perturb(paths.variates[0, t], u, Problem(A, weight))
         state = policy.observe(state, f + (noise if policy.hears_noise else 0.0))
         costs.append((f, 0.5 * move @ full @ move))
         x_prev = x
@@ -181,12 +181,20 @@ def test_progress_rises_to_the_total() -> None:
     assert 100 <= len(seen) <= 300
 
 
-def test_costs_past_the_largest_float_end_in_no_crash_and_no_warning() -> None:
+def test_costs_past_the_largest_float_are_reported_without_a_warning() -> None:
     world = environment(problem=Problem(A), process=Gaussian(1e160))
-    with np.errstate(over="ignore", invalid="ignore"):
-        result = simulate(world, {"POL": POL(1e-6)}, 10, 2, record=True)
+    result = simulate(world, {"POL": POL(1e-6), "FTM": FTM()}, 10, 2, record=True)
     assert result.actions is not None
     assert np.isfinite(result.actions["POL"]).all()
+    assert result["POL"].diverged.all()
+    assert result["FTM"].diverged.all()
+
+
+def test_limits_are_in_the_plants_units() -> None:
+    world = environment(problem=Problem(np.eye(3), [1.0, 25.0, 4.0]), process=Gaussian(50.0))
+    result = simulate(world, {"L": Limited(FTM(), -5.0, 5.0)}, 20, 2, record=True)
+    assert result.actions is not None
+    np.testing.assert_allclose(np.abs(result.actions["L"]).max(axis=(0, 1)), 5.0)
 
 
 @pytest.mark.parametrize(
@@ -195,8 +203,14 @@ def test_costs_past_the_largest_float_end_in_no_crash_and_no_warning() -> None:
         ({"environment": 3}, "environment must be an Environment, got int"),
         ({"policies": {}}, "policies must map names to policies, got {}"),
         ({"policies": [FTM()]}, "policies must map names to policies"),
-        ({"policies": {"X": 3}}, "policies\\['X'\\] must be a Policy or a function .* got int"),
-        ({"policies": {"X": lambda _: 3}}, "policies\\['X'\\] must be a Policy or a function"),
+        ({"policies": {"X": 3}}, r"policies\['X'\]: it must be a Policy or a function .* got int"),
+        ({"policies": {"X": lambda _: 3}}, r"policies\['X'\]: it must be a Policy or a function"),
+        ({"policies": {"X": FTM}}, r"policies\['X'\]: .* got the class FTM: use FTM\(...\)$"),
+        ({"policies": {"X": LAI}}, r"got the class LAI: use LAI\(...\) or LAI.knowing"),
+        ({"policies": {"X": LAI(np.eye(2))}}, r"policies\['X'\]: A must be one matrix \(3, 3\)"),
+        ({"policies": {" ,": FTM()}}, "policies must have names that are words"),
+        ({"policies": {1: FTM()}}, "policies must have names that are words"),
+        ({"policies": {"LAI (benchmark)": FTM()}}, "policies must have names that are words"),
         ({"horizon": 0}, "horizon must be a positive integer, got 0"),
         ({"runs": 2.5}, "runs must be a positive integer, got 2.5"),
         ({"seed": "x"}, "seed must be an integer of at least 0, got 'x'"),

@@ -46,6 +46,10 @@ def test_quadratic_form_is_half_of_uAu(batch: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
+        (
+            np.array([[[1e20, 1e5], [0.0, 1e20]], [[1.0, 0.5], [0.0, 1.0]]]),
+            r"asymmetry of 0\.5 \(entry \[1, 0, 1\]\)",
+        ),
         (np.ones((2, 3)), r"A must be square.* got \(2, 3\)"),
         (np.ones(3), r"A must be square.* got \(3,\)"),
         (np.ones((0, 0)), r"A must be square"),
@@ -54,7 +58,7 @@ def test_quadratic_form_is_half_of_uAu(batch: tuple[int, ...]) -> None:
         ([[1.0, 2.0], [2.0, 1.0]], r"positive semi-definite, got a smallest eigenvalue of -1 "),
         (np.stack([np.eye(2), -np.eye(2)]), r"smallest eigenvalue of -1 .* in matrix \[1\]"),
         (np.diag([1.0, -1e-9]), r"smallest eigenvalue of -1e-09"),
-        ("text", r"A must be an array of numbers, got str"),
+        ("text", r"A must be an array of real numbers, got str"),
     ],
 )
 def test_positive_semidefinite_says_what_is_wrong(matrix: Any, message: str) -> None:
@@ -69,6 +73,11 @@ def test_round_off_of_a_rank_deficient_matrix_is_forgiven(scale: float) -> None:
         G = rng.standard_normal((8, 2))
         _, spectrum = positive_semidefinite("A", scale * (G @ G.T))
         assert (spectrum.values >= 0.0).all()
+
+
+def test_the_largest_numbers_do_not_overflow() -> None:
+    matrix, _ = positive_semidefinite("A", 1e308 * np.eye(2))
+    assert matrix[0, 0] == 1e308
 
 
 def test_zero_is_positive_semidefinite() -> None:

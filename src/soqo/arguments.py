@@ -65,23 +65,27 @@ def number(
         bounds.append(f"at most {most:g}")
     expected = " ".join(["a finite number", " and ".join(bounds)]).strip()
     try:
-        result = float(value)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be {expected}, got {value!r}") from None
+        result = math.nan if isinstance(value, str | bytes | bool | np.bool_) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        result = math.nan
     if not (math.isfinite(result) and least <= result <= most and result > above):
-        raise ArgumentError(f"{name} must be {expected}, got {result:g}")
+        raise ArgumentError(f"{name} must be {expected}, got {value!r}")
     return result
 
 
 def numbers(name: str, value: Any, *, copy: bool = True) -> Array:
-    """An array of numbers, as a copy that later changes to ``value`` do not reach."""
+    """An array of real numbers, as a copy that later changes to ``value`` do not reach; masked entries become NaN."""
+    given = value
+    if isinstance(value, np.ma.MaskedArray):
+        value = np.ma.filled(value.astype(np.float64), np.nan)
     try:
-        result: Array = np.array(value, dtype=np.float64, copy=copy or None)
-    except (TypeError, ValueError):
-        raise ArgumentError(
-            f"{name} must be an array of numbers, got {type(value).__name__}"
-        ) from None
-    return result
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        array = np.asarray(None)
+    if array.dtype.kind not in "fiu":
+        kind = f"dtype {given.dtype}" if isinstance(given, np.ndarray) else type(given).__name__
+        raise ArgumentError(f"{name} must be an array of real numbers, got {kind}")
+    return np.array(array, dtype=np.float64, copy=copy or None)
 
 
 def finite_array(name: str, value: Any, *, copy: bool = True) -> Array:

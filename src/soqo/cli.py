@@ -102,9 +102,9 @@ def report(console: Console, setting: Setting, outcome: Outcome) -> None:
 
 
 def main() -> None:
-    """Run the command; errors that soqo raises on purpose become one line."""
+    """Run the command; errors that soqo raises on purpose, or that files bring about, become one line."""
     try:
         app()
-    except SoqoError as error:
+    except (SoqoError, OSError) as error:
         Console(stderr=True).print(f"soqo: {error}", style="red", soft_wrap=True, markup=False)
         sys.exit(2)

@@ -128,6 +128,12 @@ class Environment:
             raise ArgumentError(
                 f"process must give paths of shape {(runs, horizon, self.dim)}, got {v.shape}"
             )
+        if not np.isfinite(v).all():
+            run, t, _ = np.argwhere(~np.isfinite(v))[0]
+            raise ArgumentError(
+                f"process must give finite paths, got {type(self.process).__name__} past the largest float "
+                f"in run {first_run + run}, round {t + 1}"
+            )
         variates = np.stack(
             [self.noise.variates(rng, horizon) for rng in streams(seed, numbers, "noise")]
         )

@@ -25,7 +25,7 @@ class Noise(ABC):
     cap: float
 
     def __post_init__(self) -> None:
-        number("cap", self.cap, least=0.0)
+        object.__setattr__(self, "cap", number("cap", self.cap, least=0.0))
 
     @property
     @abstractmethod
@@ -96,7 +96,8 @@ class Adversarial(Noise):
     aim
         What the player shall come to believe. ``"flatten"``: directions of little curvature are made to look costly and
         those of much curvature cheap, so that the player follows v where it should stay and stays where it should
-        follow. ``"understate"``: every cost looks smaller (a bias of -cap). ``"overstate"``: larger (+cap).
+        follow (in one dimension there is nothing to flatten, and it overstates). ``"understate"``: every cost looks
+        smaller (a bias of -cap). ``"overstate"``: larger (+cap).
 
     Examples
     --------
@@ -125,7 +126,9 @@ class Adversarial(Noise):
 
     def perturb(self, variate: Array, u: Array, problem: Problem) -> Array:
         if self.aim == "flatten":
-            coordinates = np.abs(problem.spectrum.into(u))
+            # As the player sees it: in the coordinates where switching is plain l2.
+            seen = problem.coordinates.to_plain(u)
+            coordinates = np.abs(problem.plain.spectrum.into(seen))
             upwards = coordinates[..., 0] >= coordinates[..., -1]
         else:
             upwards = np.full(u.shape[:-1], self.aim == "overstate")

@@ -34,7 +34,7 @@ def contraction(a: Any, n: Any) -> Array:
     ----------
     a : array_like
         Eigenvalues of A, not negative.
-    n : array_like or math.inf
+    n : array_like
         Rounds to go, at least 1 (or 0, where it gives C_{T+1} = 1); ``math.inf`` for a horizon without end.
 
     Examples
@@ -44,12 +44,7 @@ def contraction(a: Any, n: Any) -> Array:
     >>> contraction([0.0, 1e-16, 1e8], math.inf)
     array([1.0000000e+00, 9.9999999e-01, 9.9999998e-09])
     """
-    h, decay = half_angle(a)
-    stationary = decay * decay
-    if isinstance(n, float) and math.isinf(n):
-        return np.asarray(stationary)
-    fading = np.exp(np.multiply(-4.0, n) * np.arcsinh(h))  # e^{-2 n theta}
-    return np.asarray((stationary + fading) / (1.0 + stationary * fading))
+    return interpolation(a, n)[0]
 
 
 def advance(a: Any, n: Any) -> Array:
@@ -60,19 +55,28 @@ def advance(a: Any, n: Any) -> Array:
     >>> advance(1e-20, math.inf)
     array(1.e-10)
     """
-    h, decay = half_angle(a)
-    stationary = 2.0 * h * decay
-    if isinstance(n, float) and math.isinf(n):
-        return np.asarray(stationary)
-    exponent = np.multiply(-4.0, n) * np.arcsinh(h)
-    return np.asarray(stationary * -np.expm1(exponent) / (1.0 + decay * decay * np.exp(exponent)))
+    return interpolation(a, n)[1]
 
 
-def half_angle(a: Any) -> tuple[Array, Array]:
-    """sinh(theta/2) = sqrt(a)/2 and e^{-theta/2}; the latter by roots, since exp loses digits at a large theta."""
+def interpolation(a: Any, n: Any) -> tuple[Array, Array]:
+    """Contraction and advance together, which share most of their work: x = contraction x_prev + advance v.
+
+    Playing by both, and not by v + contraction (x_prev - v), keeps x where a is zero, however far away v is.
+    """
     quarter = 0.25 * np.asarray(a, dtype=np.float64)
-    h = np.sqrt(quarter)
-    return h, 1.0 / (h + np.sqrt(1.0 + quarter))
+    h = np.sqrt(quarter)  # sinh(theta/2)
+    decay = 1.0 / (
+        h + np.sqrt(1.0 + quarter)
+    )  # e^{-theta/2}; by exp it would lose digits at a large theta
+    stationary = decay * decay
+    # Past 1e150 rounds nothing changes any more, and a finite number times a = 0 is no NaN.
+    exponent = (-4.0 * np.minimum(n, 1e150)) * np.arcsinh(h)
+    fading = np.exp(exponent)  # e^{-2 n theta}
+    below = 1.0 + stationary * fading
+    return (
+        np.asarray((stationary + fading) / below),
+        np.asarray(-2.0 * h * decay * np.expm1(exponent) / below),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,19 +111,16 @@ class Plan:
         object.__setattr__(self, "A", read_only(A))
         object.__setattr__(self, "spectrum", spectrum)
 
-    def contractions(self, t: Any = 1) -> Array:
-        """Eigenvalues of C_t, shape (*batch, d), in the order of the eigenvalues of A."""
-        return contraction(self.spectrum.values, self._rounds_to_go(t))
-
     def gain(self, t: int = 1) -> Array:
         """C_t, shape (*batch, d, d)."""
-        return self.spectrum.matrix(self.contractions(t))
+        return self.spectrum.matrix(contraction(self.spectrum.values, self._rounds_to_go(t)))
 
     def step(self, t: int, x_prev: Any, v: Any) -> Array:
         """The action of round t: C_t x_prev + (I - C_t) v."""
-        v = self._vectors("v", v)
-        off = self.spectrum.apply(self.contractions(t), self._vectors("x_prev", x_prev) - v)
-        return np.asarray(v + off)
+        keep, go = interpolation(self.spectrum.values, self._rounds_to_go(t))
+        return interpolate(
+            self.spectrum, keep, go, self._vectors("x_prev", x_prev), self._vectors("v", v)
+        )
 
     def path(self, x0: Any, v: Any) -> Array:
         """The actions of rounds 1..len(v), all at once.
@@ -133,19 +134,17 @@ class Plan:
         -------
         Array, shape (*batch, rounds, d)
         """
-        v = self._vectors("v", v)
+        v, x0 = path_and_start(v, x0, self.A.shape[-1])
         rounds = v.shape[-2]
         if self.horizon is not None and rounds > self.horizon:
             raise ArgumentError(
                 f"v must have at most horizon = {self.horizon} rounds, got {rounds}"
             )
         minimizers = eigenpath(self.spectrum, v)
-        position = self.spectrum.into(self._vectors("x0", x0))
-        shrink = contractions_of_path(self.spectrum.values, rounds, self.horizon)
+        position = self.spectrum.into(x0)
+        keep, go = interpolation_of_path(self.spectrum.values, rounds, self.horizon)
         for t in range(rounds):
-            target = minimizers[t]
-            position = target + shrink[t] * (position - target)
-            minimizers[t] = position
+            position = minimizers[t] = keep[t] * position + go[t] * minimizers[t]
         return path_from_eigen(self.spectrum, minimizers)
 
     def _rounds_to_go(self, t: int) -> float:
@@ -187,17 +186,14 @@ def hindsight_optimum(problem: Problem, v: Any, x0: Any) -> Array:
     array([[1.2],
            [0.6]])
     """
+    if not isinstance(problem, Problem):
+        raise ArgumentError(f"problem must be a Problem, got {type(problem).__name__}")
     coordinates, plain = problem.coordinates, problem.plain
-    v = finite_array("v", v, copy=False)
-    if v.ndim < 2 or v.shape[-1] != problem.dim:
-        raise ArgumentError(f"v must have shape (*batch, T, {problem.dim}), got {v.shape}")
-    start = finite_array("x0", x0, copy=False)
-    if start.shape[-1:] != (problem.dim,):
-        raise ArgumentError(f"x0 must have last axis {problem.dim}, got shape {start.shape}")
+    v, start = path_and_start(v, x0, problem.dim)
     values, rounds = plain.spectrum.values, v.shape[-2]
     pull = values * eigenpath(plain.spectrum, coordinates.to_plain(v))
-    carried = np.zeros_like(pull[0])
-    pivots = contractions_of_path(values, rounds, rounds)
+    carried = np.zeros(pull.shape[1:])
+    pivots, _ = interpolation_of_path(values, rounds, rounds)
     for t in reversed(range(rounds)):
         carried = pull[t] = pivots[t] * (pull[t] + carried)
     position = plain.spectrum.into(coordinates.to_plain(start))
@@ -206,12 +202,32 @@ def hindsight_optimum(problem: Problem, v: Any, x0: Any) -> Array:
     return coordinates.from_plain(path_from_eigen(plain.spectrum, pull))
 
 
-def contractions_of_path(values: Array, rounds: int, horizon: int | None) -> Array:
-    """The contractions of rounds 1..rounds, time first: shape (rounds, *values.shape)."""
+def interpolate(spectrum: Spectrum, keep: Array, go: Array, x_prev: Array, v: Array) -> Array:
+    """C x_prev + (I - C) v, for C with these eigenvectors and eigenvalues ``keep`` = 1 - ``go``."""
+    return spectrum.out_of(keep * spectrum.into(x_prev) + go * spectrum.into(v))
+
+
+def interpolation_of_path(values: Array, rounds: int, horizon: int | None) -> tuple[Array, Array]:
+    """Contractions and advances of rounds 1..rounds, time first: shape (rounds, *values.shape)."""
     if horizon is None:
-        return np.broadcast_to(contraction(values, math.inf), (rounds, *values.shape))
+        stationary = interpolation(values, math.inf)
+        keep, go = (np.broadcast_to(part, (rounds, *values.shape)) for part in stationary)
+        return keep, go
     to_go = np.arange(horizon, horizon - rounds, -1.0)
-    return contraction(values, to_go.reshape(-1, *[1] * values.ndim))
+    return interpolation(values, to_go.reshape(-1, *[1] * values.ndim))
+
+
+def path_and_start(v: Any, x0: Any, dim: int) -> tuple[Array, Array]:
+    """A path (*batch, T, d) and where it starts from, (d,) or (*batch, d), checked."""
+    path, start = finite_array("v", v, copy=False), finite_array("x0", x0, copy=False)
+    if path.ndim < 2 or path.shape[-1] != dim:
+        raise ArgumentError(f"v must have shape (*batch, T, {dim}), got {path.shape}")
+    if start.shape not in ((dim,), (*path.shape[:-2], dim)):
+        expected = sorted({(dim,), (*path.shape[:-2], dim)})
+        raise ArgumentError(
+            f"x0 must have shape {' or '.join(map(str, expected))}, got {start.shape}"
+        )
+    return path, start
 
 
 def eigenpath(spectrum: Spectrum, path: Array) -> Array:

@@ -6,6 +6,7 @@ of coordinates x -> W^{1/2} x brings every such problem back to the paper's (`Pr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -85,13 +86,16 @@ class Coordinates:
         """From the coordinates where switching is plain l2 to the plant's."""
         return times(self.inverse_root, z)
 
-    def curvature(self, A: Array) -> Array:
-        """A seen from the plain coordinates: W^{-1/2} A W^{-1/2}."""
-        if self.inverse_root.ndim == 2:
-            product = self.inverse_root @ A @ self.inverse_root
-            return 0.5 * (product + product.swapaxes(-1, -2))
-        scale = self.inverse_root[..., None] if self.inverse_root.ndim else self.inverse_root
-        return A * scale * self.inverse_root
+    def curvature(self, spectrum: Spectrum) -> Array:
+        """W^{-1/2} A W^{-1/2}, A seen from the plain coordinates, for the spectrum of A.
+
+        As a product of A^{1/2} W^{-1/2} with itself, it is positive semi-definite to round-off of its own size, however
+        different the weights are.
+        """
+        half = np.sqrt(spectrum.values)[..., :, None] * spectrum.vectors.swapaxes(-1, -2)
+        factor = self.from_plain(half)
+        product = np.matmul(factor.swapaxes(-1, -2), factor)
+        return np.asarray(0.5 * (product + product.swapaxes(-1, -2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +159,9 @@ class Problem:
     @cached_property
     def plain(self) -> Problem:
         """The same problem in coordinates where switching is plain l2; itself if it is already."""
-        return self if self.switching is None else Problem(self.coordinates.curvature(self.A))
+        return (
+            self if self.switching is None else Problem(self.coordinates.curvature(self.spectrum))
+        )
 
     def hitting_cost(self, x: Any, v: Any) -> Array:
         """1/2 (x-v)'A(x-v), for x and v of shape (*batch, d)."""
@@ -179,7 +185,8 @@ class Problem:
         -------
         hitting, switching : Array, shape (*batch, T)
         """
-        u = self._vectors("x", x) - self._vectors("v", v)
+        x = self._vectors("x", x)
+        u = x - self._vectors("v", v)
         hitting = 0.5 * (np.matmul(u, self.A) * u).sum(axis=-1)
         start = np.broadcast_to(self._vectors("x0", x0)[..., None, :], (*x.shape[:-2], 1, self.dim))
         moves = self.coordinates.to_plain(np.diff(x, axis=-2, prepend=start))
@@ -197,7 +204,7 @@ class Problem:
         return result
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RandomProblem:
     """A problem whose A is drawn anew for each run of a simulation.
 
@@ -224,6 +231,7 @@ class RandomProblem:
             raise ArgumentError(
                 f"switching must be for dimension {self.dim}, got {coordinates.dim}"
             )
+        object.__setattr__(self, "switching", coordinates.switching)
 
     def draw(self, rng: Rng) -> Problem:
         """Draw a problem; with a sequence of generators, one A for each of them."""
@@ -269,11 +277,10 @@ def random_curvature(
     array([0. , 0.5, 2. ])
     """
     values = eigenvalues(dim, rank, smallest, largest, spectrum)
-    batch = () if isinstance(rng, np.random.Generator) else (len(rng),)
+    batch = (len(rng),) if isinstance(rng, Sequence) else ()
     gaussian = per_run(rng, batch, lambda generator: generator.standard_normal((dim, dim)))
-    Q, R = np.linalg.qr(gaussian)
-    # QR alone is not Haar: LAPACK fixes the signs of R's diagonal in its own way (Mezzadri 2007).
-    Q = Q * np.where(np.diagonal(R, axis1=-2, axis2=-1) < 0, -1.0, 1.0)[..., None, :]
+    Q, _ = np.linalg.qr(gaussian)
+    # Signs of columns, which QR does not draw at random, do not matter in Q D Q'.
     leading = Q[..., :, :rank]
     A = np.matmul(leading * values, leading.swapaxes(-1, -2))
     symmetrized: Array = 0.5 * (A + A.swapaxes(-1, -2))

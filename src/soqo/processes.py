@@ -57,7 +57,8 @@ class Process(ABC):
             Shape (runs, horizon, d).
         """
         integer("horizon", horizon, least=1)
-        steps = np.stack([self.steps(rng, horizon, v0.shape[-1]) for rng in rngs])
+        dim = v0.shape[-1]
+        steps = np.stack([self.steps(rng, horizon, dim) for rng in rngs]).astype(np.float64)
         steps[:, 0] += v0
         return np.cumsum(steps, axis=1)
 
@@ -152,7 +153,7 @@ class Correlated(Scaled):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number("alpha", self.alpha, above=0.0, most=1.0)
+        object.__setattr__(self, "alpha", number("alpha", self.alpha, above=0.0, most=1.0))
         choice("form", self.form, ("mixture", "additive"))
 
     @property
@@ -211,7 +212,7 @@ class StudentT(Scaled):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number("df", self.df, above=0.0)
+        object.__setattr__(self, "df", number("df", self.df, above=0.0))
 
     @property
     def is_martingale(self) -> bool:
@@ -254,7 +255,8 @@ class Cauchy(Scaled):
 class Recorded(Process):
     """A given path, the same for all runs or one for each.
 
-    Nothing is known of where the path came from: it counts as no martingale and has no covariance.
+    Nothing is known of where the path came from: it counts as no martingale and has no covariance. An environment's
+    ``v0`` has no effect on it.
 
     Parameters
     ----------

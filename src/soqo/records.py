@@ -16,6 +16,7 @@ Gaussian(scale=array([1., 2.]))
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -26,6 +27,9 @@ from soqo.errors import ArgumentError, FileFormatError
 
 __all__ = ["describe", "pack", "same", "unpack"]
 
+WRITTEN_OUT = 1000
+"""Arrays of up to so many entries are written out in a description; of larger ones it keeps a hash."""
+
 
 def pack(value: Any) -> tuple[Any, dict[str, np.ndarray[Any, Any]]]:
     """Split a record into a tree that JSON can hold and the arrays that it refers to by name."""
@@ -35,7 +39,7 @@ def pack(value: Any) -> tuple[Any, dict[str, np.ndarray[Any, Any]]]:
 
 def _pack(value: Any, arrays: dict[str, np.ndarray[Any, Any]], where: str) -> Any:
     if isinstance(value, np.generic):
-        value = value.item()
+        value = np.asarray(value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
@@ -46,9 +50,9 @@ def _pack(value: Any, arrays: dict[str, np.ndarray[Any, Any]], where: str) -> An
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [_pack(item, arrays, f"{where}[{i}]") for i, item in enumerate(value)]}
     if isinstance(value, Mapping):
-        return {
-            "mapping": {str(k): _pack(item, arrays, f"{where}[{k!r}]") for k, item in value.items()}
-        }
+        if not all(isinstance(key, str) for key in value):
+            raise ArgumentError(f"{where} must have strings as keys, got {list(value)}")
+        return {"mapping": {k: _pack(item, arrays, f"{where}[{k!r}]") for k, item in value.items()}}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {
             f.name: _pack(getattr(value, f.name), arrays, f"{where}.{f.name}")
@@ -64,6 +68,13 @@ def _pack(value: Any, arrays: dict[str, np.ndarray[Any, Any]], where: str) -> An
 
 def unpack(tree: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Any:
     """Build the record that :func:`pack` took apart."""
+    try:
+        return _unpack(tree, arrays)
+    except (TypeError, AttributeError, ArgumentError) as error:
+        raise FileFormatError(f"the record is damaged: {error}") from error
+
+
+def _unpack(tree: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Any:
     if not isinstance(tree, dict):
         return tree
     match tree:
@@ -72,21 +83,24 @@ def unpack(tree: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Any:
                 raise FileFormatError(f"array {name!r} is missing from the record")
             return arrays[name]
         case {"tuple": items}:
-            return tuple(unpack(item, arrays) for item in items)
+            return tuple(_unpack(item, arrays) for item in items)
         case {"list": items}:
-            return [unpack(item, arrays) for item in items]
+            return [_unpack(item, arrays) for item in items]
         case {"mapping": items}:
-            return {key: unpack(item, arrays) for key, item in items.items()}
+            return {key: _unpack(item, arrays) for key, item in items.items()}
         case {"class": name, "fields": fields}:
-            built = {key: unpack(item, arrays) for key, item in fields.items()}
+            built = {key: _unpack(item, arrays) for key, item in fields.items()}
             return _find(name)(**built)
-    raise FileFormatError(f"a record holds an unknown entry with keys {sorted(tree)}")
+    raise FileFormatError(f"the record holds an unknown entry with keys {sorted(tree)}")
 
 
 def describe(value: Any) -> Any:
-    """A record as plain JSON for people to read, arrays written out and classes by their short name."""
+    """A record as plain JSON for people to read: arrays written out, or their hash if they are large."""
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        if value.size <= WRITTEN_OUT:
+            return value.tolist()
+        digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+        return {"shape": list(value.shape), "dtype": str(value.dtype), "sha256": digest}
     if isinstance(value, tuple | list):
         return [describe(item) for item in value]
     if isinstance(value, Mapping):

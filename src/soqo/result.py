@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,6 +24,9 @@ __all__ = ["Result", "Track"]
 FORMAT = 1
 """Version of the file layout; a reader refuses what it does not know."""
 
+PER_ROUND = ("hitting", "switching", "excess")
+"""What a track holds for each round."""
+
 
 @dataclass(frozen=True, eq=False)
 class Track:
@@ -36,7 +39,7 @@ class Track:
         The low-variance form of regret, per round (see :meth:`Result.regret`).
     diverged : BoolArray, shape (runs,)
     diagnostics : dict
-        The policy's own, after the last round. Not kept in files.
+        The policy's own, after the last round. Files keep those that are numbers for each run.
     """
 
     hitting: Array
@@ -45,8 +48,21 @@ class Track:
     diverged: BoolArray
     diagnostics: dict[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def concat(cls, parts: Sequence[Track]) -> Track:
+        """Tracks of runs that follow each other, as one; diagnostics that are numbers for each run come along."""
+        kept = [per_run_numbers(part.diagnostics, part.diverged.size) for part in parts]
+        common = [name for name in kept[0] if all(name in other for other in kept)]
+        return cls(
+            hitting=np.concatenate([part.hitting for part in parts]),
+            switching=np.concatenate([part.switching for part in parts]),
+            excess=np.concatenate([part.excess for part in parts]),
+            diverged=np.concatenate([part.diverged for part in parts]),
+            diagnostics={name: np.concatenate([other[name] for other in kept]) for name in common},
+        )
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """The outcome of :func:`soqo.simulate`.
 
@@ -176,7 +192,7 @@ class Result:
                 ("policy", "run", "round"),
                 np.stack([getattr(self.tracks[name], key) for name in names]),
             )
-            for key in ("hitting", "switching", "excess")
+            for key in PER_ROUND
         }
         regret = np.stack([self.regret(name) for name in names])
         flags = np.stack([self.tracks[name].diverged for name in names]).astype(np.int8)
@@ -195,6 +211,12 @@ class Result:
                 ("run", "round", "coordinate"),
                 self.actions[self.BENCHMARK],
             )
+        for index, name in enumerate(names):
+            numbers = per_run_numbers(self.tracks[name].diagnostics, self.runs)
+            for key, array in numbers.items():
+                stored = array.astype(np.int8) if array.dtype == np.bool_ else array
+                dims = ("run", *(f"{key}_{axis}_{index}" for axis in range(1, array.ndim)))
+                variables[f"diagnostic_{index}_{key}"] = (dims, stored)
         coordinates = {
             "policy": names,
             "run": np.arange(self.first_run, self.first_run + self.runs),
@@ -206,53 +228,79 @@ class Result:
 
     @classmethod
     def from_xarray(cls, dataset: xarray.Dataset) -> Result:
-        """The way back from :meth:`to_xarray`; diagnostics are not kept."""
+        """The way back from :meth:`to_xarray`, for all that it keeps."""
         if dataset.attrs.get("soqo_format") != FORMAT:
             raise FileFormatError(
                 f"dataset must be a soqo result of format {FORMAT}, "
                 f"got format {dataset.attrs.get('soqo_format')!r}"
             )
+        try:
+            return cls._from_xarray(dataset)
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise FileFormatError(f"dataset must be a whole soqo result, got: {error}") from error
+
+    @classmethod
+    def _from_xarray(cls, dataset: xarray.Dataset) -> Result:
         names = [str(name) for name in dataset["policy"].values]
+
+        def part(key: str, *axes: str) -> Any:
+            return dataset[key].transpose(*axes).values
+
+        hitting, switching, excess = (part(key, "policy", "run", "round") for key in PER_ROUND)
+        diverged = part("diverged", "policy", "run").astype(np.bool_)
         tracks = {
             name: Track(
-                hitting=dataset["hitting"].values[i],
-                switching=dataset["switching"].values[i],
-                excess=dataset["excess"].values[i],
-                diverged=dataset["diverged"].values[i].astype(np.bool_),
+                hitting[i],
+                switching[i],
+                excess[i],
+                diverged[i],
+                {
+                    str(key).removeprefix(f"diagnostic_{i}_"): dataset[key].values
+                    for key in dataset.data_vars
+                    if str(key).startswith(f"diagnostic_{i}_")
+                },
             )
             for i, name in enumerate(names)
         }
-        actions = None
+        v, actions = None, None
         if "actions" in dataset:
-            actions = {name: dataset["actions"].values[i] for i, name in enumerate(names)}
-            actions[cls.BENCHMARK] = dataset["benchmark_actions"].values
+            v = part("v", "run", "round", "coordinate")
+            played = part("actions", "policy", "run", "round", "coordinate")
+            actions = {name: played[i] for i, name in enumerate(names)}
+            actions[cls.BENCHMARK] = part("benchmark_actions", "run", "round", "coordinate")
+        first_run, runs = int(dataset["run"].values[0]), dataset.sizes["run"]
+        configuration = json.loads(dataset.attrs["configuration"])
         return cls(
             tracks=tracks,
-            benchmark_hitting=dataset["benchmark_hitting"].values,
-            benchmark_switching=dataset["benchmark_switching"].values,
-            first_run=int(dataset["run"].values[0]),
-            configuration=json.loads(dataset.attrs["configuration"]),
-            v=dataset["v"].values if "v" in dataset else None,
+            benchmark_hitting=part("benchmark_hitting", "run", "round"),
+            benchmark_switching=part("benchmark_switching", "run", "round"),
+            first_run=first_run,
+            configuration={**configuration, "first_run": first_run, "runs": runs},
+            v=v,
             actions=actions,
         )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write a NetCDF file with everything but the diagnostics, whole or not at all (extra ``lab``)."""
+        """Write a NetCDF file, whole or not at all, with a checksum inside (extra ``lab``)."""
         target = Path(path)
+        if not target.parent.is_dir():
+            raise FileNotFoundError(f"there is no folder {target.parent} to save a result in")
         dataset = self.to_xarray()
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-        os.close(handle)
+        dataset.attrs["checksum"] = checksum(dataset)
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
         try:
-            dataset.to_netcdf(name, engine="scipy")
-            os.replace(name, target)
+            dataset.to_netcdf(temporary, engine="scipy")
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
         except BaseException:
-            Path(name).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
         return target
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
-        """Read a file that :meth:`save` wrote (extra ``lab``)."""
+        """Read a file that :meth:`save` wrote; a damaged one is refused (extra ``lab``)."""
         xr = require_extra("xarray", "lab")
         source = Path(path)
         if not source.is_file():
@@ -263,7 +311,88 @@ class Result:
             raise FileFormatError(
                 f"{source} is not a NetCDF file, or is damaged: {error}"
             ) from error
-        try:
-            return cls.from_xarray(dataset)
-        except (KeyError, IndexError, json.JSONDecodeError) as error:
-            raise FileFormatError(f"{source} is a damaged soqo result: {error}") from error
+        if dataset.attrs.get("soqo_format") == FORMAT:
+            found = dataset.attrs.pop("checksum", None)
+            if found != checksum(dataset):
+                raise FileFormatError(f"{source} is damaged: its checksum does not match")
+        return cls.from_xarray(dataset)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Result]) -> Result:
+        """Put pieces of a simulation together, whose runs follow each other.
+
+        Examples
+        --------
+        >>> import soqo
+        >>> environment = soqo.Environment(
+        ...     soqo.Problem([[1.0]]), soqo.processes.Gaussian(5.0), soqo.noise.Uniform(1.0)
+        ... )
+        >>> parts = [
+        ...     soqo.simulate(environment, {"FTM": soqo.FTM()}, horizon=9, runs=2, first_run=first)
+        ...     for first in (0, 2)
+        ... ]
+        >>> whole = soqo.simulate(environment, {"FTM": soqo.FTM()}, horizon=9, runs=4)
+        >>> bool((Result.concat(parts).regret("FTM") == whole.regret("FTM")).all())
+        True
+        """
+        if not parts:
+            raise ArgumentError("parts must hold at least one result, got none")
+        first = parts[0]
+        following = first.first_run
+        for part in parts:
+            if part.policies != first.policies or part.horizon != first.horizon:
+                raise ArgumentError("parts must have the same policies and horizon, got others")
+            if part.first_run != following:
+                raise ArgumentError(
+                    f"parts must follow each other: expected first_run {following}, got {part.first_run}"
+                )
+            following += part.runs
+        return cls(
+            tracks={name: Track.concat([part[name] for part in parts]) for name in first},
+            benchmark_hitting=np.concatenate([part.benchmark_hitting for part in parts]),
+            benchmark_switching=np.concatenate([part.benchmark_switching for part in parts]),
+            first_run=first.first_run,
+            configuration={**first.configuration, "runs": following - first.first_run},
+            v=joined([part.v for part in parts]),
+            actions=None
+            if any(part.actions is None for part in parts)
+            else {
+                name: np.concatenate([part.actions[name] for part in parts if part.actions])
+                for name in (first.actions or {})
+            },
+        )
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.tracks)
+        return f"Result({names}; horizon {self.horizon}, runs {self.first_run}..{self.first_run + self.runs - 1})"
+
+
+def joined(arrays: Sequence[Array | None]) -> Array | None:
+    """Arrays put together, or None if one of them is missing."""
+    present = [array for array in arrays if array is not None]
+    return np.concatenate(present) if len(present) == len(arrays) else None
+
+
+def checksum(dataset: xarray.Dataset) -> str:
+    """A hash of all numbers, names and attributes of a dataset."""
+    digest = hashlib.sha256(str(dataset.attrs.get("configuration")).encode())
+    for name in sorted(map(str, dataset.variables)):
+        variable = dataset[name]
+        digest.update(f"{name} {variable.dims} {variable.shape}".encode())
+        values = variable.values
+        if values.dtype.kind in "OUST":
+            digest.update("\0".join(map(str, values.ravel())).encode())
+        else:
+            # As one type, since a file may hold integers in fewer bytes, and in another order.
+            digest.update(np.ascontiguousarray(values, dtype=np.float64).tobytes())
+    return digest.hexdigest()
+
+
+def per_run_numbers(diagnostics: Mapping[str, Any], runs: int) -> dict[str, np.ndarray[Any, Any]]:
+    """The diagnostics that a file can keep: arrays of numbers with one entry per run."""
+    arrays = {name: np.asarray(value) for name, value in diagnostics.items() if name != "diverged"}
+    return {
+        name: array
+        for name, array in arrays.items()
+        if array.dtype.kind in "biuf" and array.shape[:1] == (runs,)
+    }

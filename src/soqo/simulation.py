@@ -13,10 +13,10 @@ import scipy
 
 from soqo.arguments import Array, BoolArray, integer
 from soqo.environment import Environment, Paths
-from soqo.errors import ArgumentError
-from soqo.planner import Plan, contractions_of_path
+from soqo.errors import ArgumentError, SoqoError
+from soqo.planner import Plan, interpolation_of_path
 from soqo.policies.base import Policy
-from soqo.policies.wrappers import Weighted
+from soqo.policies.wrappers import in_plant_units
 from soqo.problem import Problem
 from soqo.records import describe
 from soqo.result import Result, Track
@@ -97,30 +97,23 @@ def simulate(
     """
     if not isinstance(environment, Environment):
         raise ArgumentError(f"environment must be an Environment, got {type(environment).__name__}")
-    if not policies or not isinstance(policies, Mapping):
-        raise ArgumentError(f"policies must map names to policies, got {policies!r}")
+    check_names(policies)
     paths = environment.draw(horizon, runs, seed, first_run)
-    entrants = {name: enter(name, entry, paths.problem) for name, entry in policies.items()}
-    benchmark = lai_path(paths)
     tracks: dict[str, Track] = {}
     recorded: dict[str, Array] = {}
-    total = horizon * len(entrants)
-    for index, (name, policy) in enumerate(entrants.items()):
-        tick = offset_progress(progress, index * horizon, total, name)
-        trajectory = play(policy, paths, tick)
-        hitting, switching = paths.problem.path_costs(trajectory.x, paths.v, paths.x0)
-        tracks[name] = Track(
-            hitting,
-            switching,
-            excess(paths, trajectory.x),
-            trajectory.diverged,
-            trajectory.diagnostics,
-        )
-        if record:
-            recorded[name] = trajectory.x
-    hitting, switching = paths.problem.path_costs(benchmark, paths.v, paths.x0)
-    if record:
-        recorded[Result.BENCHMARK] = benchmark
+    total = horizon * len(policies)
+    # Overflow is no warning but a state of things: a cost past the largest float makes a run diverged.
+    with np.errstate(over="ignore", invalid="ignore"):
+        for index, (name, entry) in enumerate(policies.items()):
+            tick = offset_progress(progress, index * horizon, total, name)
+            try:
+                trajectory = play(enter(entry, paths.problem), paths, tick)
+            except SoqoError as error:
+                raise type(error)(f"policies[{name!r}]: {error}") from error
+            tracks[name] = track(paths, trajectory)
+            recorded[name] = trajectory.x if record else np.empty(0)
+        benchmark = lai_path(paths)
+        hitting, switching = paths.problem.path_costs(benchmark, paths.v, paths.x0)
     return Result(
         tracks=tracks,
         benchmark_hitting=hitting,
@@ -128,7 +121,32 @@ def simulate(
         first_run=first_run,
         configuration=configuration(environment, policies, horizon, runs, seed, first_run),
         v=paths.v if record else None,
-        actions=recorded if record else None,
+        actions={**recorded, Result.BENCHMARK: benchmark} if record else None,
+    )
+
+
+def check_names(policies: Mapping[str, object]) -> None:
+    """Policies need names that figures, files and tables can tell apart."""
+    if not policies or not isinstance(policies, Mapping):
+        raise ArgumentError(f"policies must map names to policies, got {policies!r}")
+    names: list[Any] = list(policies)
+    for name in names:
+        if not isinstance(name, str) or not name.strip(" ,") or name == Result.BENCHMARK:
+            raise ArgumentError(
+                f"policies must have names that are words, other than {Result.BENCHMARK!r}, got {name!r}"
+            )
+
+
+def track(paths: Paths, trajectory: Trajectory) -> Track:
+    """What a policy's actions cost."""
+    hitting, switching = paths.problem.path_costs(trajectory.x, paths.v, paths.x0)
+    finite = np.isfinite(hitting + switching).all(axis=1)
+    return Track(
+        hitting,
+        switching,
+        excess(paths, trajectory.x),
+        trajectory.diverged | ~finite,
+        trajectory.diagnostics,
     )
 
 
@@ -171,19 +189,21 @@ def play(
     return Trajectory(by_run, policy.diverged(state), policy.diagnostics(state))
 
 
-def enter(name: str, entry: object, problem: Problem) -> Policy[Any]:
+def enter(entry: object, problem: Problem) -> Policy[Any]:
     """The policy that takes part: made for the problem if need be, in the problem's coordinates."""
     policy: Any = entry
+    if isinstance(policy, type):
+        hint = f"{policy.__name__}(...)"
+        hint += f" or {policy.__name__}.knowing" if hasattr(policy, "knowing") else ""
+        raise ArgumentError(f"it must be a policy, got the class {policy.__name__}: use {hint}")
     if not isinstance(policy, Policy) and callable(policy):
         policy = policy(problem)
     if not isinstance(policy, Policy):
         raise ArgumentError(
-            f"policies[{name!r}] must be a Policy or a function that makes one from a Problem, "
-            f"got {type(entry).__name__}"
+            "it must be a Policy or a function that makes one from a Problem, "
+            f"got {type(policy).__name__}"
         )
-    if problem.switching is None or policy.plant_units:
-        return policy
-    return Weighted(policy, problem.switching)
+    return in_plant_units(policy, problem.switching)
 
 
 def lai_path(paths: Paths) -> Array:
@@ -204,7 +224,7 @@ def excess(paths: Paths, x: Array) -> Array:
     actions, v = coordinates.to_plain(x), coordinates.to_plain(paths.v)
     start = coordinates.to_plain(paths.x0)[:, None, :]
     before = np.concatenate([start, actions[:, :-1]], axis=1)
-    shrink = contractions_of_path(plain.spectrum.values, paths.horizon, paths.horizon)
+    shrink, _ = interpolation_of_path(plain.spectrum.values, paths.horizon, paths.horizon)
     shrink = np.moveaxis(shrink, 0, -2)
     off = np.matmul(actions - v, plain.spectrum.vectors)
     best = shrink * np.matmul(before - v, plain.spectrum.vectors)

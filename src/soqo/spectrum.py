@@ -79,15 +79,18 @@ def symmetric(name: str, value: Any) -> Array:
         raise ArgumentError(
             f"{name} must be square, shape (d, d) or (*batch, d, d), got {matrix.shape}"
         )
-    asymmetry = np.abs(matrix - matrix.swapaxes(-1, -2))
-    scale = np.abs(matrix).max(axis=(-1, -2), keepdims=True)
-    if (asymmetry > ROUND_OFF * scale).any():
-        worst = np.unravel_index(np.argmax(asymmetry), asymmetry.shape)
+    half = 0.5 * matrix
+    asymmetry = 2.0 * np.abs(half - half.swapaxes(-1, -2))
+    excess = asymmetry - ROUND_OFF * np.abs(matrix).max(axis=(-1, -2), keepdims=True)
+    if (excess > 0.0).any():
+        offender = np.argmax(excess.max(axis=(-1, -2), keepdims=True) > 0.0)
+        first = np.unravel_index(offender, excess[..., :1, :1].shape)[:-2]
+        worst = (*first, *np.unravel_index(np.argmax(asymmetry[first]), matrix.shape[-2:]))
         raise ArgumentError(
             f"{name} must be symmetric, got an asymmetry of {asymmetry[worst]:.6g} "
             f"(entry {[int(i) for i in worst]})"
         )
-    return 0.5 * (matrix + matrix.swapaxes(-1, -2))
+    return half + half.swapaxes(-1, -2)
 
 
 def positive_semidefinite(name: str, value: Any) -> tuple[Array, Spectrum]:

@@ -11,6 +11,9 @@ from soqo.arguments import Array, choice, integer, number
 
 __all__ = ["PolicySummary", "Summary", "summarize"]
 
+AT_ONCE = 10_000_000
+"""How many resampled numbers to hold at a time."""
+
 
 @dataclass(frozen=True)
 class PolicySummary:
@@ -25,7 +28,7 @@ class PolicySummary:
     runs: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary(Mapping[str, PolicySummary]):
     """A summary for each policy; printing it gives a table."""
 
@@ -44,7 +47,7 @@ class Summary(Mapping[str, PolicySummary]):
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Header and rows as text, for whoever prints them."""
-        interval = f"{self.level:.0%} of {self.interval_of}"
+        interval = f"{100 * self.level:g}% of {self.interval_of}"
         header = ["policy", "median", "quartiles", interval, "mean", "diverged"]
         body = [
             [
@@ -58,6 +61,9 @@ class Summary(Mapping[str, PolicySummary]):
             for name, row in self.rows.items()
         ]
         return header, body
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         header, body = self.table()
@@ -116,8 +122,17 @@ def bootstrap(sample: Array, statistic: str, level: float, resamples: int) -> tu
     """The percentile bootstrap interval of the mean or the median, with a fixed seed."""
     if sample.size < 2:
         return (float("nan"), float("nan"))
-    picks = np.random.default_rng(0).integers(sample.size, size=(resamples, sample.size))
-    pick = sample[picks]
-    values = np.median(pick, axis=1) if statistic == "median" else pick.mean(axis=1)
+    rng = np.random.default_rng(0)
+    reduce = np.median if statistic == "median" else np.mean
+    rows = max(1, AT_ONCE // sample.size)
+    values = np.concatenate(
+        [
+            reduce(
+                sample[rng.integers(sample.size, size=(min(rows, resamples - k), sample.size))],
+                axis=1,
+            )
+            for k in range(0, resamples, rows)
+        ]
+    )
     low, high = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2])
     return (float(low), float(high))

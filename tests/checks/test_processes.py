@@ -9,7 +9,7 @@ import pytest
 
 from soqo.checks import check_process
 from soqo.errors import CheckError
-from soqo.processes import Gaussian, Process
+from soqo.processes import Correlated, Gaussian, Process, StudentT
 
 
 class Transposed(Gaussian):
@@ -49,6 +49,21 @@ class Understates(Gaussian):
         return 0.8 * super().covariance(dim)
 
 
+class SharesOneGenerator(Gaussian):
+    def paths(self, rngs: Any, horizon: int, v0: Any, first_run: int = 0) -> Any:
+        return super().paths([rngs[0]] * len(rngs), horizon, v0, first_run)
+
+
+class ScalesWithRuns(Gaussian):
+    def paths(self, rngs: Any, horizon: int, v0: Any, first_run: int = 0) -> Any:
+        return len(rngs) * super().paths(rngs, horizon, v0, first_run)
+
+
+class DriftsWithoutVariance(StudentT):
+    def steps(self, rng: Any, horizon: int, dim: int) -> Any:
+        return super().steps(rng, horizon, dim) + 1.0
+
+
 class FlatCovariance(Gaussian):
     def covariance(self, dim: int) -> Any:
         return np.ones(dim)
@@ -60,7 +75,10 @@ class FlatCovariance(Gaussian):
         (Transposed(), "shapes"),
         (Unseeded(), "repeatability"),
         (KnowsTheEnd(), "prefix"),
+        (SharesOneGenerator(), "paths"),
+        (ScalesWithRuns(), "paths"),
         (Drifts(), "moments"),
+        (DriftsWithoutVariance(df=1.5), "moments"),
         (Remembers(), "moments"),
         (Understates(), "moments"),
         (FlatCovariance(), "moments"),
@@ -81,3 +99,13 @@ def test_what_is_no_process_is_refused() -> None:
     nonsense: Any = 3
     with pytest.raises(CheckError, match=r"must be a soqo\.processes\.Process, got int"):
         check_process(nonsense)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "process",
+    [StudentT(1.0, 2.1), StudentT(1.0, 2.5), StudentT(1.0, 3.0), Correlated(1.0, 0.02)],
+    ids=repr,
+)
+def test_slow_and_heavy_processes_pass(process: Process, seed: int) -> None:
+    check_process(process, seed=seed)

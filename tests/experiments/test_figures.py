@@ -38,7 +38,7 @@ def test_lines_are_medians_and_bands_are_quartiles(result: Result) -> None:
 
 def test_a_horizon_shorter_than_the_window_is_drawn(result: Result) -> None:
     figure = regret_figure(result, "Title", window=1000)
-    assert figure.axes[1].get_title(loc="left") == "Per round, mean of 80 rounds"
+    assert figure.axes[1].get_title(loc="left") == "Per round, mean of the last 80 rounds"
     pyplot.close(figure)
 
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 from matplotlib import colors
 
-from soqo.experiments.style import COLORS, OTHER, look
+from soqo.experiments.style import COLORS, OTHERS, look
 
 # Viénot, Brettel and Mollon (1999): what a deuteranope and a protanope see of linear RGB.
 SIMULATED = {
@@ -29,8 +29,10 @@ def test_colors_differ_for_every_kind_of_eye() -> None:
 
 
 def test_variants_share_a_color_and_differ_in_style() -> None:
-    looks = look(("POL, rate 1e-6", "POL, rate 1e-8", "ROBD (knows A)", "Mine"))
+    looks = look(("POL, rate 1e-6", "POL, rate 1e-8", "ROBD (knows A)", "Mine", "Yours", "Mine 2"))
     assert looks["POL, rate 1e-6"] == (COLORS["POL"], "-")
     assert looks["POL, rate 1e-8"] == (COLORS["POL"], "--")
     assert looks["ROBD (knows A)"] == (COLORS["ROBD"], "-")
-    assert looks["Mine"] == (OTHER, "-")
+    assert looks["Mine"] == (OTHERS[0], "-")
+    assert looks["Yours"] == (OTHERS[1], "-")
+    assert looks["Mine 2"] == (OTHERS[0], "--")

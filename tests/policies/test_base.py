@@ -94,13 +94,14 @@ def test_a_learner_learns_from_the_action_really_applied() -> None:
             lambda p, s, _: p.act(s, np.full((4, 2), np.nan)),
             r"v must be finite, got nan at \[0, 0\]",
         ),
-        (lambda p, s, _: p.act(s, "here"), "v must be an array of numbers, got str"),
+        (lambda p, s, _: p.act((0, s), np.zeros((4, 2))), "state must be a State, got tuple"),
+        (lambda p, s, _: p.act(s, "here"), "v must be an array of real numbers, got str"),
         (lambda p, _, a: p.observe(a, 1.0), r"y must have shape \(4,\), got \(\)"),
         (
             lambda p, _, a: p.observe(a, [0, 0, 0, -np.inf]),
             "y must be finite, or NaN for no reading",
         ),
-        (lambda p, _, a: p.observe(a, "loud"), "y must be an array of numbers, got str"),
+        (lambda p, _, a: p.observe(a, "loud"), "y must be an array of real numbers, got str"),
         (
             lambda p, _, a: p.observe(a, np.zeros(4), applied=np.zeros(2)),
             r"applied must have shape \(4, 2\), got \(2,\)",

@@ -116,6 +116,21 @@ def test_robd_stays_within_its_competitive_ratio() -> None:
         assert (paid <= (1 + np.sqrt(1 + 4 / m)) / 2 * best).all()
 
 
+@pytest.mark.parametrize("lambda1", [0.01, 0.1, 0.5, 1.0, 3.0])
+def test_robd_never_pulls_away_from_v(lambda1: float) -> None:
+    # C = lambda1 / (m + lambda2 + lambda1), and lambda2 is not negative.
+    for m in (0.1, 4.0, 100.0):
+        policy = ROBD([[m]], lambda1)
+        x, _ = policy.act(policy.start(np.ones(1)), np.zeros(1))
+        assert x[0] <= lambda1 / (m + lambda1) * (1 + 1e-15)
+
+
+@pytest.mark.parametrize("policy", [LAI(np.zeros((1, 1))), ROBD(np.zeros((1, 1)))], ids=repr)
+def test_without_curvature_a_player_stays_however_far_v_is(policy: Policy[Any]) -> None:
+    x, _ = policy.act(policy.start([0.1]), [1e18])
+    assert x[0] == 0.1
+
+
 def test_robd_without_curvature_stays() -> None:
     policy = ROBD(np.zeros((2, 2)))
     x, _ = policy.act(policy.start(np.ones(2)), np.zeros(2))
@@ -132,12 +147,15 @@ def test_knowing_takes_A_from_the_problem_in_plain_coordinates() -> None:
     ("make", "message"),
     [
         (lambda: LAI(np.ones(3)), "A must be square"),
-        (lambda: ROBD(A, lambda1=0.0), "lambda1 must be a finite number above 0, got 0"),
-        (lambda: ROBD(A, lambda2=-1.0), "lambda2 must be a finite number at least 0, got -1"),
-        (lambda: LAI(A).start(np.zeros(2)), r"x0 must have shape \('\*batch', 3\), got \(2,\)"),
+        (lambda: ROBD(A, lambda1=0.0), "lambda1 must be a finite number above 0, got 0.0"),
+        (lambda: ROBD(A, lambda2=-1.0), "lambda2 must be a finite number at least 0, got -1.0"),
+        (
+            lambda: LAI(A).start(np.zeros(2)),
+            r"A must be one matrix \(2, 2\) or one per run .* got shape \(3, 3\)",
+        ),
         (
             lambda: LAI(np.stack([A, A])).start(np.zeros(3)),
-            r"x0 must have shape \(2, 3\), got \(3,\)",
+            r"A must be one matrix \(3, 3\) or one per run .* got shape \(2, 3, 3\)",
         ),
     ],
 )

@@ -13,12 +13,21 @@ from soqo.errors import ArgumentError
 from soqo.noise import Uniform
 from soqo.processes import Cauchy, Gaussian
 
+TEXT: Any = "0.1"
+FLAT = random_curvature(3, 1, 0.5, rng=np.random.default_rng(1))
 INITIAL = random_curvature(3, 3, 0.5, 2.0, rng=np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
     "policy",
-    [POL(0.02), POL(0.02, INITIAL), POL(0.02, gradient="as_printed"), POL(1e3), OAL(0.02)],
+    [
+        POL(0.02),
+        POL(0.02, INITIAL),
+        POL(0.02, FLAT),
+        POL(0.02, gradient="as_printed"),
+        POL(1e3),
+        OAL(0.02),
+    ],
     ids=repr,
 )
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
@@ -99,12 +108,13 @@ def test_overshoots_are_counted_by_run() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: POL(0.0), "learning_rate must be a finite number above 0, got 0"),
+        (lambda: POL(0.0), "learning_rate must be a finite number above 0, got 0.0"),
+        (lambda: POL(TEXT), "learning_rate must be a finite number above 0, got '0.1'"),
         (lambda: POL(0.1, gradient="half"), "gradient must be one of 'exact', 'as_printed'"),
         (lambda: POL(0.1, initial=-np.eye(2)), "initial must be positive semi-definite"),
         (
             lambda: POL(0.1, initial=np.eye(2)).start(np.zeros(3)),
-            r"initial must have shape \(3, 3\) or \(3, 3\), got \(2, 2\)",
+            r"initial must be one matrix \(3, 3\) or one per run .* got shape \(2, 2\)",
         ),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from soqo import FTM, LAI, OAL, POL, Limited, Policy, Problem, Weighted, random_curvature
 from soqo.checks import POLICY_CHECKS, Bench
 from soqo.errors import ArgumentError
+from soqo.policies.wrappers import in_plant_units
 
 A = random_curvature(3, 2, 0.3, 4.0, rng=np.random.default_rng(0))
 W = np.array([[3.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 2.0]])
@@ -107,8 +109,34 @@ def test_the_policy_is_told_its_limits_even_when_the_reading_is_missed() -> None
 
 def test_wrappers_pass_on_what_a_policy_declares() -> None:
     assert Weighted(OAL(0.1)).hears_noise is False
+    assert Limited(OAL(0.1)).hears_noise is False
     assert Limited(Weighted(OAL(0.1))).plant_units is True
-    assert Limited(OAL(0.1)).plant_units is False
+    assert Limited(OAL(0.1)).plant_units is True
+
+
+def test_a_weight_goes_inside_of_limits() -> None:
+    policy = in_plant_units(Limited(FTM(), -5.0, 5.0), 25.0)
+    assert isinstance(policy, Limited)
+    assert isinstance(policy.policy, Weighted)
+    x, _ = policy.act(policy.start(np.zeros(2)), [50.0, -2.0])
+    np.testing.assert_allclose(x, [5.0, -2.0])
+    already = Weighted(FTM(), 25.0)
+    assert in_plant_units(already, 25.0) is already
+    plain = FTM()
+    assert in_plant_units(plain, None) is plain
+
+
+def test_diagnostics_and_diverged_agree() -> None:
+    @dataclass(frozen=True)
+    class Leaps(Policy[None]):
+        def decide(self, state: Any, v: Any) -> tuple[Any, None]:
+            return np.full_like(v, 1e300), None
+
+    policy = Weighted(Leaps(), 1e-40)
+    with np.errstate(over="ignore"):
+        _, state = policy.act(policy.start(np.zeros(1)), [1.0])
+    assert policy.diverged(state)
+    assert policy.diagnostics(state)["diverged"]
 
 
 @pytest.mark.parametrize(
@@ -119,6 +147,8 @@ def test_wrappers_pass_on_what_a_policy_declares() -> None:
         (lambda: Weighted(Limited(Weighted(FTM()))), "policy must play in plain coordinates"),
         (lambda: Weighted(FTM(), W).start(np.zeros(2)), r"x0 must have last axis 3, got \(2,\)"),
         (lambda: Limited(FTM(), low=2.0, high=1.0), "low must not exceed high"),
+        (lambda: Weighted(Limited(FTM(), high=1.0), 9.0), "Weighted goes inside Limited"),
+        (lambda: Limited(FTM(), low=[0.0] * 2, high=[1.0] * 3), "low and high must have one shape"),
         (lambda: Limited(FTM(), low=np.eye(2)), "low must be a number or a vector"),
         (lambda: Limited(FTM(), low=[0.0, 0.0]).start(np.zeros(3)), r"low must have shape \(3,\)"),
         (lambda: Limited(FTM(), high=np.nan), "high must be finite"),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from soqo.arguments import Array
+from soqo.arguments import Array, integer
 from soqo.errors import CheckError
 from soqo.policies.base import Policy, State
 from soqo.problem import random_curvature
@@ -31,6 +33,10 @@ class Bench:
     only_batch: tuple[int, ...] | None = None
     seed: int = 0
     rounds: int = 24
+
+    def __post_init__(self) -> None:
+        integer("dim", self.dim, least=1)
+        integer("rounds", self.rounds, least=6)
 
     def batches(self, *shapes: tuple[int, ...]) -> Sequence[tuple[int, ...]]:
         """The batch shapes to try: the given ones, or the only one that the policy takes."""
@@ -101,7 +107,11 @@ def run_checks(
             raise
         except Exception as error:
             name = check.__name__.removeprefix("check_").replace("_", " ")
-            raise CheckError(f"{name}: raised {type(error).__name__}: {error}") from error
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            raise CheckError(
+                f"{name}: {where.name} (line {where.lineno} of {Path(where.filename).name}) raised "
+                f"{type(error).__name__}: {error}"
+            ) from error
 
 
 def near(samples: Array, expected: Array) -> bool:

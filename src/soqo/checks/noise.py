@@ -31,7 +31,7 @@ def perturbations(noise: Noise, bench: Bench) -> Array:
     return np.stack(rounds, axis=1)
 
 
-def check_noise_cap(noise: Noise, bench: Bench) -> None:
+def check_cap(noise: Noise, bench: Bench) -> None:
     """Noise has the shape of its batch, and never exceeds the cap."""
     problem = Problem(np.eye(bench.dim))
     for batch in ((), (4,), (2, 3)):
@@ -43,7 +43,7 @@ def check_noise_cap(noise: Noise, bench: Bench) -> None:
     )
 
 
-def check_noise_draws(noise: Noise, bench: Bench) -> None:
+def check_draws(noise: Noise, bench: Bench) -> None:
     """The same generator gives the same variates, and the first do not depend on the horizon."""
     one, other, longer = (noise.variates(bench.rng(0), n) for n in (20, 20, 64))
     expect(one.shape == (20,), "draws", f"variates must have shape (20,), got {one.shape}")
@@ -51,7 +51,7 @@ def check_noise_draws(noise: Noise, bench: Bench) -> None:
     expect(np.array_equal(one, longer[:20]), "draws", "the first variates depend on the horizon")
 
 
-def check_noise_moments(noise: Noise, bench: Bench) -> None:
+def check_moments(noise: Noise, bench: Bench) -> None:
     """Noise that is declared a martingale has mean zero; a declared variance is the sample's."""
     drawn = perturbations(noise, bench)
     if noise.is_martingale:
@@ -66,7 +66,7 @@ def check_noise_moments(noise: Noise, bench: Bench) -> None:
 
 
 NOISE_CHECKS: tuple[Callable[[Noise, Bench], None], ...] = (
-    check_noise_cap,
-    check_noise_draws,
-    check_noise_moments,
+    check_cap,
+    check_draws,
+    check_moments,
 )

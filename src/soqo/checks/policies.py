@@ -21,7 +21,12 @@ __all__ = ["POLICY_CHECKS", "check_policy"]
 
 
 def check_policy(
-    policy: Policy[Any], *, dim: int = 3, batch: tuple[int, ...] | None = None, seed: int = 0
+    policy: Policy[Any],
+    *,
+    dim: int = 3,
+    batch: tuple[int, ...] | None = None,
+    rounds: int = 24,
+    seed: int = 0,
 ) -> None:
     """Check that a policy keeps the contract of :class:`soqo.Policy`.
 
@@ -33,36 +38,57 @@ def check_policy(
     batch
         The batch shape to play in, if the policy is configured for a single one (such as ``LAI`` with one A per run);
         None to try several.
+    rounds
+        How long to play, at least 6; long enough to see every phase of the policy.
     seed
         Of everything random in the checks.
 
     Raises
     ------
     CheckError
+        Its message begins with the promise that is broken.
     """
     if not isinstance(policy, Policy):
         raise CheckError(f"policy: must be a soqo.Policy, got {type(policy).__name__}")
-    run_checks(POLICY_CHECKS, policy, Bench(dim=dim, only_batch=batch, seed=seed))
+    bench = Bench(dim=dim, only_batch=batch, rounds=rounds, seed=seed)
+    run_checks(POLICY_CHECKS, policy, bench)
 
 
 def check_shapes(policy: Policy[Any], bench: Bench) -> None:
-    """Actions have the shape of v, whatever the batch, and are finite."""
+    """Actions have the shape of v, whatever the batch, and are finite; so do the flags of divergence."""
     for batch in bench.batches((), (1,), (3,), (2, 2)):
-        actions, _ = bench.play(policy, batch, rounds=3)
-        expected = (3, *batch, bench.dim)
+        actions, state = bench.play(policy, batch)
+        expected = (bench.rounds, *batch, bench.dim)
         expect(
             actions.shape == expected,
             "shapes",
             f"actions of batch {batch} must have shape {expected[1:]}, got {actions.shape[1:]}",
         )
-        expect(bool(np.isfinite(actions).all()), "shapes", "an action is not finite")
+        expect(not state.diverged.any(), "shapes", "decide returned an action that is not finite")
+        flags = np.asarray(policy.diverged(state))
+        expect(
+            flags.shape == batch and flags.dtype == np.bool_,
+            "shapes",
+            f"diverged must return booleans of shape {batch}, got {flags.dtype} of {flags.shape}",
+        )
+        found = policy.diagnostics(state)
+        expect(isinstance(found, dict), "shapes", f"diagnostics must return a dict, got {found!r}")
+
+
+def check_no_end(policy: Policy[Any], bench: Bench) -> None:
+    """A horizon without end, None, is a horizon too."""
+    for batch in bench.batches((2,)):
+        state = policy.start(np.zeros((*batch, bench.dim)), None, bench.generators(batch))
+        actions, _ = bench.go_on(policy, state, bench.rounds)
+        expect(bool(np.isfinite(actions).all()), "no end", "an action is not finite")
 
 
 def check_purity(policy: Policy[Any], bench: Bench) -> None:
     """act and observe change neither their inputs nor the old state, and keep no hold on the caller's arrays."""
     for batch in bench.batches((2,)):
+        settings = pickle.dumps(policy)
         state = bench.start(policy, batch)
-        for t, v in enumerate(bench.walk(batch)[:5]):
+        for t, v in enumerate(bench.walk(batch)):
             before, given = copy.deepcopy(state), v.copy()
             x, acted = policy.act(state, given)
             expect(same(state, before), "purity", "act changed the state that it was given")
@@ -84,6 +110,7 @@ def check_purity(policy: Policy[Any], bench: Bench) -> None:
             after = copy.deepcopy(state)
             heard += 1.0
             expect(same(state, after), "purity", "the state keeps a hold on the caller's y")
+        expect(pickle.dumps(policy) == settings, "purity", "playing changed the policy itself")
 
 
 def check_protocol(policy: Policy[Any], bench: Bench) -> None:
@@ -195,48 +222,58 @@ class SingleRun:
 
 
 def check_round_trip(policy: Policy[Any], bench: Bench) -> None:
-    """Configuration and state survive pickling and packing, and go on to the bit."""
-    for batch in bench.batches((2,)):
-        _, state = bench.play(policy, batch, rounds=8)
-        expected, _ = bench.go_on(policy, state, 8)
-        thawed_policy = pickle.loads(pickle.dumps(policy))
-        thawed_state = pickle.loads(pickle.dumps(state))
-        expect(same(thawed_state, state), "round trip", "pickling changes the state")
-        got, _ = bench.go_on(thawed_policy, thawed_state, 8)
-        expect(np.array_equal(got, expected), "round trip", "a pickled copy goes on differently")
-        try:
-            unpacked = unpack(*pack(state))
-        except ArgumentError as error:
-            raise CheckError(f"round trip: the state is not plain data: {error}") from error
-        got, _ = bench.go_on(policy, unpacked, 8)
-        expect(np.array_equal(got, expected), "round trip", "an unpacked state goes on differently")
+    """Configuration and state survive pickling and packing at any moment, and go on to the bit."""
+    for batch in bench.batches((), (2,)):
+        for stop in (1, bench.rounds // 3, 2 * bench.rounds // 3):
+            _, state = bench.play(policy, batch, rounds=stop)
+            expected, _ = bench.go_on(policy, state, bench.rounds - stop)
+            thawed = pickle.loads(pickle.dumps((policy, state)))
+            expect(same(thawed[1], state), "round trip", "pickling changes the state")
+            try:
+                unpacked = unpack(*pack((policy, state)))
+            except ArgumentError as error:
+                raise CheckError(
+                    f"round trip: policy and state are not plain data: {error}"
+                ) from error
+            for way, copied in (("pickled", thawed), ("unpacked", unpacked)):
+                got, _ = bench.go_on(copied[0], copied[1], bench.rounds - stop)
+                expect(
+                    np.array_equal(got, expected),
+                    "round trip",
+                    f"a copy {way} after round {stop} goes on differently",
+                )
 
 
 def check_missing_reading(policy: Policy[Any], bench: Bench) -> None:
     """A NaN reading changes nothing learned, and a run without a reading does not disturb the others."""
     for batch in bench.batches((2,)):
-        _, state = bench.play(policy, batch, rounds=4)
-        walk = bench.walk(batch)
-        x, acted = policy.act(state, walk[4])
-        deaf = policy.observe(acted, np.full(batch, np.nan))
-        expect(
-            same(learned(deaf), learned(acted)),
-            "missing reading",
-            "a NaN reading changed what the policy remembers",
-        )
-        y = bench.reading(4, batch, x - walk[4])
-        half = y.copy()
-        half.flat[0] = np.nan
-        partly, _ = policy.act(policy.observe(acted, half), walk[5])
-        fully, _ = policy.act(policy.observe(acted, y), walk[5])
-        silent, _ = policy.act(deaf, walk[5])
-        flat = (math.prod(batch), bench.dim)
-        partly, fully, silent = (a.reshape(flat) for a in (partly, fully, silent))
-        expect(
-            np.array_equal(partly[1:], fully[1:]) and np.array_equal(partly[0], silent[0]),
-            "missing reading",
-            "a NaN in one run must leave that run as it was and the others as if nothing happened",
-        )
+        for last in (0, bench.rounds // 2, bench.rounds - 2):
+            _, state = (
+                bench.play(policy, batch, rounds=last)
+                if last
+                else (None, bench.start(policy, batch))
+            )
+            walk = bench.walk(batch)
+            x, acted = policy.act(state, walk[last])
+            deaf = policy.observe(acted, np.full(batch, np.nan))
+            expect(
+                same(learned(deaf), learned(acted)),
+                "missing reading",
+                f"a NaN reading in round {last + 1} changed what the policy remembers",
+            )
+            y = bench.reading(last, batch, x - walk[last])
+            half = y.copy()
+            half.flat[0] = np.nan
+            partly, _ = policy.act(policy.observe(acted, half), walk[last + 1])
+            fully, _ = policy.act(policy.observe(acted, y), walk[last + 1])
+            silent, _ = policy.act(deaf, walk[last + 1])
+            flat = (math.prod(batch), bench.dim)
+            partly, fully, silent = (a.reshape(flat) for a in (partly, fully, silent))
+            expect(
+                np.array_equal(partly[1:], fully[1:]) and np.array_equal(partly[0], silent[0]),
+                "missing reading",
+                "a NaN in one run must leave that run as it was and the others as if nothing happened",
+            )
 
 
 def learned(state: State[Any]) -> Any:
@@ -246,23 +283,37 @@ def learned(state: State[Any]) -> Any:
 
 
 def check_applied(policy: Policy[Any], bench: Bench) -> None:
-    """The action that the plant really made is where the next round starts."""
+    """The action that the plant really made is where the next round starts.
+
+    If where a player starts moves its first action, then where the plant went must move its next one.
+    """
     for batch in bench.batches((2,)):
-        walk = bench.walk(batch)
+        walk, y = bench.walk(batch), np.zeros(batch)
         x, acted = policy.act(bench.start(policy, batch), walk[0])
-        applied = x + 0.25
-        state = policy.observe(acted, np.zeros(batch), applied=applied)
+        away = policy.observe(acted, y * np.nan, applied=x + 0.25)
         expect(
-            np.array_equal(state.x, applied),
+            np.array_equal(away.x, x + 0.25),
             "applied",
             "state.x must be the applied action after observe(..., applied=...)",
         )
-        same_place = policy.observe(acted, np.zeros(batch), applied=x)
-        plain = policy.observe(acted, np.zeros(batch))
+        there = policy.observe(acted, y * np.nan, applied=x)
+        here = policy.observe(acted, y * np.nan)
         expect(
-            np.allclose(policy.act(same_place, walk[1])[0], policy.act(plain, walk[1])[0]),
+            np.allclose(policy.act(there, walk[1])[0], policy.act(here, walk[1])[0]),
             "applied",
             "applied equal to the action must change nothing",
+        )
+        other = policy.start(
+            np.full((*batch, bench.dim), 0.25), bench.rounds, bench.generators(batch)
+        )
+        start_matters = not np.allclose(policy.act(other, walk[0])[0], x)
+        applied_matters = not np.allclose(
+            policy.act(away, walk[1])[0], policy.act(here, walk[1])[0]
+        )
+        expect(
+            start_matters == applied_matters,
+            "applied",
+            "the next action must start from the applied one, as the first does from x0",
         )
 
 
@@ -271,15 +322,15 @@ def check_huge_numbers(policy: Policy[Any], bench: Bench) -> None:
     for batch in bench.batches((2,)):
         for size in (1e-150, 1e30, 1e150):
             state = bench.start(policy, batch)
-            with np.errstate(all="raise", under="ignore"):
-                for t, v in enumerate(size * bench.walk(batch)[:6]):
-                    x, state = policy.act(state, v)
-                    expect(
-                        bool(np.isfinite(x).all()),
-                        "huge numbers",
-                        f"an action is not finite in round {t + 1} with v of size {size:g}",
-                    )
-                    state = policy.observe(state, np.full(batch, min(size**2, 1e300)))
+            for t, v in enumerate(size * bench.walk(batch)):
+                where = f"in round {t + 1} with v of size {size:g}"
+                try:
+                    with np.errstate(all="raise", under="ignore"):
+                        _, state = policy.act(state, v)
+                        state = policy.observe(state, np.full(batch, min(size**2, 1e300)))
+                except FloatingPointError as error:
+                    raise CheckError(f"huge numbers: {error} {where}") from error
+                expect(not state.diverged.any(), "huge numbers", f"an action is not finite {where}")
 
 
 def check_memory(policy: Policy[Any], bench: Bench) -> None:
@@ -287,25 +338,27 @@ def check_memory(policy: Policy[Any], bench: Bench) -> None:
     if policy.memory_grows:
         return
     for batch in bench.batches((2,)):
-        _, early = bench.play(policy, batch, rounds=8)
-        _, late = bench.go_on(policy, early, 16)
+        middle = bench.rounds // 2
+        _, early = bench.play(policy, batch, rounds=middle)
+        _, late = bench.go_on(policy, early, bench.rounds - middle)
         sizes = [sum(array.nbytes for array in pack(s)[1].values()) for s in (early, late)]
         entries = [len(repr(pack(s)[0])) for s in (early, late)]
         # Counters may gain a digit; a list that gains an entry per round gains far more.
         expect(
             sizes[1] <= sizes[0] and entries[1] <= entries[0] + 16,
             "memory",
-            f"the state grew from {sizes[0]} to {sizes[1]} bytes between rounds 8 and 24; "
-            "declare memory_grows if it must",
+            f"the state grew between rounds {middle} and {bench.rounds}, from {sizes[0]} to {sizes[1]} bytes of "
+            f"arrays and from {entries[0]} to {entries[1]} characters of the rest; declare memory_grows if it must",
         )
 
 
 POLICY_CHECKS: tuple[Callable[[Policy[Any], Bench], None], ...] = (
     check_shapes,
+    check_repeatability,
     check_purity,
     check_protocol,
     check_bad_input,
-    check_repeatability,
+    check_no_end,
     check_batch_equals_loop,
     check_round_trip,
     check_missing_reading,

@@ -6,7 +6,6 @@ The loss of a reading y at u = x - v is 1/2 (1/2 u'Mu - y)^2, its gradient 1/2 (
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +49,8 @@ class GradientEstimate:
     def initial(cls, matrix: Array) -> GradientEstimate:
         """Start from a positive semi-definite matrix for each run."""
         batch = matrix.shape[:-2]
-        return cls(matrix, Spectrum.of(matrix), np.zeros(batch, dtype=np.bool_), np.zeros(batch))
+        matrix, spectrum = project(matrix)
+        return cls(matrix, spectrum, np.zeros(batch, dtype=np.bool_), np.zeros(batch))
 
 
 def projected_gradient_step(
@@ -86,7 +86,7 @@ def projected_gradient_step(
         fits = np.abs(factor) * length <= LARGEST  # False where there is no reading, too
         # In this order of multiplication the update is symmetric to the bit.
         moved = M - factor[..., None, None] * (u[..., None] * u[..., None, :])
-    overshot = length > math.sqrt(2.0 / (rate * slope * fraction))
+        overshot = (rate * slope * fraction) * length * length > 2.0
     if fits.all():
         projected, spectrum = project(moved)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,13 +32,17 @@ def regret_figure(result: Result, title: str, window: int = 50) -> Figure:
         figure, (left, right) = pyplot.subplots(1, 2, figsize=(10.0, 4.2), layout="constrained")
         window = min(window, result.horizon)
         rounds = np.arange(1.0, result.horizon + 1)
-        for name, (color, style) in look(result.policies).items():
-            band(left, rounds, result.regret(name), color, style, name)
+        for index, (name, (color, style)) in enumerate(look(result.policies).items()):
+            # Each line is a little thinner than the one before, so that one which hides another lets it show.
+            line = Line(color, style, max(1.0, 2.8 - 0.35 * index), name)
+            band(left, rounds, result.regret(name), line)
             shares = moving_average(result.regret(name, per_round=True), window)
-            band(right, rounds[window - 1 :], shares, color, style, name)
-        left.set(xlabel="round t", ylabel="regret up to round t", title="Cumulative")
+            band(right, rounds[window - 1 :], shares, line)
+        left.set(xlabel="round t", ylabel="regret against LAI up to round t", title="Cumulative")
         right.set(
-            xlabel="round t", ylabel="regret per round", title=f"Per round, mean of {window} rounds"
+            xlabel="round t",
+            ylabel="regret against LAI per round (log scale)",
+            title=f"Per round, mean of the last {window} rounds",
         )
         symmetric_log(right)
         for axes in (left, right):
@@ -46,7 +51,9 @@ def regret_figure(result: Result, title: str, window: int = 50) -> Figure:
             axes.yaxis.set_major_formatter(lambda value, _: short(value))
         handles, labels = left.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=min(6, len(labels)))
-        figure.suptitle(f"{title}, {result.runs} runs", x=0.01, ha="left", weight="bold")
+        figure.suptitle(title, x=0.01, ha="left", weight="bold")
+        caption = f"median of {result.runs} runs, band from lower to upper quartile"
+        figure.text(0.99, 0.985, caption, ha="right", va="top", color="#555555")
         return figure
 
 
@@ -61,11 +68,21 @@ def save_figure(figure: Figure, path: Path) -> Path:
     return path
 
 
-def band(axes: Axes, x: Array, samples: Array, color: str, style: str, label: str) -> None:
+@dataclass(frozen=True)
+class Line:
+    """How a policy is drawn."""
+
+    color: str
+    style: str
+    width: float
+    label: str
+
+
+def band(axes: Axes, x: Array, samples: Array, line: Line) -> None:
     """A median line with its quartile band; samples have shape (runs, len(x))."""
     lower, median, upper = np.quantile(samples, [0.25, 0.5, 0.75], axis=0)
-    axes.fill_between(x, lower, upper, color=color, alpha=0.18, linewidth=0)
-    axes.plot(x, median, color=color, linestyle=style, label=label)
+    axes.fill_between(x, lower, upper, color=line.color, alpha=0.18, linewidth=0)
+    axes.plot(x, median, line.style, color=line.color, linewidth=line.width, label=line.label)
 
 
 def symmetric_log(axes: Axes) -> None:

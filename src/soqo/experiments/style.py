@@ -15,7 +15,8 @@ COLORS = {
 }
 """By policy; the same everywhere."""
 
-OTHER = "#7F7F7F"
+OTHERS = ("#7F7F7F", "#E69F00", "#56B4E9", "#8C564B", "#B8A800")
+"""For policies that have no color of their own, in the order they come."""
 
 RC: dict[str, Any] = {
     "axes.grid": True,
@@ -48,10 +49,13 @@ def look(names: tuple[str, ...]) -> dict[str, tuple[str, str]]:
     """
     styles = ("-", "--", ":", "-.")
     seen: dict[str, int] = {}
+    colors = dict(COLORS)
     looks = {}
     for name in names:
         family = name.replace(",", " ").split()[0]
         variant = seen.get(family, 0)
         seen[family] = variant + 1
-        looks[name] = (COLORS.get(family, OTHER), styles[variant % len(styles)])
+        unknown = len(colors) - len(COLORS)
+        color = colors.setdefault(family, OTHERS[unknown % len(OTHERS)])
+        looks[name] = (color, styles[variant % len(styles)])
     return looks

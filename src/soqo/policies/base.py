@@ -90,7 +90,13 @@ class Policy(ABC, Generic[M]):
     # ---- what a policy writes --------------------------------------------------------------------------------------
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> M:
-        """What the policy remembers before the first round. Every random number is drawn here."""
+        """What the policy remembers before the first round.
+
+        Random numbers are drawn here, so that ``act`` and ``observe`` stay pure. ``rng`` is a generator, a sequence of
+        one per run, or None if the caller gave none; :func:`soqo.streams.per_run` draws from either and says so if it
+        is None. A policy that may need random numbers for ever draws a seed per run here, and makes a generator from
+        that seed and the round when it needs one.
+        """
         return cast(
             M, None
         )  # right for Policy[None]; a policy that remembers anything overrides it
@@ -151,24 +157,20 @@ class Policy(ABC, Generic[M]):
         rounds = horizon_or_none(horizon)
         memory = self.begin(start, rounds, rng)
         diverged = np.zeros(start.shape[:-1], dtype=np.bool_)
-        return State(start, start, 0, False, rounds, diverged, memory)
+        return State(start, start.copy(), 0, False, rounds, diverged, memory)
 
     def act(self, state: State[M], v: Any) -> tuple[Array, State[M]]:
         """Play a round: the action for this v, shape (*batch, d), and the new state.
 
         If the round before still waits for its reading, that reading counts as missed.
         """
+        check_state(state)
         target = vector("v", v, state.x.shape)
         if state.rounds_to_go <= 0:
             raise ProtocolError(f"act was called after the last round, horizon = {state.horizon}")
         if state.pending:
             state = self.observe(state, np.full(state.batch_shape, np.nan))
-        x, memory = self.decide(state, target)
-        if np.shape(x) != target.shape:
-            raise ProtocolError(
-                f"{type(self).__name__}.decide must return an action of shape {target.shape}, "
-                f"got {np.shape(x)}"
-            )
+        x, memory = self._decided(state, target)
         diverged = state.diverged
         if not np.isfinite(x).all():
             # A plant cannot be sent to infinity: the run stays where it is, and is reported.
@@ -189,8 +191,11 @@ class Policy(ABC, Generic[M]):
         applied : array_like, shape (*batch, d), optional
             The action that the plant really made, where it differs from the one asked for.
         """
+        check_state(state)
         if not state.pending:
-            raise ProtocolError("observe was called before act: there is no action to hear about")
+            raise ProtocolError(
+                "observe was called before act: each reading belongs to an action, call act first"
+            )
         reading = numbers("y", y)
         if reading.shape != state.batch_shape:
             raise ArgumentError(f"y must have shape {state.batch_shape}, got {reading.shape}")
@@ -202,3 +207,25 @@ class Policy(ABC, Generic[M]):
         memory = self.learn(state, reading)
         # Not by dataclasses.replace, which takes eight times as long, and this is every round.
         return State(x, state.v, state.round, False, state.horizon, state.diverged, memory)
+
+    def _decided(self, state: State[M], v: Array) -> tuple[Array, M]:
+        """What ``decide`` returns, if it is an action and a memory."""
+        decided: Any = self.decide(state, v)
+        name = f"{type(self).__name__}.decide"
+        if not (isinstance(decided, tuple) and len(decided) == 2):
+            raise ProtocolError(
+                f"{name} must return an action and a memory, got {type(decided).__name__}"
+            )
+        if np.shape(decided[0]) != v.shape:
+            raise ProtocolError(
+                f"{name} must return an action of shape {v.shape}, got {np.shape(decided[0])}"
+            )
+        return decided[0], decided[1]
+
+
+def check_state(state: Any) -> None:
+    """Refuse what is no state, such as the pair that ``act`` returns."""
+    if not isinstance(state, State):
+        raise ArgumentError(
+            f"state must be a State, got {type(state).__name__} (act returns the action and the state)"
+        )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from soqo.arguments import Array, number
 from soqo.errors import ArgumentError
-from soqo.planner import contraction
+from soqo.planner import interpolate, interpolation
 from soqo.policies.base import Policy, State
 from soqo.problem import Problem, read_only
 from soqo.spectrum import Spectrum, positive_semidefinite
@@ -38,18 +38,21 @@ class KnownCurvature(Policy[Spectrum]):
     """What LAI and ROBD share: A, checked and diagonalized once."""
 
     A: Any
+    spectrum: Spectrum = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        A, _ = positive_semidefinite("A", self.A)
+        A, spectrum = positive_semidefinite("A", self.A)
         object.__setattr__(self, "A", read_only(A))
+        object.__setattr__(self, "spectrum", spectrum)
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> Spectrum:
-        batch, dim = self.A.shape[:-2], self.A.shape[-1]
-        if x0.shape[-1] != dim or (batch and batch != x0.shape[:-1]):
+        dim = x0.shape[-1]
+        if self.A.shape not in ((dim, dim), (*x0.shape, dim)):
             raise ArgumentError(
-                f"x0 must have shape {(*(batch or ('*batch',)), dim)}, got {x0.shape}"
+                f"A must be one matrix {(dim, dim)} or one per run to play from an x0 of shape {x0.shape}, "
+                f"got shape {self.A.shape}"
             )
-        return positive_semidefinite("A", self.A)[1]
+        return self.spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +64,8 @@ class LAI(KnownCurvature):
     Parameters
     ----------
     A : array_like, shape (d, d) or (*batch, d, d)
-        The curvature in coordinates where switching is plain l2. With an estimate in its place this is the paper's
-        LAI(A-hat).
+        The curvature in coordinates where switching is plain l2: ``problem.plain.A``, which is A itself where the
+        problem has no switching weight. With an estimate in its place this is the paper's LAI(A-hat).
 
     Examples
     --------
@@ -78,8 +81,8 @@ class LAI(KnownCurvature):
 
     def decide(self, state: State[Spectrum], v: Array) -> tuple[Array, Spectrum]:
         spectrum = state.memory
-        shrink = contraction(spectrum.values, state.rounds_to_go)
-        return v + spectrum.apply(shrink, state.x - v), spectrum
+        keep, go = interpolation(spectrum.values, state.rounds_to_go)
+        return interpolate(spectrum, keep, go, state.x, v), spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +100,8 @@ class ROBD(KnownCurvature):
         Weight of the movement.
     lambda2
         Weight of the pull towards v; None for the one with the best competitive ratio. With m the smallest eigenvalue
-        of A that ratio is (1 + sqrt(1 + 4/m)) / 2, and m + lambda2 = m lambda1 times it.
+        of A that ratio is (1 + sqrt(1 + 4/m)) / 2, and m + lambda2 = m lambda1 times it, or lambda2 = 0 where that
+        would be negative (a small lambda1).
 
     Examples
     --------
@@ -111,9 +115,9 @@ class ROBD(KnownCurvature):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number("lambda1", self.lambda1, above=0.0)
+        object.__setattr__(self, "lambda1", number("lambda1", self.lambda1, above=0.0))
         if self.lambda2 is not None:
-            number("lambda2", self.lambda2, least=0.0)
+            object.__setattr__(self, "lambda2", number("lambda2", self.lambda2, least=0.0))
 
     @classmethod
     def knowing(cls, problem: Problem) -> ROBD:
@@ -125,10 +129,9 @@ class ROBD(KnownCurvature):
         values = spectrum.values
         # m r with r = (1 + sqrt(1 + 4/m)) / 2, written so that m = 0 gives 0.
         m = values[..., :1]
-        m_plus_lambda2 = (
-            self.lambda1 * 0.5 * (m + np.sqrt(m * (m + 4.0)))
-            if self.lambda2 is None
-            else m + self.lambda2
-        )
-        shrink = self.lambda1 / (values - m + m_plus_lambda2 + self.lambda1)
-        return v + spectrum.apply(shrink, state.x - v), spectrum
+        if self.lambda2 is None:
+            pull = values - m + np.maximum(m, self.lambda1 * 0.5 * (m + np.sqrt(m * (m + 4.0))))
+        else:
+            pull = values + self.lambda2
+        total = pull + self.lambda1
+        return interpolate(spectrum, self.lambda1 / total, pull / total, state.x, v), spectrum

@@ -10,7 +10,7 @@ import numpy as np
 from soqo.arguments import Array, BoolArray, choice, number
 from soqo.errors import ArgumentError
 from soqo.estimators.gradient import FORMS, GradientEstimate, projected_gradient_step
-from soqo.planner import contraction
+from soqo.planner import interpolate, interpolation
 from soqo.policies.base import Policy, State
 from soqo.problem import read_only
 from soqo.spectrum import positive_semidefinite
@@ -28,10 +28,11 @@ class POL(Policy[GradientEstimate]):
     Parameters
     ----------
     learning_rate
-        The step size xi. A step overshoots where xi |u|^4 / 4 > 2 with u = x - v: at steps of v of size 50, the paper's
-        1e-6 does so all the time and 1e-8 does not.
+        The step size xi. A step overshoots, making the error of its own reading larger, where xi |u|^4 / 4 > 2 with
+        u = x - v; ``diagnostics`` counts how often.
     initial : array_like, shape (d, d) or (*batch, d, d), optional
-        The first estimate; None for the identity, as in the paper.
+        The first estimate; None for the identity, as in the paper (in coordinates where switching is plain l2; on a
+        plant with a switching weight W this means A = W).
     gradient
         ``"exact"``, or ``"as_printed"`` for the paper's formula, whose fixed point is A/2.
 
@@ -52,7 +53,8 @@ class POL(Policy[GradientEstimate]):
     gradient: str = "exact"
 
     def __post_init__(self) -> None:
-        number("learning_rate", self.learning_rate, above=0.0)
+        rate = number("learning_rate", self.learning_rate, above=0.0)
+        object.__setattr__(self, "learning_rate", rate)
         choice("gradient", self.gradient, FORMS)
         if self.initial is not None:
             matrix, _ = positive_semidefinite("initial", self.initial)
@@ -63,14 +65,15 @@ class POL(Policy[GradientEstimate]):
         matrix = np.eye(dim) if self.initial is None else self.initial
         if matrix.shape[-1] != dim or matrix.shape[:-2] not in ((), x0.shape[:-1]):
             raise ArgumentError(
-                f"initial must have shape {(dim, dim)} or {(*x0.shape, dim)}, got {matrix.shape}"
+                f"initial must be one matrix {(dim, dim)} or one per run to play from an x0 of shape {x0.shape}, "
+                f"got shape {matrix.shape}"
             )
         return GradientEstimate.initial(np.broadcast_to(matrix, (*x0.shape, dim)).copy())
 
     def decide(self, state: State[GradientEstimate], v: Array) -> tuple[Array, GradientEstimate]:
         spectrum = state.memory.spectrum
-        shrink = contraction(spectrum.values, state.rounds_to_go)
-        return v + spectrum.apply(shrink, state.x - v), state.memory
+        keep, go = interpolation(spectrum.values, state.rounds_to_go)
+        return interpolate(spectrum, keep, go, state.x, v), state.memory
 
     def learn(self, state: State[GradientEstimate], y: Array) -> GradientEstimate:
         return projected_gradient_step(

@@ -13,7 +13,7 @@ from soqo.policies.base import Policy, State
 from soqo.problem import Coordinates, read_only
 from soqo.streams import Rng
 
-__all__ = ["Limited", "Weighted"]
+__all__ = ["Limited", "Weighted", "in_plant_units"]
 
 M = TypeVar("M")
 
@@ -33,10 +33,6 @@ class Wrapper(Policy[State[M]], Generic[M]):
         return self.policy.hears_noise
 
     @property
-    def plant_units(self) -> bool:
-        return self.policy.plant_units
-
-    @property
     def memory_grows(self) -> bool:
         return self.policy.memory_grows
 
@@ -45,7 +41,7 @@ class Wrapper(Policy[State[M]], Generic[M]):
 
     def diagnostics(self, state: State[State[M]]) -> dict[str, Any]:
         """The inner policy's, in the inner policy's coordinates."""
-        return self.policy.diagnostics(state.memory)
+        return {**self.policy.diagnostics(state.memory), "diverged": self.diverged(state)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +73,8 @@ class Weighted(Wrapper[M]):
         super().__post_init__()
         if self.policy.plant_units:
             raise ArgumentError(
-                "policy must play in plain coordinates, got one that is Weighted already"
+                "policy must play in plain coordinates, got one in the plant's own: Weighted goes inside Limited, and "
+                "once is enough"
             )
         coordinates = Coordinates(self.switching)
         object.__setattr__(self, "coordinates", coordinates)
@@ -104,6 +101,8 @@ class Weighted(Wrapper[M]):
 class Limited(Wrapper[M]):
     """A policy within actuator limits: its actions are clipped, and it is told what was really played.
 
+    The limits are in the plant's own units, so ``Limited`` goes around ``Weighted``, not inside.
+
     Parameters
     ----------
     policy : Policy
@@ -129,8 +128,18 @@ class Limited(Wrapper[M]):
                 if limit.ndim > 1:
                     raise ArgumentError(f"{name} must be a number or a vector, got {limit.shape}")
                 object.__setattr__(self, name, read_only(limit))
-        if self.low is not None and self.high is not None and (self.low > self.high).any():
+        if self.low is None or self.high is None:
+            return
+        if self.low.ndim and self.high.ndim and self.low.shape != self.high.shape:
+            raise ArgumentError(
+                f"low and high must have one shape, got {self.low.shape} and {self.high.shape}"
+            )
+        if (self.low > self.high).any():
             raise ArgumentError(f"low must not exceed high, got {self.low} and {self.high}")
+
+    @property
+    def plant_units(self) -> bool:
+        return True
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> State[M]:
         for name in ("low", "high"):
@@ -147,3 +156,10 @@ class Limited(Wrapper[M]):
 
     def learn(self, state: State[State[M]], y: Array) -> State[M]:
         return self.policy.observe(state.memory, y, applied=state.x)
+
+
+def in_plant_units(policy: Policy[Any], switching: Any) -> Policy[Any]:
+    """A policy as it must be to steer a plant with this switching weight: ``Weighted``, but inside of any limits."""
+    if isinstance(policy, Limited):
+        return Limited(in_plant_units(policy.policy, switching), policy.low, policy.high)
+    return policy if policy.plant_units or switching is None else Weighted(policy, switching)
