@@ -48,17 +48,19 @@ def test_pol_against_the_literal_transcription(benchmark: Any) -> None:
     paths = ENVIRONMENT.draw(horizon=1000, runs=20, seed=0)
     noise = paths.noise.cap * paths.variates
     ours = play(POL(RATE), paths)
-    theirs, literal_time, our_times = [], 0.0, []
+    theirs, literal_times, our_times = [], [], []
     for k in range(paths.runs):
-        # Turn and turn about, so that a slow spell of the machine hits both alike.
+        # Turn and turn about, so that a slow spell of the machine hits both alike; the best of each counts.
         path, seconds = timed(
             partial(literal.pol, paths.problem.A[k], paths.v[k], paths.x0[k], noise[k], RATE)
         )
         theirs.append(path)
-        literal_time += seconds
+        literal_times.append(seconds)
         our_times.append(timed(lambda: play(POL(RATE), paths))[1])
     benchmark.pedantic(lambda: play(POL(RATE), paths), rounds=5)
-    ratio = report("POL, d=4, T=1000, 20 runs", float(np.median(our_times)), literal_time, 500)
+    literal_time = paths.runs * min(literal_times)
+    note = f" ({sum(literal_times):.1f} s in all, best run times 20)"
+    ratio = report("POL, d=4, T=1000, 20 runs", min(our_times), literal_time, 500, note)
     assert relative_difference(ours.x, np.array(theirs)) < 1e-9
     assert ratio >= 500
 

@@ -6,12 +6,13 @@ All C_t share A's eigenvectors. For an eigenvalue a of A and n = T + 1 - t round
 
 because cosh((n + 3/2) theta) + cosh((n - 1/2) theta) = 2 cosh(theta) cosh((n + 1/2) theta) is the recursion. So a gain
 costs O(d^3) once and O(d) per round, whatever the horizon. With s = e^{-theta} and e = e^{-2 n theta} it reads
-(s + e) / (1 + s e), which neither overflows nor cancels, from a = 0 to a = 1e300 and for any n.
-"""
+(s + e) / (1 + s e), which neither overflows nor cancels, from a = 0 to a = 1e300 and for any n; `advance` is 1 minus
+it."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,39 +45,36 @@ def contraction(a: Any, n: Any) -> Array:
     >>> contraction([0.0, 1e-16, 1e8], math.inf)
     array([1.0000000e+00, 9.9999999e-01, 9.9999998e-09])
     """
-    return interpolation(a, n)[0]
+    quarter = 0.25 * np.asarray(a, dtype=np.float64)
+    h = np.sqrt(quarter)  # sinh(theta/2)
+    decay = 1.0 / (
+        h + np.sqrt(1.0 + quarter)
+    )  # e^{-theta/2}; exp would lose digits at a large theta
+    stationary = decay * decay
+    fading = np.exp(times_angle(-2.0, h, n))
+    return np.asarray((stationary + fading) / (1.0 + stationary * fading))
 
 
 def advance(a: Any, n: Any) -> Array:
     """1 - contraction(a, n) without cancellation: the share of the way to v that is gone, tiny where a is tiny.
+
+    It is 2 h t / (r + h t) with h = sinh(theta/2), r = cosh(theta/2) and t = tanh(n theta).
 
     Examples
     --------
     >>> advance(1e-20, math.inf)
     array(1.e-10)
     """
-    return interpolation(a, n)[1]
-
-
-def interpolation(a: Any, n: Any) -> tuple[Array, Array]:
-    """Contraction and advance together, which share most of their work: x = contraction x_prev + advance v.
-
-    Playing by both, and not by v + contraction (x_prev - v), keeps x where a is zero, however far away v is.
-    """
     quarter = 0.25 * np.asarray(a, dtype=np.float64)
-    h = np.sqrt(quarter)  # sinh(theta/2)
-    decay = 1.0 / (
-        h + np.sqrt(1.0 + quarter)
-    )  # e^{-theta/2}; by exp it would lose digits at a large theta
-    stationary = decay * decay
-    # Past 1e150 rounds nothing changes any more, and a finite number times a = 0 is no NaN.
-    exponent = (-4.0 * np.minimum(n, 1e150)) * np.arcsinh(h)
-    fading = np.exp(exponent)  # e^{-2 n theta}
-    below = 1.0 + stationary * fading
-    return (
-        np.asarray((stationary + fading) / below),
-        np.asarray(-2.0 * h * decay * np.expm1(exponent) / below),
-    )
+    h = np.sqrt(quarter)
+    pull = h * np.tanh(times_angle(1.0, h, n))
+    return np.asarray(2.0 * pull / (np.sqrt(1.0 + quarter) + pull))
+
+
+def times_angle(factor: float, h: Array, n: Any) -> Array:
+    """factor n theta. Past 1e150 rounds nothing changes any more, and a finite number times theta = 0 is no NaN."""
+    n = min(n, 1e150) if isinstance(n, float | int) else np.minimum(n, 1e150)
+    return np.asarray((2.0 * factor * n) * np.arcsinh(h))
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,10 +115,8 @@ class Plan:
 
     def step(self, t: int, x_prev: Any, v: Any) -> Array:
         """The action of round t: C_t x_prev + (I - C_t) v."""
-        keep, go = interpolation(self.spectrum.values, self._rounds_to_go(t))
-        return interpolate(
-            self.spectrum, keep, go, self._vectors("x_prev", x_prev), self._vectors("v", v)
-        )
+        go = advance(self.spectrum.values, self._rounds_to_go(t))
+        return towards(self.spectrum, go, self._vectors("x_prev", x_prev), self._vectors("v", v))
 
     def path(self, x0: Any, v: Any) -> Array:
         """The actions of rounds 1..len(v), all at once.
@@ -142,9 +138,9 @@ class Plan:
             )
         minimizers = eigenpath(self.spectrum, v)
         position = self.spectrum.into(x0)
-        keep, go = interpolation_of_path(self.spectrum.values, rounds, self.horizon)
+        go = of_path(advance, self.spectrum.values, rounds, self.horizon)
         for t in range(rounds):
-            position = minimizers[t] = keep[t] * position + go[t] * minimizers[t]
+            position = minimizers[t] = position + go[t] * (minimizers[t] - position)
         return path_from_eigen(self.spectrum, minimizers)
 
     def _rounds_to_go(self, t: int) -> float:
@@ -193,7 +189,7 @@ def hindsight_optimum(problem: Problem, v: Any, x0: Any) -> Array:
     values, rounds = plain.spectrum.values, v.shape[-2]
     pull = values * eigenpath(plain.spectrum, coordinates.to_plain(v))
     carried = np.zeros(pull.shape[1:])
-    pivots, _ = interpolation_of_path(values, rounds, rounds)
+    pivots = of_path(contraction, values, rounds, rounds)
     for t in reversed(range(rounds)):
         carried = pull[t] = pivots[t] * (pull[t] + carried)
     position = plain.spectrum.into(coordinates.to_plain(start))
@@ -202,19 +198,22 @@ def hindsight_optimum(problem: Problem, v: Any, x0: Any) -> Array:
     return coordinates.from_plain(path_from_eigen(plain.spectrum, pull))
 
 
-def interpolate(spectrum: Spectrum, keep: Array, go: Array, x_prev: Array, v: Array) -> Array:
-    """C x_prev + (I - C) v, for C with these eigenvectors and eigenvalues ``keep`` = 1 - ``go``."""
-    return spectrum.out_of(keep * spectrum.into(x_prev) + go * spectrum.into(v))
+def towards(spectrum: Spectrum, go: Array, x_prev: Array, v: Array) -> Array:
+    """The action C x_prev + (I - C) v, for I - C with these eigenvectors and the eigenvalues ``go``.
+
+    As x_prev + (I - C)(v - x_prev) it leaves a player without curvature where it is, however far away v is.
+    """
+    return np.asarray(x_prev + spectrum.apply(go, v - x_prev))
 
 
-def interpolation_of_path(values: Array, rounds: int, horizon: int | None) -> tuple[Array, Array]:
-    """Contractions and advances of rounds 1..rounds, time first: shape (rounds, *values.shape)."""
+def of_path(
+    gain: Callable[[Array, Any], Array], values: Array, rounds: int, horizon: int | None
+) -> Array:
+    """Contractions or advances of rounds 1..rounds, time first: shape (rounds, *values.shape)."""
     if horizon is None:
-        stationary = interpolation(values, math.inf)
-        keep, go = (np.broadcast_to(part, (rounds, *values.shape)) for part in stationary)
-        return keep, go
+        return np.broadcast_to(gain(values, math.inf), (rounds, *values.shape))
     to_go = np.arange(horizon, horizon - rounds, -1.0)
-    return interpolation(values, to_go.reshape(-1, *[1] * values.ndim))
+    return gain(values, to_go.reshape(-1, *[1] * values.ndim))
 
 
 def path_and_start(v: Any, x0: Any, dim: int) -> tuple[Array, Array]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,10 +10,10 @@ from typing import Any
 import numpy as np
 import scipy
 
-from soqo.arguments import Array, BoolArray, integer
+from soqo.arguments import Array, BoolArray, integer, surely_finite
 from soqo.environment import Environment, Paths
 from soqo.errors import ArgumentError, SoqoError
-from soqo.planner import Plan, interpolation_of_path
+from soqo.planner import Plan, contraction, of_path
 from soqo.policies.base import Policy
 from soqo.policies.wrappers import in_plant_units
 from soqo.problem import Problem
@@ -180,7 +179,7 @@ def play(
             y = quadratic_form(problem.A, u)
             if noisy:
                 y = y + paths.noise.perturb(variates[t], u, problem)
-            if not math.isfinite(y.sum()):
+            if not surely_finite(y):
                 y = np.where(np.isfinite(y), y, np.nan)
             state = policy.observe(state, y)
             if tick is not None and ((t + 1) % every == 0 or t + 1 == horizon):
@@ -224,7 +223,7 @@ def excess(paths: Paths, x: Array) -> Array:
     actions, v = coordinates.to_plain(x), coordinates.to_plain(paths.v)
     start = coordinates.to_plain(paths.x0)[:, None, :]
     before = np.concatenate([start, actions[:, :-1]], axis=1)
-    shrink, _ = interpolation_of_path(plain.spectrum.values, paths.horizon, paths.horizon)
+    shrink = of_path(contraction, plain.spectrum.values, paths.horizon, paths.horizon)
     shrink = np.moveaxis(shrink, 0, -2)
     off = np.matmul(actions - v, plain.spectrum.vectors)
     best = shrink * np.matmul(before - v, plain.spectrum.vectors)

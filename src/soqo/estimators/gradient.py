@@ -6,6 +6,7 @@ The loss of a reading y at u = x - v is 1/2 (1/2 u'Mu - y)^2, its gradient 1/2 (
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,13 +84,16 @@ def projected_gradient_step(
         prediction = np.vecdot(np.matmul(u[..., None, :], M)[..., 0, :], u)
         factor = (rate * slope) * (fraction * prediction - y)
         length = np.vecdot(u, u)
-        fits = np.abs(factor) * length <= LARGEST  # False where there is no reading, too
         # In this order of multiplication the update is symmetric to the bit.
         moved = M - factor[..., None, None] * (u[..., None] * u[..., None, :])
-        overshot = (rate * slope * fraction) * length * length > 2.0
-    if fits.all():
+    overshot = length > math.sqrt(2.0 / (slope * fraction) / rate)
+    diverged = estimate.diverged
+    # Two BLAS calls bound every update; where the bound fails, or is NaN for want of a reading, we look run by run.
+    if float(np.vdot(factor, factor)) * float(np.vdot(length, length)) <= LARGEST:
         projected, spectrum = project(moved)
     else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            fits = np.abs(factor) * length <= LARGEST
         mask = fits[..., None]
         projected, spectrum = project(np.where(mask[..., None], moved, M))
         projected = np.where(mask[..., None], projected, M)
@@ -98,17 +102,18 @@ def projected_gradient_step(
             np.where(mask[..., None], spectrum.vectors, estimate.spectrum.vectors),
         )
         heard = ~np.isnan(y)
-        fits, overshot = fits | ~heard, overshot & heard
-    diverged = estimate.diverged | ~fits | (spectrum.values[..., -1] > DIVERGED_ABOVE)
+        diverged, overshot = diverged | (heard & ~fits), overshot & heard
+    if spectrum.values.max() > DIVERGED_ABOVE:
+        diverged = diverged | (spectrum.values[..., -1] > DIVERGED_ABOVE)
     return GradientEstimate(projected, spectrum, diverged, estimate.overshoots + overshot)
 
 
 def project(matrix: Array) -> tuple[Array, Spectrum]:
     """The nearest positive semi-definite matrix in Frobenius norm, with its spectrum."""
     spectrum = Spectrum.of(matrix)
-    outside = spectrum.values[..., 0] < 0.0
-    if not outside.any():
+    if spectrum.values.min(initial=0.0) == 0.0:
         return matrix, spectrum
+    outside = spectrum.values[..., 0] < 0.0
     clipped = Spectrum(np.maximum(spectrum.values, 0.0), spectrum.vectors)
     # Runs that were inside the cone keep their matrix to the bit.
     return np.where(outside[..., None, None], clipped.matrix(), matrix), clipped

@@ -16,7 +16,15 @@ from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
-from soqo.arguments import Array, BoolArray, finite_array, horizon_or_none, numbers, vector
+from soqo.arguments import (
+    Array,
+    BoolArray,
+    finite_array,
+    horizon_or_none,
+    numbers,
+    surely_finite,
+    vector,
+)
 from soqo.errors import ArgumentError, ProtocolError
 from soqo.streams import Rng
 
@@ -172,7 +180,7 @@ class Policy(ABC, Generic[M]):
             state = self.observe(state, np.full(state.batch_shape, np.nan))
         x, memory = self._decided(state, target)
         diverged = state.diverged
-        if not np.isfinite(x).all():
+        if not surely_finite(x) and not np.isfinite(x).all():
             # A plant cannot be sent to infinity: the run stays where it is, and is reported.
             bad = np.asarray(~np.isfinite(x).all(axis=-1))
             x = np.where(bad[..., None], state.x, x)
@@ -199,7 +207,7 @@ class Policy(ABC, Generic[M]):
         reading = numbers("y", y)
         if reading.shape != state.batch_shape:
             raise ArgumentError(f"y must have shape {state.batch_shape}, got {reading.shape}")
-        if np.isinf(reading).any():
+        if not surely_finite(reading) and np.isinf(reading).any():
             raise ArgumentError("y must be finite, or NaN for no reading, got an infinite one")
         x = state.x if applied is None else vector("applied", applied, state.x.shape)
         if applied is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from soqo.arguments import Array, number
 from soqo.errors import ArgumentError
-from soqo.planner import interpolate, interpolation
+from soqo.planner import advance, towards
 from soqo.policies.base import Policy, State
 from soqo.problem import Problem, read_only
 from soqo.spectrum import Spectrum, positive_semidefinite
@@ -81,8 +81,8 @@ class LAI(KnownCurvature):
 
     def decide(self, state: State[Spectrum], v: Array) -> tuple[Array, Spectrum]:
         spectrum = state.memory
-        keep, go = interpolation(spectrum.values, state.rounds_to_go)
-        return interpolate(spectrum, keep, go, state.x, v), spectrum
+        go = advance(spectrum.values, state.rounds_to_go)
+        return towards(spectrum, go, state.x, v), spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,5 +133,4 @@ class ROBD(KnownCurvature):
             pull = values - m + np.maximum(m, self.lambda1 * 0.5 * (m + np.sqrt(m * (m + 4.0))))
         else:
             pull = values + self.lambda2
-        total = pull + self.lambda1
-        return interpolate(spectrum, self.lambda1 / total, pull / total, state.x, v), spectrum
+        return towards(spectrum, pull / (pull + self.lambda1), state.x, v), spectrum

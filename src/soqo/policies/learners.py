@@ -10,7 +10,7 @@ import numpy as np
 from soqo.arguments import Array, BoolArray, choice, number
 from soqo.errors import ArgumentError
 from soqo.estimators.gradient import FORMS, GradientEstimate, projected_gradient_step
-from soqo.planner import interpolate, interpolation
+from soqo.planner import advance, towards
 from soqo.policies.base import Policy, State
 from soqo.problem import read_only
 from soqo.spectrum import positive_semidefinite
@@ -72,8 +72,8 @@ class POL(Policy[GradientEstimate]):
 
     def decide(self, state: State[GradientEstimate], v: Array) -> tuple[Array, GradientEstimate]:
         spectrum = state.memory.spectrum
-        keep, go = interpolation(spectrum.values, state.rounds_to_go)
-        return interpolate(spectrum, keep, go, state.x, v), state.memory
+        go = advance(spectrum.values, state.rounds_to_go)
+        return towards(spectrum, go, state.x, v), state.memory
 
     def learn(self, state: State[GradientEstimate], y: Array) -> GradientEstimate:
         return projected_gradient_step(
