@@ -19,6 +19,7 @@ NAMES = [
     *("FTM", "LAI", "OAL", "POL", "ROBD", "Policy", "State", "Limited", "Weighted"),
     *("Problem", "RandomProblem", "random_curvature", "processes", "noise", "Environment", "Paths"),
     *("Plan", "hindsight_optimum", "simulate", "Result", "checks", "errors", "__version__"),
+    *("Estimate", "Status", "trace_min", "lad", "psd_least_squares"),
 ]
 
 

@@ -7,6 +7,9 @@ one noisy number, the hitting cost. A is unknown. Everything that a user needs i
 
 from soqo import checks, errors, noise, processes
 from soqo.environment import Environment, Paths
+from soqo.estimators.estimate import Estimate, Status
+from soqo.estimators.least_squares import psd_least_squares
+from soqo.estimators.trace_min import lad, trace_min
 from soqo.planner import Plan, hindsight_optimum
 from soqo.policies.base import Policy, State
 from soqo.policies.known import FTM, LAI, ROBD
@@ -24,6 +27,7 @@ __all__ = [
     "POL",
     "ROBD",
     "Environment",
+    "Estimate",
     "Limited",
     "Paths",
     "Plan",
@@ -32,13 +36,17 @@ __all__ = [
     "RandomProblem",
     "Result",
     "State",
+    "Status",
     "Weighted",
     "__version__",
     "checks",
     "errors",
     "hindsight_optimum",
+    "lad",
     "noise",
     "processes",
+    "psd_least_squares",
     "random_curvature",
     "simulate",
+    "trace_min",
 ]

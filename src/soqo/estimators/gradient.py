@@ -85,7 +85,7 @@ def projected_gradient_step(
         factor = (rate * slope) * (fraction * prediction - y)
         length = np.vecdot(u, u)
         # In this order of multiplication the update is symmetric to the bit.
-        moved = M - factor[..., None, None] * (u[..., None] * u[..., None, :])
+        moved = M - factor[..., None, None] * np.matmul(u[..., :, None], u[..., None, :])
     overshot = length > math.sqrt(2.0 / (slope * fraction) / rate)
     diverged = estimate.diverged
     # Two BLAS calls bound every update; where the bound fails, or is NaN for want of a reading, we look run by run.

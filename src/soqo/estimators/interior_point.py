@@ -1,0 +1,333 @@
+"""The engine of the semidefinite estimators: a primal-dual interior point that uses rank-1 data.
+
+All of them fit a positive semi-definite X to readings, measure(Z, X) + r = y, and price X and the residual r:
+
+    minimize  <C, X> + price(r)      dual:  S = C - adjoint(lambda) positive semi-definite, lambda within the price's
+    dual.
+
+`Residual` says what the price is; here is what they share. With Nesterov-Todd scaling W = G G' (G takes both X and S to
+the same diagonal matrix), the Schur complement of the semidefinite block is 1/4 (Z W Z') o (Z W Z'), elementwise, which
+costs O(m^2 d) to form. The residual adds a positive diagonal and at most one border. Where m exceeds d(d+1)/2, the same
+matrix is B B' + diagonal with B = svec_rows(Z G), and the Woodbury identity moves the work to d(d+1)/2 unknowns.
+
+The dual point stays feasible to round-off all the way, so that its value is a bound at every iteration. Directions are
+Mehrotra's predictor and corrector; see Todd, Toh and Tutuncu, "On the Nesterov-Todd direction in semidefinite
+programming" (1998), for the scaling.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.linalg
+
+from soqo.arguments import Array
+from soqo.estimators.measurements import adjoint, measure, svec_rows
+
+__all__ = ["Iterate", "Residual", "interior_point"]
+
+Solve = Callable[[Array, float], tuple[Array, float]]
+Border = tuple[Array, float] | None
+Way = Callable[[Array, Array, Border], Solve | None]
+
+PATIENCE = 15
+"""Iterations without a better point after which round-off has won."""
+
+SMALL = 400
+"""Up to so many readings a factor of order m is quick enough, and it is the more exact one."""
+
+
+class Residual(ABC):
+    """The price of the residual r = y - measure(Z, X), and the variables that stand for it."""
+
+    joint_steps = False
+    """Whether the primal and the dual step must be of one length, because a variable belongs to both sides."""
+
+    def scale(self, y: Array) -> float:
+        """What a violation of the equations is measured against."""
+        return float(np.abs(y).sum())
+
+    @abstractmethod
+    def start(self, y: Array, fitted: Array) -> tuple[Array, float]:
+        """Set the variables for residual y - fitted; the first lambda, and the weight C of the trace."""
+
+    @abstractmethod
+    def diagonal(self) -> Array:
+        """What the residual adds to the diagonal of the Schur complement."""
+
+    def border(self) -> Border:
+        """The border c of the Schur complement, and f, what its corner has beyond sum c^2 / diagonal."""
+        return None
+
+    @abstractmethod
+    def direction(self, solve: Solve, rhs: Array, center: float, second_order: bool) -> Array:
+        """d lambda for a right-hand side of the equations measure(X) + r = y; keeps its own direction."""
+
+    @abstractmethod
+    def longest(self) -> tuple[float, float]:
+        """The longest primal and dual steps that keep the residual's variables positive."""
+
+    @abstractmethod
+    def complementarity(self, primal: float = 0.0, dual: float = 0.0) -> tuple[float, int]:
+        """The sum of products of the residual's own pairs after a step, and how many pairs there are."""
+
+    @abstractmethod
+    def move(self, primal: float, dual: float) -> None:
+        """Take the step."""
+
+    @abstractmethod
+    def residual(self) -> Array:
+        """r, as the variables have it."""
+
+    @abstractmethod
+    def values(self, trace: float, y: Array, multipliers: Array) -> tuple[float, float, float]:
+        """Primal value, dual value, and the violation of constraints that are the residual's own."""
+
+
+@dataclass
+class Iterate:
+    """Where the method stands: X = G diag(values) G', S = inv(G)' diag(values) inv(G)."""
+
+    G: Array
+    values: Array
+    multipliers: Array
+    primal: float = math.inf
+    dual: float = -math.inf
+    violation: float = math.inf
+    iterations: int = 0
+    converged: bool = False
+    log: list[tuple[float, float, float]] = field(default_factory=list)
+
+    @property
+    def X(self) -> Array:
+        """The matrix."""
+        product = (self.G * self.values) @ self.G.T
+        return np.asarray(0.5 * (product + product.T))
+
+    @property
+    def gap(self) -> float:
+        """Primal minus dual value."""
+        return self.primal - self.dual
+
+
+def interior_point(
+    Z: Array,
+    y: Array,
+    residual: Residual,
+    *,
+    tolerance: float,
+    most_iterations: int,
+) -> Iterate:
+    """Solve one program; Z must have full column rank, and both Z and y be of the order of one.
+
+    Parameters
+    ----------
+    Z : Array, shape (m, d)
+    y : Array, shape (m,)
+    residual : Residual
+    tolerance
+        On the gap, relative to 1 + the values, and on the violation of equations, relative to the residual's scale.
+
+    Returns
+    -------
+    Iterate
+        The solution, or the best point where ``converged`` is False.
+    """
+    m, d = Z.shape
+    size = residual.scale(y)
+    X = np.eye(d) * max(1.0, float(np.abs(y).mean()))
+    multipliers, weight = residual.start(y, measure(Z, X))
+    S = weight * np.eye(d) - adjoint(Z, multipliers)
+    G, values = rescale(np.eye(d), X, S)
+    at = best = Iterate(G, values, multipliers)
+    ways: list[Way] = [full_solver]
+    if m > max(SMALL, 3 * d * (d + 1) // 4):
+        ways = [reduced_solver, full_solver]
+    for _ in range(most_iterations):
+        ZG = Z @ at.G
+        off = y - 0.5 * np.square(ZG) @ at.values - residual.residual()
+        trace = weight * float(np.square(at.G).sum(axis=0) @ at.values)
+        at.primal, at.dual, violation = residual.values(trace, y, at.multipliers)
+        at.violation = max(violation, float(np.abs(off).sum())) / size
+        at.log.append((at.primal, at.dual, at.violation))
+        if badness(at) < badness(best):
+            best = at
+        close = abs(at.gap) <= tolerance * (1.0 + abs(at.primal) + abs(at.dual))
+        if close and at.violation <= tolerance:
+            at.converged = True
+            return at
+        if at.iterations - best.iterations > PATIENCE:
+            break
+        step = None
+        while ways:
+            solve = ways[0](ZG, residual.diagonal(), residual.border())
+            step = solve and predictor_corrector(ZG, at.values, off, residual, solve)
+            if step and min(step[-2:]) > (0.05 if len(ways) > 1 else 1e-8):
+                break
+            step = None
+            ways = ways[1:]  # out of digits: a slower way with more of them
+        if not step:
+            break
+        dX, dS, change, primal, dual = step
+        try:
+            diagonal = np.diag(at.values)
+            G, values = rescale(at.G, diagonal + primal * dX, diagonal + dual * dS)
+        except np.linalg.LinAlgError:
+            break  # round-off has brought X or S to the boundary: nothing better is to be had
+        residual.move(primal, dual)
+        moved = at.multipliers + dual * change
+        at = Iterate(G, values, moved, iterations=at.iterations + 1, log=at.log)
+    return best
+
+
+def badness(at: Iterate) -> float:
+    """What to compare points by that are no solutions yet."""
+    if not math.isfinite(at.primal):
+        return math.inf
+    return at.violation + abs(at.gap) / (1.0 + abs(at.primal) + abs(at.dual))
+
+
+def rescale(G: Array, X: Array, S: Array) -> tuple[Array, Array]:
+    """The next scaling, from X and S in the coordinates of the last one, where both are far from singular.
+
+    With X = Rx Rx', S = Rs Rs' and the singular values of Rs' Rx = U diag(values) V', the new G is G Rx V
+    values^{-1/2}. Going on from factors, not from X and S themselves, keeps digits that those have lost once they are
+    nearly singular."""
+    Rx, Rs = np.linalg.cholesky(X), np.linalg.cholesky(S)
+    _, values, V = np.linalg.svd(Rs.T @ Rx)
+    return (G @ Rx @ V.T) / np.sqrt(values), values
+
+
+def full_solver(ZG: Array, diagonal: Array, border: Border) -> Solve | None:
+    """By a Cholesky factor of order m."""
+    K = np.square(0.5 * (ZG @ ZG.T))
+    K[np.diag_indices_from(K)] += diagonal
+    factor = cholesky(K)
+    if factor is None:
+        return None
+
+    def inverse(b: Array) -> Array:
+        x = scipy.linalg.cho_solve(factor, b, check_finite=False)
+        return np.asarray(x + scipy.linalg.cho_solve(factor, b - K @ x, check_finite=False))
+
+    if border is None:
+        return lambda b, _: (inverse(b), 0.0)
+    c, f = border
+    along = inverse(c)
+    corner = f + float(c @ (c / diagonal - along))
+
+    def solve(b: Array, g: float) -> tuple[Array, float]:
+        x = inverse(b)
+        t = (g - float(c @ x)) / corner
+        return x - along * t, t
+
+    return solve
+
+
+def reduced_solver(ZG: Array, diagonal: Array, border: Border) -> Solve | None:
+    """By a factor of order d(d+1)/2, for w = B'x with B = svec_rows(ZG).
+
+    The border is eliminated with the diagonal, before B: late in the method it holds one of the directions that
+    determine the solution, and the rest alone would be singular.
+    """
+    B = svec_rows(ZG)
+    scaled = B / diagonal[:, None]
+    c, f = border if border is not None else (np.zeros(diagonal.size), 1.0)
+    c_scaled = c / diagonal
+    h = B.T @ c_scaled
+    corner = f + float(c @ c_scaled)
+    inner = B.T @ scaled + np.outer(h, h / f)
+    inner[np.diag_indices_from(inner)] += 1.0
+    factor = cholesky(inner)
+    if factor is None:
+        return None
+
+    def once(b: Array, g: float, k: Array) -> tuple[Array, float, Array]:
+        short = g - float(c_scaled @ b)
+        w = scipy.linalg.cho_solve(factor, scaled.T @ b - h * (short / f) - k, check_finite=False)
+        t = (short + float(h @ w)) / f
+        return (b - c * t - B @ w) / diagonal, t, w
+
+    def solve(b: Array, g: float) -> tuple[Array, float]:
+        # Refining x, t and w together, as in a least-squares problem, keeps B'x as exact as w is; refining x alone does
+        # not, and S then loses its last digits.
+        x, t, w = once(b, g, np.zeros(B.shape[1]))
+        for _ in range(2):
+            dx, dt, dw = once(
+                b - diagonal * x - c * t - B @ w, g - float(c @ x) - corner * t, w - B.T @ x
+            )
+            x, t, w = x + dx, t + dt, w + dw
+        return x, t
+
+    return solve
+
+
+def cholesky(matrix: Array) -> tuple[Array, bool] | None:
+    """A Cholesky factor, of the matrix or, where round-off has spoiled it, with a little more on the diagonal."""
+    diagonal = np.diag_indices_from(matrix)
+    for shift in (0.0, 1e-14, 1e-12, 1e-10):
+        shifted = matrix
+        if shift:
+            shifted = matrix.copy()
+            shifted[diagonal] *= 1.0 + shift
+        try:
+            return scipy.linalg.cho_factor(shifted, lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            continue
+    return None
+
+
+def predictor_corrector(
+    ZG: Array, values: Array, off: Array, residual: Residual, solve: Solve
+) -> tuple[Array, Array, Array, float, float] | None:
+    """The scaled moves of X and S, the change of the multipliers, and the lengths of the primal and the dual step."""
+    d = values.size
+    products, pairs = residual.complementarity()
+    mu = (float(values @ values) + products) / (d + pairs)
+
+    def direction(T: Array, center: float, second_order: bool) -> tuple[Array, Array, Array]:
+        """With T = dX + dS in scaled coordinates: the changes of X, S and lambda."""
+        rhs = off - 0.5 * np.vecdot(ZG @ T, ZG)
+        change = residual.direction(solve, rhs, center, second_order)
+        dS = -adjoint(ZG, change)
+        return T - dS, dS, change
+
+    dX, dS, change = direction(-np.diag(values), 0.0, False)
+    if not np.isfinite(change).all():
+        return None
+    primal, dual = lengths(values, dX, dS, residual, 1.0)
+    affine = float(((np.diag(values) + primal * dX) * (np.diag(values) + dual * dS)).sum())
+    affine = max(affine + residual.complementarity(primal, dual)[0], 0.0) / (d + pairs)
+    exponent = max(1.0, 3.0 * min(primal, dual) ** 2)
+    sigma = min(1.0, max((affine / mu) ** exponent, 1e-6))
+    target = sigma * mu * np.eye(d) - np.diag(values**2) - 0.5 * (dX @ dS + dS @ dX)
+    T = 2.0 * target / (values[:, None] + values[None, :])
+    dX, dS, change = direction(T, sigma * mu, True)
+    if not np.isfinite(change).all():
+        return None
+    primal, dual = lengths(values, dX, dS, residual, 0.9 + 0.09 * min(primal, dual))
+    return dX, dS, change, primal, dual
+
+
+def lengths(
+    values: Array, dX: Array, dS: Array, residual: Residual, share: float
+) -> tuple[float, float]:
+    """The longest steps, up to a share of the way to the boundary and to one."""
+    primal, dual = residual.longest()
+    root = np.sqrt(values)
+    scale = root[:, None] * root[None, :]
+    primal = min(primal, longest_in_cone(dX / scale))
+    dual = min(dual, longest_in_cone(dS / scale))
+    if residual.joint_steps:
+        primal = dual = min(primal, dual)
+    return min(1.0, share * primal), min(1.0, share * dual)
+
+
+def longest_in_cone(direction: Array) -> float:
+    """The largest t for which I + t direction is positive semi-definite."""
+    smallest = float(np.linalg.eigvalsh(direction)[0])
+    return math.inf if smallest >= 0.0 else -1.0 / smallest

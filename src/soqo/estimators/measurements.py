@@ -1,0 +1,81 @@
+"""Rank-1 measurements y_i = 1/2 z_i'M z_i: the operator, its adjoint, and symmetric matrices as vectors.
+
+``svec`` lists the lower triangle of a symmetric matrix with off-diagonal entries times sqrt(2), so that the inner
+product of two vectors is that of the matrices, and a measurement is a row times svec(M).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from soqo.arguments import Array
+
+__all__ = ["adjoint", "measure", "smat", "svec", "svec_rows"]
+
+
+def measure(Z: Array, M: Array) -> Array:
+    """The readings 1/2 z_i'M z_i without noise, for the rows z_i of Z; shape (..., m).
+
+    Examples
+    --------
+    >>> measure(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[2.0, 1.0], [1.0, 4.0]]))
+    array([1., 4.])
+    """
+    return np.asarray(0.5 * np.vecdot(np.matmul(Z, M), Z))
+
+
+def adjoint(Z: Array, weights: Array) -> Array:
+    """The matrix 1/2 sum_i w_i z_i z_i', for which <M, adjoint(w)> = <measure(M), w>.
+
+    Examples
+    --------
+    >>> adjoint(np.array([[1.0, 1.0]]), np.array([4.0]))
+    array([[2., 2.],
+           [2., 2.]])
+    """
+    return np.asarray(0.5 * np.matmul(Z.swapaxes(-1, -2) * weights[..., None, :], Z))
+
+
+def svec(M: Array) -> Array:
+    """A symmetric matrix (..., d, d) as a vector (..., d(d+1)/2).
+
+    Examples
+    --------
+    >>> svec(np.array([[1.0, 2.0], [2.0, 3.0]]))
+    array([1.        , 2.82842712, 3.        ])
+    """
+    rows, columns = np.tril_indices(M.shape[-1])
+    return np.asarray(M[..., rows, columns] * np.where(rows == columns, 1.0, math.sqrt(2.0)))
+
+
+def smat(vector: Array) -> Array:
+    """The way back from :func:`svec`.
+
+    Examples
+    --------
+    >>> smat(svec(np.array([[1.0, 2.0], [2.0, 3.0]])))
+    array([[1., 2.],
+           [2., 3.]])
+    """
+    d = (math.isqrt(8 * vector.shape[-1] + 1) - 1) // 2
+    rows, columns = np.tril_indices(d)
+    scaled = vector * np.where(rows == columns, 1.0, math.sqrt(0.5))
+    M = np.empty((*vector.shape[:-1], d, d))
+    M[..., rows, columns] = scaled
+    M[..., columns, rows] = scaled
+    return M
+
+
+def svec_rows(Z: Array) -> Array:
+    """The rows svec(1/2 z_i z_i'), shape (..., m, d(d+1)/2): measure(Z, M) = svec_rows(Z) @ svec(M).
+
+    Examples
+    --------
+    >>> svec_rows(np.array([[2.0, 1.0]])) @ svec(np.array([[1.0, 0.0], [0.0, 4.0]]))
+    array([4.])
+    """
+    rows, columns = np.tril_indices(Z.shape[-1])
+    scale = np.where(rows == columns, 0.5, math.sqrt(0.5))
+    return np.asarray(Z[..., rows] * Z[..., columns] * scale)

@@ -1,0 +1,240 @@
+"""The paper's estimator, and the smallest radius for which it has a solution.
+
+    trace_min:  minimize Tr(M)                            subject to  M PSD,  sum_i |y_i - 1/2 z_i'M z_i| <= radius
+    lad:        minimize sum_i |y_i - 1/2 z_i'M z_i|      subject to  M PSD
+
+Both are solved by the interior point of :mod:`soqo.estimators.interior_point` and come with a certificate: multipliers
+from which :func:`trace_bound` or :func:`lad_bound` recompute a lower bound on the optimum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from soqo.arguments import Array, finite_array, number
+from soqo.errors import ArgumentError
+from soqo.estimators.estimate import Estimate, Status, effective_rank
+from soqo.estimators.interior_point import Iterate, Residual, interior_point
+from soqo.estimators.measurements import adjoint, measure
+from soqo.estimators.residuals import L1Ball, L1Price
+from soqo.spectrum import Spectrum
+
+__all__ = ["lad", "lad_bound", "trace_bound", "trace_min"]
+
+TOLERANCE = 1e-9
+"""What the method aims for: the gap relative to the values, and equations relative to the readings."""
+
+ACCEPTED = 1e-6
+"""The gap, relative to the values, up to which a result still counts as solved."""
+
+ROUND_OFF = 1e-11
+"""How far of all readings a residual may lie outside of the radius, beside 1e-9 of the radius itself."""
+
+MOST_ITERATIONS = 80
+
+
+def trace_min(Z: Any, y: Any, radius: float) -> Estimate:
+    """The positive semi-definite matrix of least trace that fits rank-1 readings within an l1 radius.
+
+    Parameters
+    ----------
+    Z : array_like, shape (m, d)
+        Where the cost was measured: rows z_i = x - v.
+    y : array_like, shape (m,)
+        The readings, about 1/2 z_i'A z_i.
+    radius : float
+        Bound on sum_i |y_i - 1/2 z_i'M z_i|; below 1e-9 of sum |y_i|, where round-off rules, it is taken as that.
+
+    Returns
+    -------
+    Estimate
+        ``primal`` is the trace, ``dual`` a lower bound on the least trace.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> A = np.diag([2.0, 0.0, 0.0])
+    >>> Z = rng.standard_normal((15, 3))
+    >>> estimate = trace_min(Z, 0.5 * np.square(Z) @ np.diag(A), radius=1e-6)
+    >>> estimate.status.name, estimate.rank, bool(np.abs(estimate.matrix - A).max() < 1e-5)
+    ('SOLVED', 1, True)
+    """
+    Z, y = data(Z, y)
+    number("radius", radius, least=0.0)
+    total = float(np.abs(y).sum())
+    if total <= radius:
+        nothing = np.zeros((Z.shape[1], Z.shape[1]))
+        return Estimate(
+            nothing, Status.CONSISTENT_WITH_ZERO, 0.0, 0.0, total, 0, 0, np.zeros(y.size)
+        )
+    kept = max(radius, TOLERANCE * total)
+    scaled = Scaled.of(Z, y)
+    stalled = None
+    if scaled.spans:
+        at = scaled.solve(L1Ball(kept / scaled.unit_y))
+        multipliers = at.multipliers / scaled.unit_z**2
+        dual = trace_bound(Z, y, kept, multipliers)
+
+        def judged(M: Array) -> Estimate:
+            """An estimate with this matrix: solved, if it fits and its gap is small."""
+            trace, residual = float(np.trace(M)), float(np.abs(y - measure(Z, M)).sum())
+            fits = residual <= kept * (1.0 + TOLERANCE) + ROUND_OFF * total
+            good = fits and abs(trace - dual) <= ACCEPTED * (trace + dual)
+            status = Status.SOLVED if good else Status.STALLED
+            rank, log = effective_rank(M), tuple(at.log)
+            return Estimate(
+                M, status, trace, dual, residual, rank, at.iterations, multipliers, log=log
+            )
+
+        stalled = judged(scaled.matrix(at))
+        if stalled.solved:
+            return stalled
+    best = lad(Z, y)
+    if stalled is None or best.dual > radius:
+        return replace(
+            best,
+            status=Status.INFEASIBLE,
+            primal=float(np.trace(best.matrix)),
+            dual=np.inf,
+            smallest_radius=best.residual,
+        )
+    if best.residual < kept < stalled.residual:
+        # What round-off left outside of the radius comes back inside by a little of the best fit.
+        share = (stalled.residual - kept) / (stalled.residual - best.residual)
+        blend = judged((1.0 - share) * stalled.matrix + share * best.matrix)
+        return blend if blend.solved else stalled
+    return stalled
+
+
+def lad(Z: Any, y: Any) -> Estimate:
+    """Least absolute deviations over positive semi-definite matrices: the smallest feasible radius, and its matrix.
+
+    Parameters
+    ----------
+    Z, y
+        As in :func:`trace_min`.
+
+    Returns
+    -------
+    Estimate
+        ``primal`` and ``residual`` are the sum of absolute deviations, ``dual`` a lower bound on it.
+
+    Examples
+    --------
+    >>> lad([[1.0], [1.0], [1.0]], [1.0, 1.0, 4.0]).residual.__round__(6)   # the median fits two of three
+    3.0
+    """
+    Z, y = data(Z, y)
+    total = float(np.abs(y).sum())
+    scaled = Scaled.of(Z, y)
+    if not scaled.spans or not total:
+        nothing = np.zeros((Z.shape[1], Z.shape[1]))
+        return Estimate(nothing, Status.SOLVED, total, total, total, 0, 0, np.sign(y))
+    at = scaled.solve(L1Price())
+    M = scaled.matrix(at)
+    residual = float(np.abs(y - measure(Z, M)).sum())
+    dual = lad_bound(Z, y, at.multipliers)
+    status = Status.SOLVED if residual - dual <= ACCEPTED * total else Status.STALLED
+    return Estimate(
+        M,
+        status,
+        residual,
+        dual,
+        residual,
+        effective_rank(M),
+        at.iterations,
+        at.multipliers,
+        log=tuple(at.log),
+    )
+
+
+def trace_bound(Z: Any, y: Any, radius: float, multipliers: Any) -> float:
+    """The bound on the least trace that multipliers prove, whatever they are.
+
+    For any lambda with 1/2 sum lambda_i z_i z_i' <= I, Tr(M) >= sum lambda_i y_i - radius max |lambda_i| for every M
+    that fits; multipliers that break the condition are first scaled down until they keep it.
+    """
+    Z, y = data(Z, y)
+    lam = finite_array("multipliers", multipliers)
+    excess = float(np.linalg.eigvalsh(adjoint(Z, lam))[-1])
+    value = float(y @ lam) - radius * float(np.abs(lam).max(initial=0.0))
+    return max(0.0, value / max(1.0, excess))
+
+
+def lad_bound(Z: Any, y: Any, multipliers: Any) -> float:
+    """The bound on the sum of absolute deviations that multipliers prove, whatever they are.
+
+    For any lambda within [-1, 1] with sum lambda_i z_i z_i' <= 0, the sum is at least sum lambda_i y_i; others are
+    first shifted down and scaled until they keep this.
+    """
+    Z, y = data(Z, y)
+    lam = shifted_into_cone(Z, finite_array("multipliers", multipliers))
+    return max(0.0, float(y @ lam) / max(1.0, float(np.abs(lam).max())))
+
+
+def shifted_into_cone(Z: Array, multipliers: Array) -> Array:
+    """Multipliers with sum lambda_i z_i z_i' <= 0: those given, less a constant where they break it."""
+    gram = Spectrum.of(adjoint(Z, np.ones(multipliers.size)))
+    spans = gram.values > 1e-12 * gram.values[-1]
+    if not spans.any():
+        return multipliers
+    # In these coordinates the shift by one takes the identity away.
+    basis = gram.vectors[:, spans] / np.sqrt(gram.values[spans])
+    return multipliers - max(0.0, float(np.linalg.eigvalsh(adjoint(Z @ basis, multipliers))[-1]))
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """The data in units of their own, and in the span of Z: no M has anything to gain outside of it."""
+
+    Z: Array
+    y: Array
+    basis: Array
+    unit_z: float
+    unit_y: float
+
+    @classmethod
+    def of(cls, Z: Array, y: Array) -> Scaled:
+        """Find the span and the units."""
+        _, sizes, V = np.linalg.svd(Z, full_matrices=False)
+        span = V[sizes > max(Z.shape) * np.finfo(float).eps * sizes[0]].T if sizes.size else V.T
+        inside = Z @ span
+        unit_z = float(np.sqrt(np.square(inside).mean())) if inside.size else 1.0
+        unit_y = float(np.abs(y).mean()) or 1.0
+        return cls(inside / unit_z, y / unit_y, span, unit_z, unit_y)
+
+    @property
+    def spans(self) -> bool:
+        """Whether there is anything in Z but zeros."""
+        return bool(self.Z.shape[1])
+
+    @property
+    def unit_M(self) -> float:
+        """The unit of the matrix."""
+        return self.unit_y / self.unit_z**2
+
+    def solve(self, residual: Residual) -> Iterate:
+        """Run the interior point."""
+        return interior_point(
+            self.Z, self.y, residual, tolerance=TOLERANCE, most_iterations=MOST_ITERATIONS
+        )
+
+    def matrix(self, at: Iterate) -> Array:
+        """The matrix in the data's units, projected on the positive semi-definite ones."""
+        spectrum = Spectrum.of(at.X)
+        inside = spectrum.matrix(np.maximum(spectrum.values, 0.0))
+        M = self.unit_M * (self.basis @ inside @ self.basis.T)
+        return np.asarray(0.5 * (M + M.T))
+
+
+def data(Z: Any, y: Any) -> tuple[Array, Array]:
+    """Measurements and readings, checked."""
+    rows, readings = finite_array("Z", Z), finite_array("y", y)
+    if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] < 1:
+        raise ArgumentError(f"Z must have shape (m, d) with m >= 1 and d >= 1, got {rows.shape}")
+    if readings.shape != rows.shape[:1]:
+        raise ArgumentError(f"y must have shape {rows.shape[:1]}, got {readings.shape}")
+    return rows, readings
