@@ -23,7 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg import lapack
 
 from soqo.arguments import Array
 from soqo.estimators.measurements import adjoint, measure, svec_rows
@@ -56,12 +56,11 @@ class Residual(ABC):
         """Set the variables for residual y - fitted; the first lambda, and the weight C of the trace."""
 
     @abstractmethod
-    def diagonal(self) -> Array:
-        """What the residual adds to the diagonal of the Schur complement."""
+    def prepare(self) -> tuple[Array, Border]:
+        """What the residual adds to the diagonal of the Schur complement, and its border (c, f), if it has one.
 
-    def border(self) -> Border:
-        """The border c of the Schur complement, and f, what its corner has beyond sum c^2 / diagonal."""
-        return None
+        The corner of the border is f + sum c^2 / diagonal: f alone keeps the digits that matter.
+        """
 
     @abstractmethod
     def direction(self, solve: Solve, rhs: Array, center: float, second_order: bool) -> Array:
@@ -164,7 +163,7 @@ def interior_point(
             break
         step = None
         while ways:
-            solve = ways[0](ZG, residual.diagonal(), residual.border())
+            solve = ways[0](ZG, *residual.prepare())
             step = solve and predictor_corrector(ZG, at.values, off, residual, solve)
             if step and min(step[-2:]) > (0.05 if len(ways) > 1 else 1e-8):
                 break
@@ -205,14 +204,14 @@ def rescale(G: Array, X: Array, S: Array) -> tuple[Array, Array]:
 def full_solver(ZG: Array, diagonal: Array, border: Border) -> Solve | None:
     """By a Cholesky factor of order m."""
     K = np.square(0.5 * (ZG @ ZG.T))
-    K[np.diag_indices_from(K)] += diagonal
+    K.flat[:: K.shape[0] + 1] += diagonal
     factor = cholesky(K)
     if factor is None:
         return None
 
     def inverse(b: Array) -> Array:
-        x = scipy.linalg.cho_solve(factor, b, check_finite=False)
-        return np.asarray(x + scipy.linalg.cho_solve(factor, b - K @ x, check_finite=False))
+        x = cholesky_solve(factor, b)
+        return x + cholesky_solve(factor, b - K @ x)
 
     if border is None:
         return lambda b, _: (inverse(b), 0.0)
@@ -241,14 +240,14 @@ def reduced_solver(ZG: Array, diagonal: Array, border: Border) -> Solve | None:
     h = B.T @ c_scaled
     corner = f + float(c @ c_scaled)
     inner = B.T @ scaled + np.outer(h, h / f)
-    inner[np.diag_indices_from(inner)] += 1.0
+    inner.flat[:: inner.shape[0] + 1] += 1.0
     factor = cholesky(inner)
     if factor is None:
         return None
 
     def once(b: Array, g: float, k: Array) -> tuple[Array, float, Array]:
         short = g - float(c_scaled @ b)
-        w = scipy.linalg.cho_solve(factor, scaled.T @ b - h * (short / f) - k, check_finite=False)
+        w = cholesky_solve(factor, scaled.T @ b - h * (short / f) - k)
         t = (short + float(h @ w)) / f
         return (b - c * t - B @ w) / diagonal, t, w
 
@@ -266,19 +265,27 @@ def reduced_solver(ZG: Array, diagonal: Array, border: Border) -> Solve | None:
     return solve
 
 
-def cholesky(matrix: Array) -> tuple[Array, bool] | None:
-    """A Cholesky factor, of the matrix or, where round-off has spoiled it, with a little more on the diagonal."""
-    diagonal = np.diag_indices_from(matrix)
+def cholesky(matrix: Array) -> Array | None:
+    """A Cholesky factor, of the matrix or, where round-off has spoiled it, with a little more on the diagonal.
+
+    LAPACK is called directly: for the small matrices of a small problem, the checks around it take longer than it does.
+    """
     for shift in (0.0, 1e-14, 1e-12, 1e-10):
         shifted = matrix
         if shift:
             shifted = matrix.copy()
-            shifted[diagonal] *= 1.0 + shift
-        try:
-            return scipy.linalg.cho_factor(shifted, lower=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            continue
+            shifted.flat[:: matrix.shape[0] + 1] *= 1.0 + shift
+        # The transpose of a symmetric matrix is itself, in the order that LAPACK likes.
+        factor, info = lapack.dpotrf(shifted.T, lower=1, clean=0)
+        if info == 0:
+            return np.asarray(factor)
     return None
+
+
+def cholesky_solve(factor: Array, b: Array) -> Array:
+    """Solve with a factor of :func:`cholesky`."""
+    x, _ = lapack.dpotrs(factor, b, lower=1)
+    return np.asarray(x)
 
 
 def predictor_corrector(
@@ -296,16 +303,19 @@ def predictor_corrector(
         dS = -adjoint(ZG, change)
         return T - dS, dS, change
 
-    dX, dS, change = direction(-np.diag(values), 0.0, False)
+    diagonal = np.diag(values)
+    dX, dS, change = direction(-diagonal, 0.0, False)
     if not np.isfinite(change).all():
         return None
     primal, dual = lengths(values, dX, dS, residual, 1.0)
-    affine = float(((np.diag(values) + primal * dX) * (np.diag(values) + dual * dS)).sum())
+    affine = float(np.vdot(diagonal + primal * dX, diagonal + dual * dS))
     affine = max(affine + residual.complementarity(primal, dual)[0], 0.0) / (d + pairs)
     exponent = max(1.0, 3.0 * min(primal, dual) ** 2)
     sigma = min(1.0, max((affine / mu) ** exponent, 1e-6))
-    target = sigma * mu * np.eye(d) - np.diag(values**2) - 0.5 * (dX @ dS + dS @ dX)
-    T = 2.0 * target / (values[:, None] + values[None, :])
+    product = dX @ dS
+    target = -(product + product.T)
+    target.flat[:: d + 1] += 2.0 * (sigma * mu - values * values)
+    T = target / (values[:, None] + values)
     dX, dS, change = direction(T, sigma * mu, True)
     if not np.isfinite(change).all():
         return None
@@ -319,7 +329,7 @@ def lengths(
     """The longest steps, up to a share of the way to the boundary and to one."""
     primal, dual = residual.longest()
     root = np.sqrt(values)
-    scale = root[:, None] * root[None, :]
+    scale = root[:, None] * root
     primal = min(primal, longest_in_cone(dX / scale))
     dual = min(dual, longest_in_cone(dS / scale))
     if residual.joint_steps:
@@ -329,5 +339,7 @@ def lengths(
 
 def longest_in_cone(direction: Array) -> float:
     """The largest t for which I + t direction is positive semi-definite."""
-    smallest = float(np.linalg.eigvalsh(direction)[0])
-    return math.inf if smallest >= 0.0 else -1.0 / smallest
+    values, _, info = lapack.dsyevd(direction, compute_v=0, lower=1)
+    if info:
+        return 0.0
+    return math.inf if values[0] >= 0.0 else -1.0 / float(values[0])

@@ -18,7 +18,7 @@ __all__ = ["HalfSquare", "L1Ball", "L1Price"]
 
 
 class L1Price(Residual):
-    """The price sum |r_i|."""
+    """The price sum |r_i|. Rows of the arrays are the parts p and q, and their slacks."""
 
     def __init__(self) -> None:
         self.kappa = 1.0
@@ -26,66 +26,56 @@ class L1Price(Residual):
 
     def start(self, y: Array, fitted: Array) -> tuple[Array, float]:
         self._split(y - fitted)
-        self.low, self.high = np.full(y.size, 1.5), np.full(y.size, 0.5)
+        self.slacks = np.array([np.full(y.size, 1.5), np.full(y.size, 0.5)])
         return np.full(y.size, -0.5), 0.0  # then S = 1/4 Z'Z, well inside
 
     def _split(self, r: Array) -> None:
         margin = 1e-3 + float(np.abs(r).mean())
-        self.p = np.maximum(r, 0.0) + margin
-        self.q = np.maximum(-r, 0.0) + margin
-        self.dp = self.dq = self.d_lam = np.zeros_like(r)
+        self.parts = np.array([np.maximum(r, 0.0), np.maximum(-r, 0.0)]) + margin
+        self.d_parts = self.d_slacks = np.zeros_like(self.parts)
 
-    def diagonal(self) -> Array:
-        return np.asarray(self.p / self.low + self.q / self.high)
+    def prepare(self) -> tuple[Array, Border]:
+        self.ratios = self.parts / self.slacks
+        return self.ratios[0] + self.ratios[1], self._border()
+
+    def _border(self) -> Border:
+        return None
 
     def direction(self, solve: Solve, rhs: Array, center: float, second_order: bool) -> Array:
-        low, high = self.low, self.high
-        push_p = center / low - self.p
-        push_q = center / high - self.q
+        push = -self.parts
+        if center:
+            push = push + center / self.slacks
         if second_order:
-            push_p = push_p - self.dp * (self.d_kappa - self.d_lam) / low
-            push_q = push_q - self.dq * (self.d_kappa + self.d_lam) / high
-        self.d_lam, self.d_kappa = self._solve(solve, rhs, push_p, push_q, center, second_order)
-        self.dp = push_p - self.p / low * (self.d_kappa - self.d_lam)
-        self.dq = push_q - self.q / high * (self.d_kappa + self.d_lam)
-        return self.d_lam
+            push = push - self.d_parts * self.d_slacks / self.slacks
+        d_lam = self._solve(solve, rhs - push[0] + push[1], push, center, second_order)
+        self.d_slacks = np.array([self.d_kappa - d_lam, self.d_kappa + d_lam])
+        self.d_parts = push - self.ratios * self.d_slacks
+        return d_lam
 
     def _solve(
-        self,
-        solve: Solve,
-        rhs: Array,
-        push_p: Array,
-        push_q: Array,
-        center: float,
-        second_order: bool,
-    ) -> tuple[Array, float]:
-        return solve(rhs - push_p + push_q, 0.0)
+        self, solve: Solve, rhs: Array, push: Array, center: float, second_order: bool
+    ) -> Array:
+        return solve(rhs, 0.0)[0]
 
     def longest(self) -> tuple[float, float]:
-        primal = min(ratio(self.p, self.dp), ratio(self.q, self.dq))
-        dual = min(
-            ratio(self.low, self.d_kappa - self.d_lam), ratio(self.high, self.d_kappa + self.d_lam)
+        return longest_positive(self.parts, self.d_parts), longest_positive(
+            self.slacks, self.d_slacks
         )
-        return primal, dual
 
     def complementarity(self, primal: float = 0.0, dual: float = 0.0) -> tuple[float, int]:
-        p, q = self.p + primal * self.dp, self.q + primal * self.dq
-        low = self.low + dual * (self.d_kappa - self.d_lam)
-        high = self.high + dual * (self.d_kappa + self.d_lam)
-        return float(p @ low + q @ high), 2 * p.size
+        products = np.vdot(self.parts + primal * self.d_parts, self.slacks + dual * self.d_slacks)
+        return float(products), self.parts.size
 
     def move(self, primal: float, dual: float) -> None:
-        self.p = self.p + primal * self.dp
-        self.q = self.q + primal * self.dq
+        self.parts = self.parts + primal * self.d_parts
         # The slacks kappa -+ lambda are carried on by themselves: near the end their difference has no digits left.
-        self.low = self.low + dual * (self.d_kappa - self.d_lam)
-        self.high = self.high + dual * (self.d_kappa + self.d_lam)
+        self.slacks = self.slacks + dual * self.d_slacks
 
     def residual(self) -> Array:
-        return self.p - self.q
+        return np.asarray(self.parts[0] - self.parts[1])
 
     def values(self, trace: float, y: Array, multipliers: Array) -> tuple[float, float, float]:
-        return float(np.abs(self.p - self.q).sum()), float(y @ multipliers), 0.0
+        return float(np.abs(self.residual()).sum()), float(y @ multipliers), 0.0
 
 
 class L1Ball(L1Price):
@@ -102,36 +92,35 @@ class L1Ball(L1Price):
 
     def start(self, y: Array, fitted: Array) -> tuple[Array, float]:
         self._split(y - fitted)
-        self.s = max(self.radius, float(self.p.mean()))
-        self.low, self.high = np.ones(y.size), np.ones(y.size)
+        self.s = max(self.radius, float(self.parts[0].mean()))
+        self.slacks = np.ones_like(self.parts)
         return np.zeros(y.size), 1.0
 
-    def border(self) -> Border:
-        a, b = self.p / self.low, self.q / self.high
+    def _border(self) -> Border:
+        a, b = self.ratios
         return b - a, self.s / self.kappa + float((4.0 * a * b / (a + b)).sum())
 
     def _solve(
-        self,
-        solve: Solve,
-        rhs: Array,
-        push_p: Array,
-        push_q: Array,
-        center: float,
-        second_order: bool,
-    ) -> tuple[Array, float]:
+        self, solve: Solve, rhs: Array, push: Array, center: float, second_order: bool
+    ) -> Array:
         push_s = center / self.kappa - self.s
         if second_order:
             push_s -= self.ds * self.d_kappa / self.kappa
-        short = self.radius - float((self.p + self.q).sum()) - self.s
-        right = float((push_p + push_q).sum()) + push_s - short
-        d_lam, d_kappa = solve(rhs - push_p + push_q, right)
-        self.ds = push_s - self.s / self.kappa * d_kappa
-        return d_lam, d_kappa
+        right = float(push.sum()) + push_s - self._short()
+        d_lam, self.d_kappa = solve(rhs, right)
+        self.ds = push_s - self.s / self.kappa * self.d_kappa
+        return d_lam
+
+    def _short(self) -> float:
+        return self.radius - float(self.parts.sum()) - self.s
 
     def longest(self) -> tuple[float, float]:
         primal, dual = super().longest()
-        own = ratio(np.array([self.s]), np.array([self.ds]))
-        return min(primal, own), min(dual, ratio(np.array([self.kappa]), np.array([self.d_kappa])))
+        if self.ds < 0.0:
+            primal = min(primal, -self.s / self.ds)
+        if self.d_kappa < 0.0:
+            dual = min(dual, -self.kappa / self.d_kappa)
+        return primal, dual
 
     def complementarity(self, primal: float = 0.0, dual: float = 0.0) -> tuple[float, int]:
         products, pairs = super().complementarity(primal, dual)
@@ -144,8 +133,7 @@ class L1Ball(L1Price):
         self.kappa += dual * self.d_kappa
 
     def values(self, trace: float, y: Array, multipliers: Array) -> tuple[float, float, float]:
-        short = self.radius - float((self.p + self.q).sum()) - self.s
-        return trace, float(y @ multipliers) - self.radius * self.kappa, abs(short)
+        return trace, float(y @ multipliers) - self.radius * self.kappa, abs(self._short())
 
 
 class HalfSquare(Residual):
@@ -158,8 +146,8 @@ class HalfSquare(Residual):
         self.d_lam = np.zeros(y.size)
         return self.lam, 0.0
 
-    def diagonal(self) -> Array:
-        return np.ones(self.lam.size)
+    def prepare(self) -> tuple[Array, Border]:
+        return np.ones(self.lam.size), None
 
     def direction(self, solve: Solve, rhs: Array, center: float, second_order: bool) -> Array:
         self.d_lam, _ = solve(rhs, 0.0)
@@ -183,9 +171,7 @@ class HalfSquare(Residual):
         return 0.5 * square, float(y @ multipliers) - 0.5 * square, 0.0
 
 
-def ratio(value: Array, change: Array) -> float:
-    """The longest step that keeps a positive vector positive."""
-    falling = change < 0.0
-    if not falling.any():
-        return math.inf
-    return float((value[falling] / -change[falling]).min())
+def longest_positive(value: Array, change: Array) -> float:
+    """The longest step that keeps positive numbers positive."""
+    steepest = float((change / value).min())
+    return math.inf if steepest >= 0.0 else -1.0 / steepest
