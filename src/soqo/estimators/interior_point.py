@@ -26,6 +26,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from soqo.arguments import Array
+from soqo.errors import ArgumentError
 from soqo.estimators.measurements import adjoint, measure, svec_rows
 
 __all__ = ["Iterate", "Residual", "interior_point"]
@@ -118,6 +119,7 @@ def interior_point(
     y: Array,
     residual: Residual,
     *,
+    gap_tolerance: float,
     tolerance: float,
     most_iterations: int,
 ) -> Iterate:
@@ -128,7 +130,7 @@ def interior_point(
     Z : Array, shape (m, d)
     y : Array, shape (m,)
     residual : Residual
-    tolerance
+    gap_tolerance, tolerance
         On the gap, relative to 1 + the values, and on the violation of equations, relative to the residual's scale.
 
     Returns
@@ -138,11 +140,13 @@ def interior_point(
     """
     m, d = Z.shape
     size = residual.scale(y)
-    X = np.eye(d) * max(1.0, float(np.abs(y).mean()))
+    identity = np.eye(d)
+    X = (2.0 / d) * identity  # whose readings are about one
     multipliers, weight = residual.start(y, measure(Z, X))
-    S = weight * np.eye(d) - adjoint(Z, multipliers)
-    G, values = rescale(np.eye(d), X, S)
-    at = best = Iterate(G, values, multipliers)
+    scaling = rescale(identity, X, weight * identity - adjoint(Z, multipliers))
+    if scaling is None:
+        raise ArgumentError("Z must have full column rank, got one that has not")
+    at = best = Iterate(*scaling, multipliers)
     ways: list[Way] = [full_solver]
     if m > max(SMALL, 3 * d * (d + 1) // 4):
         ways = [reduced_solver, full_solver]
@@ -155,7 +159,7 @@ def interior_point(
         at.log.append((at.primal, at.dual, at.violation))
         if badness(at) < badness(best):
             best = at
-        close = abs(at.gap) <= tolerance * (1.0 + abs(at.primal) + abs(at.dual))
+        close = abs(at.gap) <= gap_tolerance * (1.0 + abs(at.primal) + abs(at.dual))
         if close and at.violation <= tolerance:
             at.converged = True
             return at
@@ -172,14 +176,13 @@ def interior_point(
         if not step:
             break
         dX, dS, change, primal, dual = step
-        try:
-            diagonal = np.diag(at.values)
-            G, values = rescale(at.G, diagonal + primal * dX, diagonal + dual * dS)
-        except np.linalg.LinAlgError:
+        diagonal = np.diag(at.values)
+        scaling = rescale(at.G, diagonal + primal * dX, diagonal + dual * dS)
+        if scaling is None:
             break  # round-off has brought X or S to the boundary: nothing better is to be had
         residual.move(primal, dual)
         moved = at.multipliers + dual * change
-        at = Iterate(G, values, moved, iterations=at.iterations + 1, log=at.log)
+        at = Iterate(*scaling, moved, iterations=at.iterations + 1, log=at.log)
     return best
 
 
@@ -190,15 +193,18 @@ def badness(at: Iterate) -> float:
     return at.violation + abs(at.gap) / (1.0 + abs(at.primal) + abs(at.dual))
 
 
-def rescale(G: Array, X: Array, S: Array) -> tuple[Array, Array]:
-    """The next scaling, from X and S in the coordinates of the last one, where both are far from singular.
+def rescale(G: Array, X: Array, S: Array) -> tuple[Array, Array] | None:
+    """The next scaling, from X and S in the coordinates of the last one; None if one of them is not positive definite.
 
     With X = Rx Rx', S = Rs Rs' and the singular values of Rs' Rx = U diag(values) V', the new G is G Rx V
     values^{-1/2}. Going on from factors, not from X and S themselves, keeps digits that those have lost once they are
     nearly singular."""
-    Rx, Rs = np.linalg.cholesky(X), np.linalg.cholesky(S)
-    _, values, V = np.linalg.svd(Rs.T @ Rx)
-    return (G @ Rx @ V.T) / np.sqrt(values), values
+    Rx, x_fails = lapack.dpotrf(X.T, lower=1, clean=1)
+    Rs, s_fails = lapack.dpotrf(S.T, lower=1, clean=1)
+    if x_fails or s_fails:
+        return None
+    _, values, V, fails = lapack.dgesdd(Rs.T @ Rx)
+    return None if fails else ((G @ Rx @ V.T) / np.sqrt(values), values)
 
 
 def full_solver(ZG: Array, diagonal: Array, border: Border) -> Solve | None:
@@ -209,9 +215,12 @@ def full_solver(ZG: Array, diagonal: Array, border: Border) -> Solve | None:
     if factor is None:
         return None
 
+    # Early on the matrix is well conditioned, and a step of refinement buys nothing.
+    refine = float(diagonal.min()) < 1e-6 * float(diagonal.max())
+
     def inverse(b: Array) -> Array:
         x = cholesky_solve(factor, b)
-        return x + cholesky_solve(factor, b - K @ x)
+        return x + cholesky_solve(factor, b - K @ x) if refine else x
 
     if border is None:
         return lambda b, _: (inverse(b), 0.0)

@@ -93,7 +93,9 @@ class L1Ball(L1Price):
     def start(self, y: Array, fitted: Array) -> tuple[Array, float]:
         self._split(y - fitted)
         self.s = max(self.radius, float(self.parts[0].mean()))
-        self.slacks = np.ones_like(self.parts)
+        # A multiplier of the size that solutions have: the trace of a fit over the sum of the readings.
+        self.kappa = 0.1
+        self.slacks = np.full_like(self.parts, self.kappa)
         return np.zeros(y.size), 1.0
 
     def _border(self) -> Border:

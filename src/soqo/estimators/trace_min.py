@@ -24,8 +24,11 @@ from soqo.spectrum import Spectrum
 
 __all__ = ["lad", "lad_bound", "trace_bound", "trace_min"]
 
+GAP_TOLERANCE = 1e-8
+"""What the method aims for in the gap, relative to the values."""
+
 TOLERANCE = 1e-9
-"""What the method aims for: the gap relative to the values, and equations relative to the readings."""
+"""What it aims for in the equations, relative to the radius or the readings."""
 
 ACCEPTED = 1e-6
 """The gap, relative to the values, up to which a result still counts as solved."""
@@ -219,7 +222,12 @@ class Scaled:
     def solve(self, residual: Residual) -> Iterate:
         """Run the interior point."""
         return interior_point(
-            self.Z, self.y, residual, tolerance=TOLERANCE, most_iterations=MOST_ITERATIONS
+            self.Z,
+            self.y,
+            residual,
+            gap_tolerance=GAP_TOLERANCE,
+            tolerance=TOLERANCE,
+            most_iterations=MOST_ITERATIONS,
         )
 
     def matrix(self, at: Iterate) -> Array:
