@@ -196,15 +196,18 @@ def badness(at: Iterate) -> float:
 def rescale(G: Array, X: Array, S: Array) -> tuple[Array, Array] | None:
     """The next scaling, from X and S in the coordinates of the last one; None if one of them is not positive definite.
 
-    With X = Rx Rx', S = Rs Rs' and the singular values of Rs' Rx = U diag(values) V', the new G is G Rx V
-    values^{-1/2}. Going on from factors, not from X and S themselves, keeps digits that those have lost once they are
-    nearly singular."""
-    Rx, x_fails = lapack.dpotrf(X.T, lower=1, clean=1)
-    Rs, s_fails = lapack.dpotrf(S.T, lower=1, clean=1)
-    if x_fails or s_fails:
+    With X = R R' and R' S R = V diag(values^2) V', the new G is G R V values^{-1/2}. In the coordinates of the last
+    scaling both are far from singular, so that squares do no harm; going on from factors, not from X and S themselves,
+    keeps digits that those have lost once they are nearly singular.
+    """
+    R, fails = lapack.dpotrf(X.T, lower=1, clean=1)
+    if fails:
         return None
-    _, values, V, fails = lapack.dgesdd(Rs.T @ Rx)
-    return None if fails else ((G @ Rx @ V.T) / np.sqrt(values), values)
+    squares, V, fails = lapack.dsyevd(R.T @ S @ R, compute_v=1, lower=1)
+    if fails or squares[0] <= 0.0:
+        return None
+    values = np.sqrt(squares)
+    return (G @ (R @ V)) / np.sqrt(values), values
 
 
 def full_solver(ZG: Array, diagonal: Array, border: Border) -> Solve | None:
