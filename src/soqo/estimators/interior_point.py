@@ -204,7 +204,7 @@ def rescale(G: Array, X: Array, S: Array) -> tuple[Array, Array] | None:
     if fails:
         return None
     squares, V, fails = lapack.dsyevd(R.T @ S @ R, compute_v=1, lower=1)
-    if fails or squares[0] <= 0.0:
+    if fails or not squares[0] > 0.0:  # NaN is not positive either
         return None
     values = np.sqrt(squares)
     return (G @ (R @ V)) / np.sqrt(values), values

@@ -221,14 +221,16 @@ class Scaled:
 
     def solve(self, residual: Residual) -> Iterate:
         """Run the interior point."""
-        return interior_point(
-            self.Z,
-            self.y,
-            residual,
-            gap_tolerance=GAP_TOLERANCE,
-            tolerance=TOLERANCE,
-            most_iterations=MOST_ITERATIONS,
-        )
+        # What overflows on the way is seen by the method, which then stops at its best point.
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            return interior_point(
+                self.Z,
+                self.y,
+                residual,
+                gap_tolerance=GAP_TOLERANCE,
+                tolerance=TOLERANCE,
+                most_iterations=MOST_ITERATIONS,
+            )
 
     def matrix(self, at: Iterate) -> Array:
         """The matrix in the data's units, projected on the positive semi-definite ones."""
