@@ -14,6 +14,7 @@ from soqo.planner import Plan, hindsight_optimum
 from soqo.policies.base import Policy, State
 from soqo.policies.known import FTM, LAI, ROBD
 from soqo.policies.learners import OAL, POL
+from soqo.policies.scale import HySCaLE, SCaLE
 from soqo.policies.wrappers import Limited, Weighted
 from soqo.problem import Problem, RandomProblem, random_curvature
 from soqo.result import Result
@@ -28,6 +29,7 @@ __all__ = [
     "ROBD",
     "Environment",
     "Estimate",
+    "HySCaLE",
     "Limited",
     "Paths",
     "Plan",
@@ -35,6 +37,7 @@ __all__ = [
     "Problem",
     "RandomProblem",
     "Result",
+    "SCaLE",
     "State",
     "Status",
     "Weighted",

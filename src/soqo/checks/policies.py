@@ -76,9 +76,13 @@ def check_shapes(policy: Policy[Any], bench: Bench) -> None:
 
 
 def check_no_end(policy: Policy[Any], bench: Bench) -> None:
-    """A horizon without end, None, is a horizon too."""
+    """A horizon without end, None, is a horizon too, or is refused at the start by an error that names it."""
     for batch in bench.batches((2,)):
-        state = policy.start(np.zeros((*batch, bench.dim)), None, bench.generators(batch))
+        try:
+            state = policy.start(np.zeros((*batch, bench.dim)), None, bench.generators(batch))
+        except ArgumentError as error:
+            expect("horizon" in str(error), "no end", f"the error must name horizon, got: {error}")
+            return
         actions, _ = bench.go_on(policy, state, bench.rounds)
         expect(bool(np.isfinite(actions).all()), "no end", "an action is not finite")
 
