@@ -45,30 +45,32 @@ def psd_least_squares(Z: Any, y: Any, weights: Any = None) -> Estimate:
     w = np.ones(y.size) if weights is None else finite_array("weights", weights)
     if w.shape != y.shape or not (w > 0.0).all():
         raise ArgumentError(f"weights must be positive and of shape {y.shape}, got {weights!r}")
-    # A reading times sqrt(w) is a reading at w^{1/4} z.
+    # A reading times sqrt(w) is a reading at w^{1/4} z. In units of the largest, squares do not overflow.
     rows, readings = Z * np.sqrt(np.sqrt(w))[:, None], y * np.sqrt(w)
+    unit = float(np.abs(readings).max()) or 1.0
+    readings = readings / unit
     everything = 0.5 * float(readings @ readings)
     scaled = Scaled.of(rows, readings)
-    if not scaled.spans or not everything:
-        nothing = np.zeros((Z.shape[1], Z.shape[1]))
-        total = float(np.abs(y).sum())
-        return Estimate(nothing, Status.SOLVED, everything, everything, total, 0, 0, readings)
-    at = scaled.solve(HalfSquare())
-    M, multipliers = scaled.matrix(at), at.multipliers * scaled.unit_y
+    M, multipliers, iterations = np.zeros((Z.shape[1], Z.shape[1])), readings, 0
+    log: tuple[tuple[float, float, float], ...] = ()
+    if scaled.spans and everything:
+        at = scaled.solve(HalfSquare())
+        M, multipliers = scaled.matrix(at), at.multipliers * scaled.unit_y
+        iterations, log = at.iterations, tuple(at.log)
     off = readings - measure(rows, M)
     primal = 0.5 * float(off @ off)
     dual = least_squares_bound(rows, readings, multipliers)
     good = primal - dual <= ACCEPTED * primal + 1e-8 * everything / y.size
     return Estimate(
-        M,
+        unit * M,
         Status.SOLVED if good else Status.STALLED,
-        primal,
-        dual,
-        float(np.abs(y - measure(Z, M)).sum()),
+        unit * unit * primal,
+        unit * unit * dual,
+        unit * float(np.abs(off / np.sqrt(w)).sum()),
         effective_rank(M),
-        at.iterations,
-        multipliers,
-        log=tuple(at.log),
+        iterations,
+        unit * multipliers,
+        log=log,
     )
 
 
