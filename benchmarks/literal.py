@@ -12,7 +12,7 @@ import numpy as np
 
 from soqo.arguments import Array
 
-__all__ = ["lai", "pol", "recur_gen"]
+__all__ = ["lai", "learn", "pol", "recur_gen"]
 
 
 def recur_gen(A: Array, t: int, horizon: int) -> dict[int, Array]:
@@ -37,10 +37,18 @@ def lai(A: Array, v: Array, x0: Array) -> Array:
 
 def pol(A: Array, v: Array, x0: Array, noise: Array, rate: float) -> Array:
     """POL on one path with the given noise: its actions."""
+    return learn(A, v, x0, noise, np.eye(v.shape[1]), 0, rate)
+
+
+def learn(A: Array, v: Array, x0: Array, noise: Array, start: Array, m: int, rate: float) -> Array:
+    """Play by an estimate and improve it by gradient steps, from round m + 1 on: the actions.
+
+    With m = 0 and the identity this is POL; with SCaLE's estimate and place it is HySCaLE's exploitation.
+    """
     horizon, d = v.shape
-    estimate: Any = np.eye(d)
+    estimate: Any = start
     x, path = x0, []
-    for t in range(1, horizon + 1):
+    for t in range(m + 1, horizon + 1):
         C = recur_gen(estimate, t, horizon)[t]
         x = C @ x + (np.eye(d) - C) @ v[t - 1]
         path.append(x)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import literal
-from soqo import LAI, POL, Environment, Paths, Plan, RandomProblem
+from soqo import LAI, POL, Environment, HySCaLE, Paths, Plan, RandomProblem, SCaLE
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 from soqo.simulation import play
@@ -116,3 +116,26 @@ def test_pol_against_its_own_linear_algebra() -> None:
         f"{ours / floor:.2f}x (bar 2x, best of 3)"
     )
     assert ours <= 2.0 * floor
+
+
+def test_hyscale_against_the_literal_transcription() -> None:
+    """The literal loop starts from our estimate: what is compared is the learning and planning after it."""
+    paths = ENVIRONMENT.draw(horizon=1000, runs=20, seed=3)
+    noise = paths.noise.cap * paths.variates
+    policy = HySCaLE(10.0, 4, 0.01, learning_rate=RATE)
+    m = policy.exploration_rounds(4)
+    started = play(SCaLE(10.0, 4, 0.01), paths)
+    ours, our_times, literal_times = play(policy, paths), [], []
+    for k in range(4):
+        start = started.diagnostics["estimate"][k]
+        place = ours.x[k, m - 1]
+        path, seconds = timed(
+            partial(literal.learn, paths.problem.A[k], paths.v[k], place, noise[k], start, m, RATE)
+        )
+        literal_times.append(seconds)
+        our_times.append(timed(lambda: play(policy, paths))[1])
+        assert relative_difference(ours.x[k, m:], path) < 1e-9
+    literal_time = paths.runs * min(literal_times)
+    note = f" (4 runs took {sum(literal_times):.1f} s, the best times 20, without probing and estimate)"
+    ratio = report("HySCaLE, d=4, T=1000, 20 runs", min(our_times), literal_time, 500, note)
+    assert ratio >= 500

@@ -212,7 +212,9 @@ def rescale(G: Array, X: Array, S: Array) -> tuple[Array, Array] | None:
 
 def full_solver(ZG: Array, diagonal: Array, border: Border) -> Solve | None:
     """By a Cholesky factor of order m."""
-    K = np.square(0.5 * (ZG @ ZG.T))
+    half = math.sqrt(0.5) * ZG
+    K = half @ half.T
+    K *= K
     K.flat[:: K.shape[0] + 1] += diagonal
     factor = cholesky(K)
     if factor is None:

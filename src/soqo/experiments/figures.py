@@ -38,19 +38,22 @@ def regret_figure(result: Result, title: str, window: int = 50) -> Figure:
             band(left, rounds, result.regret(name), line)
             shares = moving_average(result.regret(name, per_round=True), window)
             band(right, rounds[window - 1 :], shares, line)
-        left.set(xlabel="round t", ylabel="regret against LAI up to round t", title="Cumulative")
+        left.set(
+            xlabel="round t", ylabel="regret against LAI up to t (log scale)", title="Cumulative"
+        )
         right.set(
             xlabel="round t",
             ylabel="regret against LAI per round (log scale)",
             title=f"Per round, mean of the last {window} rounds",
         )
+        symmetric_log(left)
         symmetric_log(right)
         for axes in (left, right):
             axes.set_xlim(0, result.horizon)
             axes.axhline(0.0, color="black", linewidth=0.8)
             axes.yaxis.set_major_formatter(lambda value, _: short(value))
         handles, labels = left.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(6, len(labels)))
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(5, len(labels)))
         figure.suptitle(title, x=0.01, ha="left", weight="bold")
         caption = f"median of {result.runs} runs, band from lower to upper quartile"
         figure.text(0.99, 0.985, caption, ha="right", va="top", color="#555555")
@@ -86,7 +89,7 @@ def band(axes: Axes, x: Array, samples: Array, line: Line) -> None:
 
 
 def symmetric_log(axes: Axes) -> None:
-    """A log axis with room for zero and below, linear under a thousandth of the largest value."""
+    """A log axis with room for zero and below, linear under about a thousandth of the largest value."""
     low, high = axes.dataLim.intervaly
     largest = max(abs(low), abs(high), 1e-12)
     linear = float(10.0 ** np.floor(np.log10(largest) - 2.0))

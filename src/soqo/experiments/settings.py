@@ -13,6 +13,7 @@ from soqo.errors import ArgumentError
 from soqo.noise import Uniform
 from soqo.policies.known import FTM, ROBD
 from soqo.policies.learners import OAL, POL
+from soqo.policies.scale import HySCaLE, SCaLE
 from soqo.problem import RandomProblem
 from soqo.processes import Correlated
 
@@ -53,7 +54,8 @@ PRIMARY = Setting(
     reading=(
         "A drawn anew for each run with eigenvalues 0.01, 0.34, 0.67, 1 (the paper fixes only the smallest); "
         "steps 0.3 delta + 0.7 N(0, 50^2), no martingale, so LAI is not the optimum here; "
-        "learning rate 1e-6 as printed, and 1e-8, which suits steps of this size better"
+        "learning rate 1e-6 as printed, and 1e-8, which suits steps of this size better; SCaLE with the radius from "
+        "its readings' residual and a direct handover, and as printed"
     ),
     environment=Environment(
         problem=RandomProblem(dim=4, rank=4, smallest=0.01, largest=1.0, spectrum="linear"),
@@ -67,6 +69,9 @@ PRIMARY = Setting(
         "POL, rate 1e-8": POL(learning_rate=1e-8),
         "OAL, rate 1e-6": OAL(learning_rate=1e-6),
         "OAL, rate 1e-8": OAL(learning_rate=1e-8),
+        "SCaLE": SCaLE(noise_cap=10.0, rank=4, sigma_floor=0.01, c1=3.0),
+        "HySCaLE": HySCaLE(noise_cap=10.0, rank=4, sigma_floor=0.01, c1=3.0, learning_rate=1e-8),
+        "SCaLE as printed": SCaLE.as_printed(noise_cap=10.0, rank=4, sigma_floor=0.01, c1=3.0),
     },
     horizon=1000,
     runs=20,

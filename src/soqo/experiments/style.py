@@ -12,10 +12,12 @@ COLORS = {
     "ROBD": "#009E73",
     "POL": "#0072B2",
     "OAL": "#CC79A7",
+    "SCaLE": "#E69F00",
+    "HySCaLE": "#56B4E9",
 }
 """By policy; the same everywhere."""
 
-OTHERS = ("#7F7F7F", "#E69F00", "#56B4E9", "#8C564B", "#B8A800")
+OTHERS = ("#7F7F7F", "#8C564B", "#B8A800")
 """For policies that have no color of their own, in the order they come."""
 
 RC: dict[str, Any] = {
