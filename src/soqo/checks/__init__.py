@@ -1,25 +1,29 @@
-"""Contract checks that you run on your own class: ``check_policy``, ``check_process``, ``check_noise``.
+"""Contract checks that you run on your own class: ``check_policy``, ``check_process`` and friends.
 
 Each raises :class:`soqo.errors.CheckError` with the name of the property that failed and what was seen, and returns
-None otherwise. The single checks are in ``POLICY_CHECKS``, ``PROCESS_CHECKS`` and ``NOISE_CHECKS``, to parametrize a
-test with.
+None otherwise. The single checks are in ``POLICY_CHECKS``, ``PROCESS_CHECKS``, ``ESTIMATOR_CHECKS`` and
+``NOISE_CHECKS``, to parametrize a test with.
 
 >>> import soqo
 >>> soqo.checks.check_policy(soqo.FTM())
 >>> soqo.checks.check_process(soqo.processes.Laplace(2.0))
 >>> soqo.checks.check_noise(soqo.noise.Uniform(1.0))
+>>> soqo.checks.check_estimator(soqo.lad)
 """
 
 from soqo.checks.bench import Bench
+from soqo.checks.estimators import ESTIMATOR_CHECKS, check_estimator
 from soqo.checks.noise import NOISE_CHECKS, check_noise
 from soqo.checks.policies import POLICY_CHECKS, check_policy
 from soqo.checks.processes import PROCESS_CHECKS, check_process
 
 __all__ = [
+    "ESTIMATOR_CHECKS",
     "NOISE_CHECKS",
     "POLICY_CHECKS",
     "PROCESS_CHECKS",
     "Bench",
+    "check_estimator",
     "check_noise",
     "check_policy",
     "check_process",
