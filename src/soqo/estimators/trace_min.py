@@ -102,7 +102,7 @@ def trace_min(Z: Any, y: Any, radius: float) -> Estimate:
         if stalled.solved:
             return stalled
     best = lad(Z, y)
-    if stalled is None or best.dual > radius:
+    if stalled is None or best.dual > kept:
         return replace(
             best,
             status=Status.INFEASIBLE,
