@@ -115,8 +115,8 @@ class Plan:
 
     def step(self, t: int, x_prev: Any, v: Any) -> Array:
         """The action of round t: C_t x_prev + (I - C_t) v."""
-        go = advance(self.spectrum.values, self._rounds_to_go(t))
-        return towards(self.spectrum, go, self._vectors("x_prev", x_prev), self._vectors("v", v))
+        x_prev, v = self._vectors("x_prev", x_prev), self._vectors("v", v)
+        return lai_step(self.spectrum, self._rounds_to_go(t), x_prev, v)
 
     def path(self, x0: Any, v: Any) -> Array:
         """The actions of rounds 1..len(v), all at once.
@@ -204,6 +204,11 @@ def towards(spectrum: Spectrum, go: Array, x_prev: Array, v: Array) -> Array:
     As x_prev + (I - C)(v - x_prev) it leaves a player without curvature where it is, however far away v is.
     """
     return np.asarray(x_prev + spectrum.apply(go, v - x_prev))
+
+
+def lai_step(spectrum: Spectrum, n: float, x_prev: Array, v: Array) -> Array:
+    """LAI's action for the curvature with this spectrum, with n rounds to go; without checks, for every round."""
+    return towards(spectrum, advance(spectrum.values, n), x_prev, v)
 
 
 def of_path(

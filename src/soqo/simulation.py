@@ -110,7 +110,8 @@ def simulate(
             except SoqoError as error:
                 raise type(error)(f"policies[{name!r}]: {error}") from error
             tracks[name] = track(paths, trajectory)
-            recorded[name] = trajectory.x if record else np.empty(0)
+            if record:
+                recorded[name] = trajectory.x
         benchmark = lai_path(paths)
         hitting, switching = paths.problem.path_costs(benchmark, paths.v, paths.x0)
     return Result(

@@ -2,17 +2,16 @@
 
 All of them fit a positive semi-definite X to readings, measure(Z, X) + r = y, and price X and the residual r:
 
-    minimize  <C, X> + price(r)      dual:  S = C - adjoint(lambda) positive semi-definite, lambda within the price's
-    dual.
+    minimize  <C, X> + price(r);    dual:  S = C - adjoint(lambda) PSD, lambda in the domain of the price's conjugate.
 
 `Residual` says what the price is; here is what they share. With Nesterov-Todd scaling W = G G' (G takes both X and S to
 the same diagonal matrix), the Schur complement of the semidefinite block is 1/4 (Z W Z') o (Z W Z'), elementwise, which
 costs O(m^2 d) to form. The residual adds a positive diagonal and at most one border. Where m exceeds d(d+1)/2, the same
 matrix is B B' + diagonal with B = svec_rows(Z G), and the Woodbury identity moves the work to d(d+1)/2 unknowns.
 
-The dual point stays feasible to round-off all the way, so that its value is a bound at every iteration. Directions are
-Mehrotra's predictor and corrector; see Todd, Toh and Tutuncu, "On the Nesterov-Todd direction in semidefinite
-programming" (1998), for the scaling.
+The dual point is feasible up to round-off all the way; whoever wants a proof makes it so to the last digit
+(`trace_bound`). Directions are Mehrotra's predictor and corrector; see Todd, Toh and Tutuncu, "On the Nesterov-Todd
+direction in semidefinite programming" (1998), for the scaling.
 """
 
 from __future__ import annotations

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from soqo.arguments import Array, number
 from soqo.errors import ArgumentError
-from soqo.planner import advance, towards
+from soqo.planner import lai_step, towards
 from soqo.policies.base import Policy, State
 from soqo.problem import Problem, read_only
 from soqo.spectrum import Spectrum, positive_semidefinite
@@ -45,6 +45,11 @@ class KnownCurvature(Policy[Spectrum]):
         object.__setattr__(self, "A", read_only(A))
         object.__setattr__(self, "spectrum", spectrum)
 
+    @classmethod
+    def knowing(cls, problem: Problem) -> Self:
+        """The policy for a problem; hand ``LAI.knowing`` to a simulation that draws a new A for each run."""
+        return cls(problem.plain.A)
+
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> Spectrum:
         dim = x0.shape[-1]
         if self.A.shape not in ((dim, dim), (*x0.shape, dim)):
@@ -74,15 +79,9 @@ class LAI(KnownCurvature):
     array([2.])
     """
 
-    @classmethod
-    def knowing(cls, problem: Problem) -> LAI:
-        """LAI for a problem; hand ``LAI.knowing`` to a simulation that draws a new A for each run."""
-        return cls(problem.plain.A)
-
     def decide(self, state: State[Spectrum], v: Array) -> tuple[Array, Spectrum]:
         spectrum = state.memory
-        go = advance(spectrum.values, state.rounds_to_go)
-        return towards(spectrum, go, state.x, v), spectrum
+        return lai_step(spectrum, state.rounds_to_go, state.x, v), spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,11 +117,6 @@ class ROBD(KnownCurvature):
         object.__setattr__(self, "lambda1", number("lambda1", self.lambda1, above=0.0))
         if self.lambda2 is not None:
             object.__setattr__(self, "lambda2", number("lambda2", self.lambda2, least=0.0))
-
-    @classmethod
-    def knowing(cls, problem: Problem) -> ROBD:
-        """ROBD for a problem; hand ``ROBD.knowing`` to a simulation that draws a new A for each run."""
-        return cls(problem.plain.A)
 
     def decide(self, state: State[Spectrum], v: Array) -> tuple[Array, Spectrum]:
         spectrum = state.memory

@@ -10,7 +10,7 @@ import numpy as np
 from soqo.arguments import Array, BoolArray, choice, number
 from soqo.errors import ArgumentError
 from soqo.estimators.gradient import FORMS, GradientEstimate, projected_gradient_step
-from soqo.planner import advance, towards
+from soqo.planner import lai_step
 from soqo.policies.base import Policy, State
 from soqo.problem import read_only
 from soqo.spectrum import positive_semidefinite
@@ -71,9 +71,8 @@ class POL(Policy[GradientEstimate]):
         return GradientEstimate.initial(np.broadcast_to(matrix, (*x0.shape, dim)).copy())
 
     def decide(self, state: State[GradientEstimate], v: Array) -> tuple[Array, GradientEstimate]:
-        spectrum = state.memory.spectrum
-        go = advance(spectrum.values, state.rounds_to_go)
-        return towards(spectrum, go, state.x, v), state.memory
+        x = lai_step(state.memory.spectrum, state.rounds_to_go, state.x, v)
+        return x, state.memory
 
     def learn(self, state: State[GradientEstimate], y: Array) -> GradientEstimate:
         return projected_gradient_step(

@@ -20,7 +20,7 @@ from soqo.estimators.estimate import Status
 from soqo.estimators.gradient import FORMS, GradientEstimate, projected_gradient_step
 from soqo.estimators.least_squares import psd_least_squares
 from soqo.estimators.trace_min import lad, trace_min
-from soqo.planner import Plan, advance, towards
+from soqo.planner import Plan, lai_step
 from soqo.policies.base import Policy, State
 from soqo.streams import Rng, per_run
 
@@ -208,8 +208,7 @@ class SCaLE(Policy[ScaleMemory]):
         if m and t == m:
             memory = self.estimated(memory, state)
             x_prev = self.handed_over(memory, state)
-        spectrum = memory.estimate.spectrum
-        x = towards(spectrum, advance(spectrum.values, state.rounds_to_go), x_prev, v)
+        x = lai_step(memory.estimate.spectrum, state.rounds_to_go, x_prev, v)
         follows = (memory.phase == Phase.NO_ROOM) | (memory.phase == Phase.NO_READINGS)
         return np.where(follows[..., None], v, x), memory
 
