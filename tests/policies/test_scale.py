@@ -95,8 +95,8 @@ def test_it_plays_what_the_paper_describes(handover: str, radius: str, rate: flo
     for run, rng in enumerate(paths.probing()):
         z = rng.standard_normal((27, 3))
         expected = literal_scale(policy, paths.v[run], A, paths.variates[run], z, rate)
-        # Clarabel's matrix is exact to about 1e-7, and the path feels that much.
-        np.testing.assert_allclose(played.x[run], expected, atol=1e-4)
+        # Traces are exact to 2e-7. A gain is a square root of an eigenvalue near zero: it feels 1e-3 of that much.
+        np.testing.assert_allclose(played.x[run], expected, atol=1e-3)
     assert (played.diagnostics["phase"] == Phase.SOLVED).all()
 
 

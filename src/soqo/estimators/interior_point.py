@@ -9,6 +9,9 @@ the same diagonal matrix), the Schur complement of the semidefinite block is 1/4
 costs O(m^2 d) to form. The residual adds a positive diagonal and at most one border. Where m exceeds d(d+1)/2, the same
 matrix is B B' + diagonal with B = svec_rows(Z G), and the Woodbury identity moves the work to d(d+1)/2 unknowns.
 
+Z enters as sqrt(1/2) Z, so that readings are sums of squares without a factor, and every array that can be had from
+another is: for small problems the time is that of the calls, not of the arithmetic.
+
 The dual point is feasible up to round-off all the way; whoever wants a proof makes it so to the last digit
 (`trace_bound`). Directions are Mehrotra's predictor and corrector; see Todd, Toh and Tutuncu, "On the Nesterov-Todd
 direction in semidefinite programming" (1998), for the scaling.
@@ -22,7 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from soqo.arguments import Array
 from soqo.errors import ArgumentError
@@ -46,6 +49,9 @@ class Residual(ABC):
 
     joint_steps = False
     """Whether the primal and the dual step must be of one length, because a variable belongs to both sides."""
+
+    floor = 1.0
+    """What the gap may be compared with where the values themselves are zero."""
 
     def scale(self, y: Array) -> float:
         """What a violation of the equations is measured against."""
@@ -130,7 +136,8 @@ def interior_point(
     y : Array, shape (m,)
     residual : Residual
     gap_tolerance, tolerance
-        On the gap, relative to 1 + the values, and on the violation of equations, relative to the residual's scale.
+        On the gap, relative to the values and the residual's floor, and on the violation of equations, relative to the
+        residual's scale.
 
     Returns
     -------
@@ -145,20 +152,22 @@ def interior_point(
     scaling = rescale(identity, X, weight * identity - adjoint(Z, multipliers))
     if scaling is None:
         raise ArgumentError("Z must have full column rank, got one that has not")
+    half = math.sqrt(0.5) * Z
     at = best = Iterate(*scaling, multipliers)
     ways: list[Way] = [full_solver]
     if m > max(SMALL, 3 * d * (d + 1) // 4):
         ways = [reduced_solver, full_solver]
     for _ in range(most_iterations):
-        ZG = Z @ at.G
-        off = y - 0.5 * np.square(ZG) @ at.values - residual.residual()
-        trace = weight * float(np.square(at.G).sum(axis=0) @ at.values)
+        ZG = half @ at.G
+        fitted = (ZG * ZG) @ at.values
+        off = y - fitted - residual.residual()
+        trace = weight * float(np.vdot(at.G * at.values, at.G))
         at.primal, at.dual, violation = residual.values(trace, y, at.multipliers)
-        at.violation = max(violation, float(np.abs(off).sum())) / size
+        at.violation = max(violation, float(np.add.reduce(np.abs(off)))) / size
         at.log.append((at.primal, at.dual, at.violation))
         if badness(at) < badness(best):
             best = at
-        close = abs(at.gap) <= gap_tolerance * (1.0 + abs(at.primal) + abs(at.dual))
+        close = abs(at.gap) <= gap_tolerance * (residual.floor + abs(at.primal) + abs(at.dual))
         if close and at.violation <= tolerance:
             at.converged = True
             return at
@@ -167,7 +176,7 @@ def interior_point(
         step = None
         while ways:
             solve = ways[0](ZG, *residual.prepare())
-            step = solve and predictor_corrector(ZG, at.values, off, residual, solve)
+            step = solve and predictor_corrector(ZG, at.values, fitted, off, residual, solve)
             if step and min(step[-2:]) > (0.05 if len(ways) > 1 else 1e-8):
                 break
             step = None
@@ -175,8 +184,7 @@ def interior_point(
         if not step:
             break
         dX, dS, change, primal, dual = step
-        diagonal = np.diag(at.values)
-        scaling = rescale(at.G, diagonal + primal * dX, diagonal + dual * dS)
+        scaling = rescale(at.G, plus(at.values, primal * dX), plus(at.values, dual * dS))
         if scaling is None:
             break  # round-off has brought X or S to the boundary: nothing better is to be had
         residual.move(primal, dual)
@@ -190,6 +198,12 @@ def badness(at: Iterate) -> float:
     if not math.isfinite(at.primal):
         return math.inf
     return at.violation + abs(at.gap) / (1.0 + abs(at.primal) + abs(at.dual))
+
+
+def plus(diagonal: Array, matrix: Array) -> Array:
+    """Add to the diagonal of a matrix, in place."""
+    matrix.reshape(-1)[:: matrix.shape[0] + 1] += diagonal
+    return matrix
 
 
 def rescale(G: Array, X: Array, S: Array) -> tuple[Array, Array] | None:
@@ -211,20 +225,30 @@ def rescale(G: Array, X: Array, S: Array) -> tuple[Array, Array] | None:
 
 def full_solver(ZG: Array, diagonal: Array, border: Border) -> Solve | None:
     """By a Cholesky factor of order m."""
-    half = math.sqrt(0.5) * ZG
-    K = half @ half.T
-    K *= K
-    K.flat[:: K.shape[0] + 1] += diagonal
-    factor = cholesky(K)
+
+    def schur() -> Array:
+        """The lower triangle of (ZG ZG')^2, elementwise, plus the diagonal; in the order that LAPACK likes."""
+        K: Array = blas.dsyrk(1.0, ZG.T, trans=1, lower=1)
+        K *= K
+        plus(diagonal, K.T)
+        return K
+
+    # Early on the matrix is well conditioned: the factor may take its place, for refinement buys nothing.
+    refine = float(diagonal.min()) < 1e-6 * float(diagonal.max())
+    K = schur()
+    factor = cholesky(K, overwrite=not refine)
+    if factor is None and not refine:
+        K = schur()
+        factor = cholesky(K)
     if factor is None:
         return None
 
-    # Early on the matrix is well conditioned, and a step of refinement buys nothing.
-    refine = float(diagonal.min()) < 1e-6 * float(diagonal.max())
-
     def inverse(b: Array) -> Array:
-        x = cholesky_solve(factor, b)
-        return x + cholesky_solve(factor, b - K @ x) if refine else x
+        x, _ = lapack.dpotrs(factor, b, lower=1)
+        if refine:
+            correction, _ = lapack.dpotrs(factor, b - blas.dsymv(1.0, K, x, lower=1), lower=1)
+            x += correction
+        return np.asarray(x)
 
     if border is None:
         return lambda b, _: (inverse(b), 0.0)
@@ -241,26 +265,24 @@ def full_solver(ZG: Array, diagonal: Array, border: Border) -> Solve | None:
 
 
 def reduced_solver(ZG: Array, diagonal: Array, border: Border) -> Solve | None:
-    """By a factor of order d(d+1)/2, for w = B'x with B = svec_rows(ZG).
+    """By a factor of order d(d+1)/2, for w = B'x where B has the rows svec(zg zg').
 
     The border is eliminated with the diagonal, before B: late in the method it holds one of the directions that
     determine the solution, and the rest alone would be singular.
     """
-    B = svec_rows(ZG)
+    B = 2.0 * svec_rows(ZG)
     scaled = B / diagonal[:, None]
     c, f = border if border is not None else (np.zeros(diagonal.size), 1.0)
     c_scaled = c / diagonal
     h = B.T @ c_scaled
     corner = f + float(c @ c_scaled)
-    inner = B.T @ scaled + np.outer(h, h / f)
-    inner.flat[:: inner.shape[0] + 1] += 1.0
-    factor = cholesky(inner)
+    factor = cholesky(plus(np.ones(h.size), B.T @ scaled + np.outer(h, h / f)).T)
     if factor is None:
         return None
 
     def once(b: Array, g: float, k: Array) -> tuple[Array, float, Array]:
         short = g - float(c_scaled @ b)
-        w = cholesky_solve(factor, scaled.T @ b - h * (short / f) - k)
+        w, _ = lapack.dpotrs(factor, scaled.T @ b - h * (short / f) - k, lower=1)
         t = (short + float(h @ w)) / f
         return (b - c * t - B @ w) / diagonal, t, w
 
@@ -278,81 +300,81 @@ def reduced_solver(ZG: Array, diagonal: Array, border: Border) -> Solve | None:
     return solve
 
 
-def cholesky(matrix: Array) -> Array | None:
-    """A Cholesky factor, of the matrix or, where round-off has spoiled it, with a little more on the diagonal.
+def cholesky(matrix: Array, overwrite: bool = False) -> Array | None:
+    """A Cholesky factor of a matrix in LAPACK's order, or, where round-off has spoiled it, of one with a little more on
+    the diagonal, unless the matrix may be overwritten.
 
     LAPACK is called directly: for the small matrices of a small problem, the checks around it take longer than it does.
     """
-    for shift in (0.0, 1e-14, 1e-12, 1e-10):
+    for shift in (0.0,) if overwrite else (0.0, 1e-14, 1e-12, 1e-10):
         shifted = matrix
         if shift:
-            shifted = matrix.copy()
-            shifted.flat[:: matrix.shape[0] + 1] *= 1.0 + shift
-        # The transpose of a symmetric matrix is itself, in the order that LAPACK likes.
-        factor, info = lapack.dpotrf(shifted.T, lower=1, clean=0)
+            shifted = matrix.copy(order="F")
+            shifted.T.reshape(-1)[:: matrix.shape[0] + 1] *= 1.0 + shift
+        factor, info = lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=overwrite)
         if info == 0:
             return np.asarray(factor)
     return None
 
 
-def cholesky_solve(factor: Array, b: Array) -> Array:
-    """Solve with a factor of :func:`cholesky`."""
-    x, _ = lapack.dpotrs(factor, b, lower=1)
-    return np.asarray(x)
-
-
 def predictor_corrector(
-    ZG: Array, values: Array, off: Array, residual: Residual, solve: Solve
+    ZG: Array, values: Array, fitted: Array, off: Array, residual: Residual, solve: Solve
 ) -> tuple[Array, Array, Array, float, float] | None:
-    """The scaled moves of X and S, the change of the multipliers, and the lengths of the primal and the dual step."""
+    """The scaled moves of X and S, the change of the multipliers, and the lengths of the primal and the dual step.
+
+    Both directions have dX + dS = T in scaled coordinates, where X and S are diag(values): the predictor's T is
+    -diag(values), so that all it needs of dX follows from dS.
+    """
     d = values.size
     products, pairs = residual.complementarity()
-    mu = (float(values @ values) + products) / (d + pairs)
+    square = float(values @ values)
+    mu = (square + products) / (d + pairs)
+    root = np.sqrt(values)
+    scale = root[:, None] * root
 
-    def direction(T: Array, center: float, second_order: bool) -> tuple[Array, Array, Array]:
-        """With T = dX + dS in scaled coordinates: the changes of X, S and lambda."""
-        rhs = off - 0.5 * np.vecdot(ZG @ T, ZG)
-        change = residual.direction(solve, rhs, center, second_order)
-        dS = -adjoint(ZG, change)
-        return T - dS, dS, change
-
-    diagonal = np.diag(values)
-    dX, dS, change = direction(-diagonal, 0.0, False)
-    if not np.isfinite(change).all():
+    change = residual.direction(solve, off + fitted, 0.0, False)
+    if not math.isfinite(float(change @ change)):
         return None
-    primal, dual = lengths(values, dX, dS, residual, 1.0)
-    affine = float(np.vdot(diagonal + primal * dX, diagonal + dual * dS))
+    dS = (ZG.T * -change) @ ZG
+    lowest, highest = extreme_eigenvalues(dS / scale)
+    primal, dual = lengths(residual, -1.0 - highest, lowest, 1.0)
+    along = float(values @ dS.diagonal())
+    affine = square + (dual - primal) * along - primal * square
+    affine -= primal * dual * (along + float(np.vdot(dS, dS)))
     affine = max(affine + residual.complementarity(primal, dual)[0], 0.0) / (d + pairs)
     exponent = max(1.0, 3.0 * min(primal, dual) ** 2)
     sigma = min(1.0, max((affine / mu) ** exponent, 1e-6))
-    product = dX @ dS
-    target = -(product + product.T)
-    target.flat[:: d + 1] += 2.0 * (sigma * mu - values * values)
-    T = target / (values[:, None] + values)
-    dX, dS, change = direction(T, sigma * mu, True)
-    if not np.isfinite(change).all():
+
+    # -(dX dS + dS dX) of the predictor, with dX = -diag(values) - dS.
+    sums = values[:, None] + values
+    T = 2.0 * (dS @ dS) / sums + dS
+    plus((sigma * mu - values * values) / values, T)
+    rhs = off - np.vecdot(ZG @ T, ZG)
+    change = residual.direction(solve, rhs, sigma * mu, True)
+    if not math.isfinite(float(change @ change)):
         return None
-    primal, dual = lengths(values, dX, dS, residual, 0.9 + 0.09 * min(primal, dual))
-    return dX, dS, change, primal, dual
+    dS = (ZG.T * -change) @ ZG
+    dX = T - dS
+    lowest_X, lowest_S = extreme_eigenvalues(dX / scale)[0], extreme_eigenvalues(dS / scale)[0]
+    share = 0.9 + 0.09 * min(primal, dual)
+    return dX, dS, change, *lengths(residual, lowest_X, lowest_S, share)
 
 
 def lengths(
-    values: Array, dX: Array, dS: Array, residual: Residual, share: float
+    residual: Residual, lowest_X: float, lowest_S: float, share: float
 ) -> tuple[float, float]:
-    """The longest steps, up to a share of the way to the boundary and to one."""
+    """The longest steps, up to a share of the way to the boundary and to one; I + t dX has eigenvalues 1 + t ..."""
     primal, dual = residual.longest()
-    root = np.sqrt(values)
-    scale = root[:, None] * root
-    primal = min(primal, longest_in_cone(dX / scale))
-    dual = min(dual, longest_in_cone(dS / scale))
+    if lowest_X < 0.0:
+        primal = min(primal, -1.0 / lowest_X)
+    if lowest_S < 0.0:
+        dual = min(dual, -1.0 / lowest_S)
     if residual.joint_steps:
         primal = dual = min(primal, dual)
     return min(1.0, share * primal), min(1.0, share * dual)
 
 
-def longest_in_cone(direction: Array) -> float:
-    """The largest t for which I + t direction is positive semi-definite."""
-    values, _, info = lapack.dsyevd(direction, compute_v=0, lower=1)
-    if info:
-        return 0.0
-    return math.inf if values[0] >= 0.0 else -1.0 / float(values[0])
+def extreme_eigenvalues(matrix: Array) -> tuple[float, float]:
+    """The smallest and the largest eigenvalue."""
+    values, _, info = lapack.dsyevd(matrix, compute_v=0, lower=1)
+    return (-math.inf, math.inf) if info else (float(values[0]), float(values[-1]))

@@ -18,43 +18,42 @@ __all__ = ["HalfSquare", "L1Ball", "L1Price"]
 
 
 class L1Price(Residual):
-    """The price sum |r_i|. Rows of the arrays are the parts p and q, and their slacks."""
+    """The price sum |r_i|. The parts are p, then q; their slacks are in the same order."""
 
     def __init__(self) -> None:
-        self.kappa = 1.0
         self.d_kappa = 0.0
 
     def start(self, y: Array, fitted: Array) -> tuple[Array, float]:
         self._split(y - fitted)
-        self.slacks = np.array([np.full(y.size, 1.5), np.full(y.size, 0.5)])
-        return np.full(y.size, -0.5), 0.0  # then S = 1/4 Z'Z, well inside
+        self.slacks = np.repeat([1.5, 0.5], self.m)
+        return np.full(self.m, -0.5), 0.0  # then S = 1/4 Z'Z, well inside
 
     def _split(self, r: Array) -> None:
+        self.m = r.size
         margin = 1e-3 + float(np.abs(r).mean())
-        self.parts = np.array([np.maximum(r, 0.0), np.maximum(-r, 0.0)]) + margin
-        self.d_parts = self.d_slacks = np.zeros_like(self.parts)
+        self.parts = np.maximum(np.concatenate([r, -r]), 0.0) + margin
 
     def prepare(self) -> tuple[Array, Border]:
         self.ratios = self.parts / self.slacks
-        return self.ratios[0] + self.ratios[1], self._border()
+        return self.ratios[: self.m] + self.ratios[self.m : 2 * self.m], self._border()
 
     def _border(self) -> Border:
         return None
 
     def direction(self, solve: Solve, rhs: Array, center: float, second_order: bool) -> Array:
-        push = -self.parts
-        if center:
-            push = push + center / self.slacks
         if second_order:
-            push = push - self.d_parts * self.d_slacks / self.slacks
-        d_lam = self._solve(solve, rhs - push[0] + push[1], push, center, second_order)
-        self.d_slacks = np.array([self.d_kappa - d_lam, self.d_kappa + d_lam])
+            push = (center - self.d_parts * self.d_slacks) / self.slacks - self.parts
+        else:
+            push = -self.parts
+        m = self.m
+        change = self._solve(solve, rhs - push[:m] + push[m : 2 * m], push)
+        self.d_slacks = np.full(self.parts.size, self.d_kappa)
+        self.d_slacks[:m] -= change
+        self.d_slacks[m : 2 * m] += change
         self.d_parts = push - self.ratios * self.d_slacks
-        return d_lam
+        return change
 
-    def _solve(
-        self, solve: Solve, rhs: Array, push: Array, center: float, second_order: bool
-    ) -> Array:
+    def _solve(self, solve: Solve, rhs: Array, push: Array) -> Array:
         return solve(rhs, 0.0)[0]
 
     def longest(self) -> tuple[float, float]:
@@ -63,8 +62,10 @@ class L1Price(Residual):
         )
 
     def complementarity(self, primal: float = 0.0, dual: float = 0.0) -> tuple[float, int]:
-        products = np.vdot(self.parts + primal * self.d_parts, self.slacks + dual * self.d_slacks)
-        return float(products), self.parts.size
+        if not primal and not dual:
+            return float(self.parts @ self.slacks), self.parts.size
+        parts, slacks = self.parts + primal * self.d_parts, self.slacks + dual * self.d_slacks
+        return float(parts @ slacks), self.parts.size
 
     def move(self, primal: float, dual: float) -> None:
         self.parts = self.parts + primal * self.d_parts
@@ -72,19 +73,23 @@ class L1Price(Residual):
         self.slacks = self.slacks + dual * self.d_slacks
 
     def residual(self) -> Array:
-        return np.asarray(self.parts[0] - self.parts[1])
+        return np.asarray(self.parts[: self.m] - self.parts[self.m : 2 * self.m])
 
     def values(self, trace: float, y: Array, multipliers: Array) -> tuple[float, float, float]:
         return float(np.abs(self.residual()).sum()), float(y @ multipliers), 0.0
 
 
 class L1Ball(L1Price):
-    """The constraint sum |r_i| <= radius, beside the price of the trace."""
+    """The constraint sum |r_i| <= radius, beside the price of the trace.
+
+    What is left of the radius, s, is the last of the parts, and its slack is kappa.
+    """
+
+    floor = 0.0
 
     def __init__(self, radius: float) -> None:
         super().__init__()
         self.radius = radius
-        self.ds = 0.0
 
     def scale(self, y: Array) -> float:
         # The radius is to be kept to many digits, but there are none below 1e-14 of the readings.
@@ -92,50 +97,25 @@ class L1Ball(L1Price):
 
     def start(self, y: Array, fitted: Array) -> tuple[Array, float]:
         self._split(y - fitted)
-        self.s = max(self.radius, float(self.parts[0].mean()))
+        self.parts = np.append(self.parts, max(self.radius, float(self.parts[: self.m].mean())))
         # A multiplier of the size that solutions have: the trace of a fit over the sum of the readings.
-        self.kappa = 0.1
-        self.slacks = np.full_like(self.parts, self.kappa)
-        return np.zeros(y.size), 1.0
+        self.slacks = np.full(self.parts.size, 0.1)
+        return np.zeros(self.m), 1.0
 
     def _border(self) -> Border:
-        a, b = self.ratios
-        return b - a, self.s / self.kappa + float((4.0 * a * b / (a + b)).sum())
+        a, b = self.ratios[: self.m], self.ratios[self.m : 2 * self.m]
+        return b - a, float(self.ratios[-1]) + 4.0 * float(a @ (b / (a + b)))
 
-    def _solve(
-        self, solve: Solve, rhs: Array, push: Array, center: float, second_order: bool
-    ) -> Array:
-        push_s = center / self.kappa - self.s
-        if second_order:
-            push_s -= self.ds * self.d_kappa / self.kappa
-        right = float(push.sum()) + push_s - self._short()
-        d_lam, self.d_kappa = solve(rhs, right)
-        self.ds = push_s - self.s / self.kappa * self.d_kappa
-        return d_lam
+    def _solve(self, solve: Solve, rhs: Array, push: Array) -> Array:
+        change, self.d_kappa = solve(rhs, float(np.add.reduce(push)) - self._short())
+        return change
 
     def _short(self) -> float:
-        return self.radius - float(self.parts.sum()) - self.s
-
-    def longest(self) -> tuple[float, float]:
-        primal, dual = super().longest()
-        if self.ds < 0.0:
-            primal = min(primal, -self.s / self.ds)
-        if self.d_kappa < 0.0:
-            dual = min(dual, -self.kappa / self.d_kappa)
-        return primal, dual
-
-    def complementarity(self, primal: float = 0.0, dual: float = 0.0) -> tuple[float, int]:
-        products, pairs = super().complementarity(primal, dual)
-        own = (self.s + primal * self.ds) * (self.kappa + dual * self.d_kappa)
-        return products + own, pairs + 1
-
-    def move(self, primal: float, dual: float) -> None:
-        super().move(primal, dual)
-        self.s += primal * self.ds
-        self.kappa += dual * self.d_kappa
+        return self.radius - float(np.add.reduce(self.parts))
 
     def values(self, trace: float, y: Array, multipliers: Array) -> tuple[float, float, float]:
-        return trace, float(y @ multipliers) - self.radius * self.kappa, abs(self._short())
+        dual = float(y @ multipliers) - self.radius * float(self.slacks[-1])
+        return trace, dual, abs(self._short())
 
 
 class HalfSquare(Residual):
@@ -175,5 +155,5 @@ class HalfSquare(Residual):
 
 def longest_positive(value: Array, change: Array) -> float:
     """The longest step that keeps positive numbers positive."""
-    steepest = float((change / value).min())
+    steepest = float(np.minimum.reduce(change / value))
     return math.inf if steepest >= 0.0 else -1.0 / steepest

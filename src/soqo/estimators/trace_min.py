@@ -25,7 +25,10 @@ from soqo.spectrum import Spectrum
 __all__ = ["lad", "lad_bound", "trace_bound", "trace_min"]
 
 GAP_TOLERANCE = 1e-8
-"""What the method aims for in the gap, relative to the values."""
+"""What the method aims for in the gap, relative to the sum of the primal and the dual value."""
+
+TRACE_TOLERANCE = 1e-7
+"""The same for the trace, whose gap comes down by a factor of ten or more with each of the last iterations."""
 
 TOLERANCE = 1e-9
 """What it aims for in the equations, relative to the readings; and how exactly a radius is kept."""
@@ -83,7 +86,8 @@ def trace_min(Z: Any, y: Any, radius: float) -> Estimate:
     if scaled.spans:
         # Less where the radius leaves little of the readings to explain, and the trace depends on each digit of it.
         inside = INSIDE * min(1.0, total / kept - 1.0)
-        at = scaled.solve(L1Ball((1.0 - inside) * kept / scaled.unit_y), inside)
+        ball = L1Ball((1.0 - inside) * kept / scaled.unit_y)
+        at = scaled.solve(ball, inside, TRACE_TOLERANCE)
         multipliers = at.multipliers / scaled.unit_z**2
         dual = trace_bound(Z, y, kept, multipliers)
 
@@ -225,7 +229,12 @@ class Scaled:
         """The unit of the matrix."""
         return self.unit_y / self.unit_z**2
 
-    def solve(self, residual: Residual, tolerance: float = TOLERANCE) -> Iterate:
+    def solve(
+        self,
+        residual: Residual,
+        tolerance: float = TOLERANCE,
+        gap_tolerance: float = GAP_TOLERANCE,
+    ) -> Iterate:
         """Run the interior point."""
         # What overflows on the way is seen by the method, which then stops at its best point.
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -233,7 +242,7 @@ class Scaled:
                 self.Z,
                 self.y,
                 residual,
-                gap_tolerance=GAP_TOLERANCE,
+                gap_tolerance=gap_tolerance,
                 tolerance=tolerance,
                 most_iterations=MOST_ITERATIONS,
             )
