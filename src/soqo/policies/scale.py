@@ -209,8 +209,9 @@ class SCaLE(Policy[ScaleMemory]):
             memory = self.estimated(memory, state)
             x_prev = self.handed_over(memory, state)
         x = lai_step(memory.estimate.spectrum, state.rounds_to_go, x_prev, v)
-        follows = (memory.phase == Phase.NO_ROOM) | (memory.phase == Phase.NO_READINGS)
-        return np.where(follows[..., None], v, x), memory
+        if memory.phase.max(initial=0) < Phase.NO_ROOM:
+            return x, memory
+        return np.where(memory.phase[..., None] >= Phase.NO_ROOM, v, x), memory
 
     def learn(self, state: State[ScaleMemory], y: Array) -> ScaleMemory:
         memory, t = state.memory, state.round - 1
@@ -315,4 +316,6 @@ class HySCaLE(SCaLE):
         step = projected_gradient_step(
             state.memory.estimate, state.x - state.v, y, self.learning_rate, self.gradient
         )
-        return replace(state.memory, estimate=step)
+        # Not by dataclasses.replace, which takes eight times as long, and this is every round.
+        m = state.memory
+        return ScaleMemory(m.probes, m.u, m.v, m.y, m.x0, m.phase, step)
