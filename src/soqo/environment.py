@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from soqo.arguments import Array, finite_array, integer
+from soqo.changes import Change, Stretch
 from soqo.errors import ArgumentError
 from soqo.noise import Noise
 from soqo.problem import Problem, RandomProblem, read_only
@@ -32,6 +33,8 @@ class Paths:
     x0 : Array, shape (runs, d)
     seed, first_run : int
         Where the paths came from; a policy's own probing draws from the same seed, in streams of its own.
+    later : tuple of (round, Problem)
+        Where A changes: rounds, counted from zero, and the problem from there on.
     """
 
     problem: Problem
@@ -41,6 +44,7 @@ class Paths:
     x0: Array
     seed: int
     first_run: int = 0
+    later: tuple[tuple[int, Problem], ...] = ()
 
     @property
     def runs(self) -> int:
@@ -51,6 +55,21 @@ class Paths:
     def horizon(self) -> int:
         """The number of rounds T."""
         return int(self.v.shape[1])
+
+    @property
+    def stretches(self) -> list[Stretch]:
+        """The rounds and the problem that is theirs: first, one past the last, problem."""
+        known = [(0, self.problem), *((t, p) for t, p in self.later if t < self.horizon)]
+        ends = [*(t for t, _ in known[1:]), self.horizon]
+        return [(first, end, problem) for (first, problem), end in zip(known, ends, strict=True)]
+
+    def costs(self, x: Array) -> tuple[Array, Array]:
+        """Hitting and switching cost of every round of a path x, each of shape (runs, T)."""
+        hitting, switching = self.problem.path_costs(x, self.v, self.x0)
+        for first, stop, problem in self.stretches[1:]:
+            here = slice(first, stop)
+            hitting[:, here] = problem.path_costs(x[:, here], self.v[:, here], self.x0)[0]
+        return hitting, switching
 
     def probing(self) -> list[np.random.Generator]:
         """Fresh generators for a policy's own draws, one per run, the same for every policy."""
@@ -71,6 +90,8 @@ class Environment:
         What is added to the feedback.
     x0, v0 : array_like, shape (d,), optional
         Where the player and the minimizer start; zero, as the paper leaves it open.
+    changes : sequence of Change
+        Where A changes in mid-run, in the order of their rounds. The benchmark knows them all beforehand.
 
     Examples
     --------
@@ -87,6 +108,7 @@ class Environment:
     noise: Noise
     x0: Any = None
     v0: Any = None
+    changes: Any = ()
 
     def __post_init__(self) -> None:
         for name, value, kinds in (
@@ -103,6 +125,30 @@ class Environment:
             if start.shape != (self.dim,):
                 raise ArgumentError(f"{name} must have shape {(self.dim,)}, got {start.shape}")
             object.__setattr__(self, name, read_only(start))
+        self._check_changes()
+
+    def _check_changes(self) -> None:
+        changes = (self.changes,) if isinstance(self.changes, Change) else tuple(self.changes)
+        free = 2
+        for change in changes:
+            if not isinstance(change, Change):
+                raise ArgumentError(f"changes must hold Changes, got {type(change).__name__}")
+            if change.round < free:
+                raise ArgumentError(
+                    f"changes must be in order and not overlap, got one at round {change.round} where the one before "
+                    f"takes until round {free - 1}"
+                )
+            if change.problem is None and not isinstance(self.problem, RandomProblem):
+                raise ArgumentError(
+                    "changes must name their problem where the environment's is no RandomProblem to draw from, "
+                    "got a Change without one"
+                )
+            if change.problem is not None and change.problem.dim != self.dim:
+                raise ArgumentError(
+                    f"changes must have problems of dimension {self.dim}, got {change.problem.dim}"
+                )
+            free = change.round + change.over
+        object.__setattr__(self, "changes", changes)
 
     @property
     def dim(self) -> int:
@@ -119,10 +165,16 @@ class Environment:
         integer("runs", runs, least=1)
         integer("first_run", first_run, least=0)
         numbers = range(first_run, first_run + runs)
+        generators = streams(seed, numbers, "curvature")
         if isinstance(self.problem, RandomProblem):
-            problem = self.problem.draw(streams(seed, numbers, "curvature"))
+            problem = self.problem.draw(generators)
         else:
             problem = self._rows_of_given_problem(self.problem, numbers)
+        later: list[tuple[int, Problem]] = []
+        for change in self.changes:
+            family = self.problem if isinstance(self.problem, RandomProblem) else None
+            before = later[-1][1] if later else problem
+            later += change.problems(before, family, generators)
         v = self.process.paths(streams(seed, numbers, "steps"), horizon, self.v0, first_run)
         if v.shape != (runs, horizon, self.dim):
             raise ArgumentError(
@@ -138,7 +190,7 @@ class Environment:
             [self.noise.variates(rng, horizon) for rng in streams(seed, numbers, "noise")]
         )
         x0 = np.broadcast_to(self.x0, (runs, self.dim))
-        return Paths(problem, v, self.noise, variates, x0, seed, first_run)
+        return Paths(problem, v, self.noise, variates, x0, seed, first_run, tuple(later))
 
     @staticmethod
     def _rows_of_given_problem(problem: Problem, numbers: range) -> Problem:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 
 from soqo.arguments import Array, BoolArray, integer, surely_finite
+from soqo.changes import known_contractions, known_path
 from soqo.environment import Environment, Paths
 from soqo.errors import ArgumentError, SoqoError
 from soqo.planner import Plan, contraction, of_path
@@ -113,7 +114,7 @@ def simulate(
             if record:
                 recorded[name] = trajectory.x
         benchmark = lai_path(paths)
-        hitting, switching = paths.problem.path_costs(benchmark, paths.v, paths.x0)
+        hitting, switching = paths.costs(benchmark)
     return Result(
         tracks=tracks,
         benchmark_hitting=hitting,
@@ -139,7 +140,7 @@ def check_names(policies: Mapping[str, object]) -> None:
 
 def track(paths: Paths, trajectory: Trajectory) -> Track:
     """What a policy's actions cost."""
-    hitting, switching = paths.problem.path_costs(trajectory.x, paths.v, paths.x0)
+    hitting, switching = paths.costs(trajectory.x)
     finite = np.isfinite(hitting + switching).all(axis=1)
     return Track(
         hitting,
@@ -164,6 +165,7 @@ def play(
         Called with the number of rounds done, about a hundred times.
     """
     problem, horizon = paths.problem, paths.horizon
+    changes = dict(paths.later)
     v = np.ascontiguousarray(paths.v.swapaxes(0, 1))
     variates = np.ascontiguousarray(paths.variates.T)
     x = np.empty_like(v)
@@ -174,6 +176,7 @@ def play(
     # for a non-finite action is reported as diverged.
     with np.errstate(over="ignore", invalid="ignore"):
         for t, target in enumerate(v):
+            problem = changes.get(t, problem)
             action, state = policy.act(state, target)
             x[t] = action
             u = action - target
@@ -209,6 +212,10 @@ def enter(entry: object, problem: Problem) -> Policy[Any]:
 def lai_path(paths: Paths) -> Array:
     """The benchmark's actions, shape (runs, T, d)."""
     coordinates = paths.problem.coordinates
+    if paths.later:
+        gains, _ = known_contractions(paths.stretches)
+        x0, v = coordinates.to_plain(paths.x0), coordinates.to_plain(paths.v)
+        return coordinates.from_plain(known_path(gains, v, x0))
     plan = Plan(paths.problem.plain.A, paths.horizon)
     x = plan.path(coordinates.to_plain(paths.x0), coordinates.to_plain(paths.v))
     return coordinates.from_plain(x)
@@ -224,6 +231,10 @@ def excess(paths: Paths, x: Array) -> Array:
     actions, v = coordinates.to_plain(x), coordinates.to_plain(paths.v)
     start = coordinates.to_plain(paths.x0)[:, None, :]
     before = np.concatenate([start, actions[:, :-1]], axis=1)
+    if paths.later:
+        gains, inverses = (np.moveaxis(C, 0, 1) for C in known_contractions(paths.stretches))
+        error = actions - v - np.matvec(gains, before - v)
+        return np.asarray(0.5 * np.vecdot(error, np.matvec(inverses, error)))
     shrink = of_path(contraction, plain.spectrum.values, paths.horizon, paths.horizon)
     shrink = np.moveaxis(shrink, 0, -2)
     off = np.matmul(actions - v, plain.spectrum.vectors)

@@ -1,0 +1,388 @@
+r"""Recursive least squares for A that needs to be told nothing: not the noise, not the scale of A, not its rank.
+
+Each reading is linear in what is unknown,
+
+    y = 1/2 u'A u + u'N u / |u|^2 + sigma e,
+
+where N is a bias of the reading that may depend on the direction of u but not on its length: whoever falsifies readings
+up to a bound can do it by such an N, but cannot make it grow with u as a cost grows. A and N have normal priors: A has
+mean s I and deviation s per entry (3 s along I), N has deviation kappa sigma. The scales sigma and s are unknown too.
+
+What is remembered is the triangular factor of all rows, so nothing is ever squared. From it, one singular value
+decomposition gives the likelihood of every pair (sigma, s) in closed form, and the average over them; this is done at
+each of the first readings, and later whenever the readings have grown by a tenth. In between, the mean and a square
+root of the covariance go on by Potter's formula (Battin, "Astronautical guidance", 1964), which costs O(p^2).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from soqo.arguments import Array, BoolArray
+from soqo.estimators.measurements import svec, svec_rows
+
+__all__ = ["Belief", "Model"]
+
+ENTRY, TRACE = 1.0, 3.0
+"""The prior's deviation of A per entry and along the identity, in units of the scale s."""
+
+SCALES = np.log(10.0) * np.linspace(-2.0, 2.0, 9)
+"""The scales s that are weighed against each other, as logarithms."""
+
+SCALE_DEVIATION = 1.5
+"""The deviation of log s around zero: the switching weight is the unit of A."""
+
+RELATIVE_ERROR = 1e-6
+"""What a reading may be wrong by as a share of |u|^2: it bounds the weight of giant ones."""
+
+NOISE_POWER = 0.15
+"""The prior of sigma is sigma^0.15 in log sigma: nearly flat, but small noise has to be earned by the readings."""
+
+LARGEST = 1e60
+"""Rows beyond this are scaled down, so that their squares stay finite."""
+
+GROWTH = 1.1
+"""By how much the number of readings grows from one look at the scales to the next."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is assumed about the readings.
+
+    Parameters
+    ----------
+    dim
+        The dimension d of u.
+    bias : {"direction", "constant", "none"}
+        What N may be: any symmetric matrix, a multiple of the identity (the same bias everywhere), or zero.
+    kappa
+        The deviation of N in units of the noise.
+    noise_cap
+        A bound on the noise, if one is known.
+    forgetting
+        The factor by which the weight of a reading shrinks from one to the next; 1 for none.
+    """
+
+    dim: int
+    bias: str = "direction"
+    kappa: float = 1.0
+    noise_cap: float | None = None
+    forgetting: float = 1.0
+
+    @property
+    def unknowns(self) -> int:
+        """The number p = d(d+1)/2 of unknowns in A."""
+        return self.dim * (self.dim + 1) // 2
+
+    @property
+    def biases(self) -> int:
+        """The number q of unknowns in N."""
+        return {"direction": self.unknowns, "constant": 1, "none": 0}[self.bias]
+
+    @property
+    def often(self) -> int:
+        """Up to so many readings, the scales are weighed anew with each."""
+        return min(2 * self.unknowns, 40)
+
+    def bias_features(self, u: Array) -> Array:
+        """What N is multiplied by, shape (runs, q)."""
+        if self.bias == "direction":
+            length = np.sqrt(np.vecdot(u, u))
+            return 2.0 * svec_rows(u / np.maximum(length, 1e-300)[:, None])
+        return np.ones((u.shape[0], self.biases))
+
+    def features(self, u: Array) -> Array:
+        """The row that a reading at u multiplies svec(A) and N by, shape (runs, p + q)."""
+        return np.concatenate([svec_rows(u), self.bias_features(u)], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """The normal distribution of A and N given all readings, for each of several runs.
+
+    Attributes
+    ----------
+    mean : Array, shape (runs, p + q)
+        Of svec(A) and N.
+    root : Array, shape (runs, p + q, p + q)
+        A square root of their covariance.
+    noise, scale : Array, shape (runs,)
+        sigma and s.
+    readings : Array, shape (runs,)
+        How many there were (since the last restart, and in units of the latest where some are forgotten).
+    second_moment : Array, shape (runs, d, d)
+        The sum of u u'.
+    due : Array, shape (runs,)
+        The number of readings at which the scales are weighed again.
+    factor, waiting, filled
+        All rows so far: their triangular factor, and those that are not yet part of it.
+    largest : Array, shape (runs,)
+        The largest reading.
+    prior_mean, prior_unit : Array, shape (runs, d, d) and (runs,)
+        What A is around before the first reading, and the unit of s.
+    """
+
+    mean: Array
+    root: Array
+    noise: Array
+    scale: Array
+    readings: Array
+    second_moment: Array
+    due: Array
+    factor: Array
+    waiting: Array
+    filled: int
+    largest: Array
+    prior_mean: Array
+    prior_unit: Array
+
+    @classmethod
+    def start(cls, model: Model, runs: int) -> Belief:
+        """Before the first reading."""
+        d, p, q = model.dim, model.unknowns, model.biases
+        identity = np.tile(np.eye(d), (runs, 1, 1))
+        root = np.zeros((runs, p + q, p + q))
+        root[:, :p, :p] = prior_root(d)
+        columns = q + p + 1
+        return cls(
+            mean=np.concatenate([svec(identity), np.zeros((runs, q))], axis=1),
+            root=root,
+            noise=np.ones(runs),
+            scale=np.ones(runs),
+            readings=np.zeros(runs),
+            second_moment=np.zeros((runs, d, d)),
+            due=np.ones(runs),
+            factor=np.zeros((runs, columns, columns)),
+            waiting=np.zeros((runs, min(columns, 32), columns)),
+            filled=0,
+            largest=np.zeros(runs),
+            prior_mean=identity,
+            prior_unit=np.ones(runs),
+        )
+
+    # ---- what it says ----------------------------------------------------------------------------------------------
+
+    def prediction(self, model: Model, u: Array) -> tuple[Array, Array]:
+        """The expected reading at u, and the variance that the doubt about A and N gives it."""
+        row = model.features(u)
+        spread = np.vecmat(row, self.root)
+        return np.vecdot(row, self.mean), np.vecdot(spread, spread)
+
+    # ---- how it learns ---------------------------------------------------------------------------------------------
+
+    def update(self, model: Model, u: Array, y: Array) -> Belief:
+        """Hear the readings y at u, shapes (runs,) and (runs, d); runs whose y is NaN stay as they are."""
+        heard = ~np.isnan(y)
+        u = np.where(heard[:, None], u, 0.0)
+        square = np.vecdot(u, u)
+        relative = np.where(self.readings > 0.0, RELATIVE_ERROR * square / self.noise, 0.0)
+        weight = heard / np.sqrt(1.0 + relative * relative)
+        y = np.where(heard, y, 0.0)
+        weight = weight * np.minimum(1.0, LARGEST / np.maximum(np.maximum(square, np.abs(y)), 1.0))
+        after = self._stored(model, u, y, weight, heard)
+        now_due = heard & (after.readings >= after.due)
+        if not now_due.all():
+            after = after._stepped(model, u, y, weight)
+        return after.refitted(model, now_due) if now_due.any() else after
+
+    def _stored(self, model: Model, u: Array, y: Array, weight: Array, heard: BoolArray) -> Belief:
+        """With the row among those that wait; these become part of the factor when there is no more room."""
+        row = np.concatenate([model.bias_features(u), svec_rows(u), y[:, None]], axis=1)
+        waiting, filled, factor = self.waiting, self.filled, self.factor
+        if filled == waiting.shape[1]:
+            factor, waiting, filled = folded(factor, waiting), np.zeros_like(waiting), 0
+        keep = np.where(heard, model.forgetting, 1.0)
+        if model.forgetting < 1.0:
+            fade = np.sqrt(keep)[:, None, None]
+            factor, waiting = factor * fade, waiting * fade
+        else:
+            waiting = waiting.copy()
+        waiting[:, filled] = weight[:, None] * row
+        outer = weight[:, None, None] * u[:, :, None] * u[:, None, :]
+        return replace(
+            self,
+            factor=factor,
+            waiting=waiting,
+            filled=filled + 1,
+            readings=keep * self.readings + heard,
+            largest=np.maximum(self.largest, np.abs(weight * y)),
+            second_moment=keep[:, None, None] * self.second_moment + outer,
+        )
+
+    def _stepped(self, model: Model, u: Array, y: Array, weight: Array) -> Belief:
+        """Potter's step for one row."""
+        row = weight[:, None] * model.features(u)
+        spread = np.vecmat(row, self.root)
+        variance = np.vecdot(spread, spread)
+        total = variance + np.square(self.noise)
+        towards = np.matvec(self.root, spread)
+        error = weight * y - np.vecdot(row, self.mean)
+        shrink = towards / (total + self.noise * np.sqrt(total))[:, None]
+        root = self.root - shrink[:, :, None] * spread[:, None, :]
+        mean = self.mean + towards * (error / total)[:, None]
+        if model.forgetting < 1.0:
+            root = root / math.sqrt(model.forgetting)
+        return replace(self, mean=mean, root=root)
+
+    def refitted(self, model: Model, which: BoolArray) -> Belief:
+        """With the scales weighed anew, for some of the runs."""
+        runs = np.flatnonzero(which)
+        factor = folded(self.factor[runs], self.waiting[runs])
+        fit = fitted(model, self, factor, runs)
+        readings = self.readings[runs]
+        fit["due"] = np.where(readings < model.often, readings + 1.0, GROWTH * readings)
+        if model.forgetting < 1.0:
+            # The number of readings does not grow beyond the memory: look again after a tenth of it.
+            fit["due"] = np.minimum(fit["due"], 0.999 / (1.0 - model.forgetting))
+        fit["factor"], fit["waiting"] = factor, np.zeros_like(self.waiting[runs])
+        changed = {name: overlaid(getattr(self, name), runs, new) for name, new in fit.items()}
+        return replace(self, **changed, filled=0 if which.all() else self.filled)
+
+    def restarted(self, which: BoolArray, matrix: Array) -> Belief:
+        """With what was learned forgotten in some runs, but for the estimate, which becomes the prior's mean."""
+        mask = which[:, None, None]
+        return replace(
+            self,
+            factor=np.where(mask, 0.0, self.factor),
+            waiting=np.where(mask, 0.0, self.waiting),
+            readings=np.where(which, 0.0, self.readings),
+            due=np.where(which, 1.0, self.due),
+            largest=np.where(which, 0.0, self.largest),
+            second_moment=np.where(mask, 0.0, self.second_moment),
+            prior_mean=np.where(mask, matrix, self.prior_mean),
+            prior_unit=np.where(which, self.scale, self.prior_unit),
+        )
+
+
+def fitted(model: Model, belief: Belief, factor: Array, runs: Array) -> dict[str, Array]:
+    """Mean, root and scales from the triangular factor of all rows, for some runs."""
+    d, p, q = model.dim, model.unknowns, model.biases
+    R = factor
+    readings = belief.readings[runs]
+    bias_rows, cross = R[:, :q, :q], R[:, :q, q:]
+    # The rows that hold N: with N integrated out, their noise has covariance I + kappa^2 R R'.
+    noise_root = np.linalg.cholesky(
+        np.eye(q) + model.kappa**2 * bias_rows @ bias_rows.swapaxes(-1, -2)
+    )
+    free_of_bias = np.concatenate([np.linalg.solve(noise_root, cross), R[:, q:, q:]], axis=1)
+    T = np.linalg.qr(free_of_bias, mode="r")
+    center = svec(belief.prior_mean[runs])
+    prior = belief.prior_unit[runs][:, None, None] * prior_root(d)
+    U, D, Vt = np.linalg.svd(T[:, :p, :p] @ prior)
+    c = np.vecmat(T[:, :p, p], U)
+    c0 = np.vecmat(np.matvec(T[:, :p, :p], center), U)
+    data = Likelihood(D, c, c0, np.square(T[:, p, p]), readings)
+    average = averaged(model, data, belief.largest[runs])
+    to_A = prior @ Vt.swapaxes(-1, -2)
+    mean = average.scale[:, None] * center + np.matvec(to_A, average.mean)
+    root = to_A * np.sqrt(average.variance)[:, None, :]
+    # N given A.
+    ridge = np.linalg.cholesky(
+        np.eye(q) / max(model.kappa, 1e-12) ** 2 + bias_rows.swapaxes(-1, -2) @ bias_rows
+    )
+    half = np.linalg.solve(ridge, bias_rows.swapaxes(-1, -2))
+    gain = np.linalg.solve(ridge.swapaxes(-1, -2), half)
+    bias_mean = np.matvec(gain, cross[:, :, p] - np.matvec(cross[:, :, :p], mean))
+    bias_root = average.noise[:, None, None] * np.linalg.inv(ridge).swapaxes(-1, -2)
+    full = np.zeros((runs.size, p + q, p + q))
+    full[:, :p, :p] = root
+    full[:, p:, :p] = -gain @ cross[:, :, :p] @ root
+    full[:, p:, p:] = bias_root
+    return {
+        "mean": np.concatenate([mean, bias_mean], axis=1),
+        "root": full,
+        "noise": average.noise,
+        "scale": average.scale * belief.prior_unit[runs],
+    }
+
+
+class Average(NamedTuple):
+    """Mean and variance of A's coordinates, and the scales, averaged over sigma and s."""
+
+    mean: Array
+    variance: Array
+    scale: Array
+    noise: Array
+
+
+def averaged(model: Model, data: Likelihood, largest: Array) -> Average:
+    """Weigh every pair (sigma, s) by its likelihood, for noise down to 1e-12 of the largest reading."""
+    octaves = np.arange(1.0, -39.0, -1.0)
+    noises = np.log(np.maximum(largest, 1e-150))[:, None] + math.log(2.0) * octaves
+    if model.noise_cap is not None:
+        noises = np.minimum(noises, math.log(max(model.noise_cap, 1e-150)))
+    # In pieces that stay in the processor's cache.
+    pieces = [slice(first, first + 64) for first in range(0, largest.size, 64)]
+    parts = [data.of(piece).averaged(noises[piece]) for piece in pieces]
+    return Average(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """The readings of each run in the coordinates of the singular vectors.
+
+    Reading i is c_i = s (c0_i + D_i a_i) + sigma e_i with a_i and e_i standard normal, so c_i - s c0_i has variance
+    s^2 D_i^2 + sigma^2. ``rest`` is the square of what no A explains.
+    """
+
+    D: Array
+    c: Array
+    c0: Array
+    rest: Array
+    readings: Array
+
+    def of(self, runs: slice) -> Likelihood:
+        """Of some of the runs."""
+        return Likelihood(
+            self.D[runs], self.c[runs], self.c0[runs], self.rest[runs], self.readings[runs]
+        )
+
+    def averaged(self, noises: Array) -> Average:
+        """Over every sigma (``noises`` are logarithms, shape (runs, sigmas)) and every s."""
+        s = np.exp(SCALES)
+        sigma2 = np.exp(2.0 * noises)
+        variance = np.square(s)[:, None] * np.square(self.D)[:, None, None, :]
+        variance = variance + sigma2[:, :, None, None]
+        error = self.c[:, None, None, :] - s[:, None] * self.c0[:, None, None, :]
+        relative = error / variance
+        inside = (np.log(variance) + relative * error).sum(axis=-1)
+        surplus = (self.readings - self.D.shape[1])[:, None]
+        outside = 2.0 * surplus * noises + self.rest[:, None] / sigma2
+        prior = NOISE_POWER * noises[:, :, None] - 0.5 * np.square(SCALES / SCALE_DEVIATION)
+        log_weights = prior - 0.5 * (inside + outside[:, :, None])
+        weights = np.exp(log_weights - log_weights.max(axis=(1, 2), keepdims=True))
+        weights /= weights.sum(axis=(1, 2), keepdims=True)
+        of_scale, of_noise = weights.sum(axis=1), weights.sum(axis=2)
+        share = (weights * np.square(s))[..., None]
+        return Average(
+            mean=self.D * (share * relative).sum(axis=(1, 2)),
+            variance=(share * sigma2[:, :, None, None] / variance).sum(axis=(1, 2)),
+            scale=np.vecdot(of_scale, s),
+            noise=np.exp(np.vecdot(of_noise, noises)),
+        )
+
+
+@cache
+def prior_root(d: int) -> Array:
+    """A square root of the prior covariance of svec(A), for s = 1."""
+    along = svec(np.eye(d)) / math.sqrt(d)
+    return ENTRY * np.eye(along.size) + (TRACE - ENTRY) * np.outer(along, along)
+
+
+def folded(factor: Array, waiting: Array) -> Array:
+    """The triangular factor of the rows of both."""
+    return np.linalg.qr(np.concatenate([factor, waiting], axis=1), mode="r")
+
+
+def overlaid(values: Array, runs: Array, new: Array) -> Array:
+    """A copy with new values in some runs."""
+    if runs.size == values.shape[0]:
+        return new
+    copy = values.copy()
+    copy[runs] = new
+    return copy

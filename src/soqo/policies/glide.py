@@ -1,0 +1,318 @@
+r"""GLIDE: learn A from the movement that happens anyway.
+
+Every step of LAI leaves u = x - v different from zero, of the size of v's own steps, and the reading 1/2 u'Au + noise
+is linear in A. So the player need not pay for information: it plays LAI with what it believes so far, and learns from
+each reading by least squares. When v is a martingale, expected regret is exactly the sum of 1/2 E |x_t - x*_t|^2 in the
+norm of C_t^{-1}, where x*_t is LAI's step from the player's own x_{t-1}: second order in the error of the estimate.
+
+    belief     recursive least squares with unknown noise and scale     soqo.estimators.recursive
+    cone       the most likely positive semi-definite matrix            soqo.estimators.cone
+    probing    steps aside, only where they pay                         soqo.policies.probing
+    drift      the predictable part of v's steps                        soqo.policies.drift
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from soqo.arguments import Array, BoolArray, choice, number
+from soqo.errors import ArgumentError
+from soqo.estimators.cone import most_likely_in_cone
+from soqo.estimators.measurements import smat, svec
+from soqo.estimators.recursive import Belief, Model
+from soqo.planner import advance, towards
+from soqo.policies.base import Policy, State
+from soqo.policies.drift import Drift
+from soqo.policies.probing import worthwhile_probe
+from soqo.spectrum import Spectrum
+from soqo.streams import Rng
+
+__all__ = ["GLIDE", "GlideMemory"]
+
+OFTEN, SELDOM, YOUNG = 4, 16, 64
+"""Whether a probe pays is asked every fourth round up to the 64th, and every sixteenth later."""
+
+FAR = 6.0
+"""A reading so many deviations off, the doubt about A included, is proof of a change."""
+
+WINDOW, STRANGE = 10.0, 4.0
+"""So is a mean square above STRANGE over the last WINDOW readings; uniform noise has squares of at most 3."""
+
+ALPHA = 0.1
+"""The weight of the Wishart density that keeps the estimate inside of the cone."""
+
+FIRST_STEPS, LATER_STEPS = 12, 1
+"""Newton steps to the most likely matrix: while everything is new, and once the last one is a good start."""
+
+INSIDE = 6.0
+"""By how many deviations a mean must be inside of the cone to stand for itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class GlideMemory:
+    """What GLIDE remembers, for each run.
+
+    Attributes
+    ----------
+    belief : Belief
+        What the readings say about A.
+    spectrum : Spectrum
+        Of the estimate: the most likely positive semi-definite matrix.
+    moment : Array, shape (runs, d, d)
+        The mean of (x_prev - v)(x_prev - v)': how much there is to win by a better estimate.
+    surprise : Array, shape (runs,)
+        The mean square of late innovations, in units of what was expected.
+    probes, alarms, last_alarm : Array, shape (runs,)
+        How many there were, and the round of the last alarm (0 for none).
+    drift : Drift
+        What is predictable in the steps of v.
+    """
+
+    belief: Belief
+    spectrum: Spectrum
+    moment: Array
+    surprise: Array
+    probes: Array
+    alarms: Array
+    last_alarm: Array
+    drift: Drift
+
+
+@dataclass(frozen=True, eq=False)
+class GLIDE(Policy[GlideMemory]):
+    """Play LAI with the current belief, and learn from every reading; nothing needs to be known beforehand.
+
+    A round costs O(d^4) at most, with p = d(d+1)/2 unknowns.
+
+    Parameters
+    ----------
+    noise_cap : float, optional
+        A bound on the noise of a reading, if one is known; otherwise the noise is estimated.
+    bias : {"auto", "direction", "constant", "none"}
+        What may be wrong with the readings beside independent noise: a bias that depends on the direction of x - v, the
+        same bias everywhere, or nothing. ``"auto"`` is ``"direction"`` up to d = 12, where it costs little, and
+        ``"constant"`` above.
+    robust : bool
+        Whether such a bias may be several times as large as the noise; for an adversary.
+    probing : bool
+        Whether to step aside where the information is worth its price.
+    alarms : bool
+        Whether to look out for changes of A.
+    memory : float, optional
+        The number of rounds after which a reading counts for little, where A drifts slowly; None remembers all.
+    drift : {"auto", "none"}
+        Whether to use what turns out to be predictable in v's steps.
+
+    Examples
+    --------
+    >>> policy = GLIDE()
+    >>> state = policy.start(x0=np.zeros(2))
+    >>> rng = np.random.default_rng(0)
+    >>> A, v = np.diag([2.0, 0.5]), np.zeros(2)
+    >>> for _ in range(30):
+    ...     v = v + 10.0 * rng.standard_normal(2)
+    ...     x, state = policy.act(state, v)
+    ...     state = policy.observe(state, 0.5 * (x - v) @ A @ (x - v) + rng.uniform(-1.0, 1.0))
+    >>> bool(np.abs(policy.diagnostics(state)["estimate"] - A).max() < 0.02)
+    True
+    """
+
+    noise_cap: float | None = None
+    bias: str = "auto"
+    robust: bool = False
+    probing: bool = True
+    alarms: bool = True
+    memory: float | None = None
+    drift: str = "auto"
+
+    def __post_init__(self) -> None:
+        if self.noise_cap is not None:
+            cap = number("noise_cap", self.noise_cap, least=0.0)
+            object.__setattr__(self, "noise_cap", cap)
+        if self.memory is not None:
+            object.__setattr__(self, "memory", number("memory", self.memory, least=2.0))
+        choice("bias", self.bias, ("auto", "direction", "constant", "none"))
+        choice("drift", self.drift, ("auto", "none"))
+        for name in ("robust", "probing", "alarms"):
+            if not isinstance(getattr(self, name), bool):
+                raise ArgumentError(f"{name} must be True or False, got {getattr(self, name)!r}")
+        if self.robust and self.bias == "none":
+            raise ArgumentError(
+                "bias must not be 'none' where robust is True: there is nothing to bound"
+            )
+
+    def model(self, dim: int) -> Model:
+        """What is assumed about the readings."""
+        bias = self.bias
+        if bias == "auto":
+            bias = "direction" if dim <= 12 else "constant"
+        forgetting = 1.0 if self.memory is None else 1.0 - 1.0 / self.memory
+        return Model(dim, bias, 3.0 if self.robust else 1.0, self.noise_cap, forgetting)
+
+    # ---- a round ---------------------------------------------------------------------------------------------------
+
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GlideMemory:
+        d, runs = x0.shape[-1], math.prod(x0.shape[:-1])
+        belief = Belief.start(self.model(d), runs)
+        zeros = np.zeros(runs)
+        return GlideMemory(
+            belief=belief,
+            spectrum=Spectrum.of(belief.prior_mean),
+            moment=np.zeros((runs, d, d)),
+            surprise=np.ones(runs),
+            probes=zeros,
+            alarms=zeros,
+            last_alarm=zeros,
+            drift=Drift.start(runs, d),
+        )
+
+    def decide(self, state: State[GlideMemory], v: Array) -> tuple[Array, GlideMemory]:
+        d, memory = v.shape[-1], state.memory
+        x_prev, target = state.x.reshape(-1, d), v.reshape(-1, d)
+        drift = memory.drift
+        aim = target
+        go = advance(memory.spectrum.values, state.rounds_to_go)
+        if self.drift == "auto":
+            if state.round:
+                drift = drift.seen(target - state.v.reshape(-1, d))
+            aim = target + drift.lead(memory.spectrum, go, state.rounds_to_go)
+        x = towards(memory.spectrum, go, x_prev, aim)
+        moment = averaged_moment(memory.moment, x_prev - target, state.round)
+        probes = memory.probes
+        if self.probing and asks_for_probes(state.round):
+            # Without a horizon, it is as likely as not that there is as much to come as there was.
+            left = max(state.round, 100) if state.horizon is None else state.rounds_to_go - 1
+            step = worthwhile_probe(
+                memory.belief,
+                self.model(d),
+                memory.spectrum,
+                x - target,
+                moment,
+                state.rounds_to_go,
+                left,
+            )
+            x, probes = x + step, probes + step.any(axis=1)
+        decided = GlideMemory(
+            memory.belief,
+            memory.spectrum,
+            moment,
+            memory.surprise,
+            probes,
+            memory.alarms,
+            memory.last_alarm,
+            drift,
+        )
+        return x.reshape(v.shape), decided
+
+    def learn(self, state: State[GlideMemory], y: Array) -> GlideMemory:
+        d, memory, model = state.x.shape[-1], state.memory, self.model(state.x.shape[-1])
+        u, reading = (state.x - state.v).reshape(-1, d), y.reshape(-1)
+        belief, surprise = memory.belief, memory.surprise
+        alarms, last_alarm = memory.alarms, memory.last_alarm
+        if self.alarms:
+            changed, surprise = self._changed(model, memory, u, reading)
+            if changed.any():
+                belief = belief.restarted(changed, memory.spectrum.matrix())
+                alarms = alarms + changed
+                last_alarm = np.where(changed, float(state.round), last_alarm)
+        belief = belief.update(model, u, reading)
+        spectrum = estimate(model, belief, memory.spectrum)
+        return GlideMemory(
+            belief,
+            spectrum,
+            memory.moment,
+            surprise,
+            memory.probes,
+            alarms,
+            last_alarm,
+            memory.drift,
+        )
+
+    def _changed(
+        self, model: Model, memory: GlideMemory, u: Array, y: Array
+    ) -> tuple[BoolArray, Array]:
+        """Which runs' readings prove that A is not what it was, and how surprising late readings are."""
+        belief = memory.belief
+        expected, doubt = belief.prediction(model, u)
+        error = np.abs(y - expected)
+        variance = doubt + np.square(belief.noise) + np.square(1e-6 * np.vecdot(u, u))
+        square = np.square(error) / variance
+        ready = ~np.isnan(y) & (belief.readings >= model.unknowns + 5)
+        far = square > FAR**2
+        if self.noise_cap is not None:
+            far |= error > self.noise_cap + 4.0 * np.sqrt(variance - np.square(belief.noise))
+        surprise = memory.surprise + (np.minimum(square, FAR**2) - memory.surprise) / WINDOW
+        surprise = np.where(ready, surprise, memory.surprise)
+        changed = ready & (far | (surprise > STRANGE))
+        return changed, np.where(changed, 1.0, surprise)
+
+    # ---- what it says ----------------------------------------------------------------------------------------------
+
+    def diagnostics(self, state: State[GlideMemory]) -> dict[str, Any]:
+        """The estimate, its deviation per eigenvector (``uncertainty``), the noise, probes, alarms and the drift."""
+        memory, batch = state.memory, state.batch_shape
+        belief = memory.belief
+        return {
+            **super().diagnostics(state),
+            "estimate": memory.spectrum.matrix().reshape(*state.x.shape, -1),
+            "uncertainty": eigenvalue_deviations(
+                belief.root[:, : self.model(state.x.shape[-1]).unknowns], memory.spectrum
+            ).reshape(state.x.shape),
+            "noise": belief.noise.reshape(batch),
+            "probes": memory.probes.reshape(batch),
+            "alarms": memory.alarms.reshape(batch),
+            "last_alarm": memory.last_alarm.reshape(batch),
+            "drift": memory.drift.correlation().reshape(batch),
+        }
+
+
+def asks_for_probes(rounds: int) -> bool:
+    """Whether this is a round in which a probe may be played."""
+    return rounds > 0 and rounds % (OFTEN if rounds <= YOUNG else SELDOM) == 0
+
+
+def estimate(model: Model, belief: Belief, last: Spectrum) -> Spectrum:
+    """The spectrum of the most likely positive semi-definite matrix.
+
+    Where the mean is inside of the cone by many deviations and the readings determine it, it is the mean itself.
+    """
+    p = model.unknowns
+    mean, root = smat(belief.mean[:, :p]), belief.root[:, :p]
+    spectrum = Spectrum.of(mean)
+    young = belief.readings <= 2.0 * p
+    lowest = Spectrum(spectrum.values[:, :1], spectrum.vectors[:, :, :1])
+    margin = INSIDE * eigenvalue_deviations(root, lowest)[:, 0]
+    near = np.flatnonzero(young | (spectrum.values[:, 0] < margin))
+    if not near.size:
+        return spectrum
+    # An eigenvalue far below its own doubt would take many steps to come back.
+    begin = Spectrum(last.values[near], last.vectors[near])
+    doubts = eigenvalue_deviations(root[near], begin)
+    begin = Spectrum(np.maximum(begin.values, 1e-3 * doubts + 1e-150), begin.vectors)
+    steps = np.where(young[near], FIRST_STEPS, LATER_STEPS)
+    covariance = root[near] @ root[near].swapaxes(-1, -2)
+    inside = most_likely_in_cone(mean[near], covariance, begin, ALPHA, belief.scale[near], steps)
+    values, vectors = spectrum.values.copy(), spectrum.vectors.copy()
+    values[near], vectors[near] = inside.values, inside.vectors
+    return Spectrum(values, vectors)
+
+
+def eigenvalue_deviations(root: Array, spectrum: Spectrum) -> Array:
+    """The standard deviation of q'A q for each eigenvector q, shape (runs, d)."""
+    Q = spectrum.vectors.swapaxes(-1, -2)
+    spread = np.matmul(svec(Q[..., :, None] * Q[..., None, :]), root)
+    return np.sqrt(np.square(spread).sum(axis=-1))
+
+
+def averaged_moment(moment: Array, w: Array, rounds: int) -> Array:
+    """The mean of w w' with one more; a giant counts as ten times the mean, or one jump would rule for ever."""
+    outer = w[:, :, None] * w[:, None, :]
+    if rounds:
+        usual = 10.0 * np.trace(moment, axis1=1, axis2=2)
+        size = np.vecdot(w, w)
+        outer = outer * np.minimum(1.0, usual / np.maximum(size, 1e-300))[:, None, None]
+    return np.asarray(moment + (outer - moment) / (rounds + 1))
