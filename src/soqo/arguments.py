@@ -57,6 +57,12 @@ def number(
     most: float = math.inf,
 ) -> float:
     """A finite real number within the given bounds (``above`` excludes its own value)."""
+    try:
+        result = math.nan if isinstance(value, str | bytes | bool | np.bool_) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        result = math.nan
+    if math.isfinite(result) and least <= result <= most and result > above:
+        return result
     bounds = []
     if least > -math.inf:
         bounds.append(f"at least {least:g}")
@@ -65,13 +71,7 @@ def number(
     if most < math.inf:
         bounds.append(f"at most {most:g}")
     expected = " ".join(["a finite number", " and ".join(bounds)]).strip()
-    try:
-        result = math.nan if isinstance(value, str | bytes | bool | np.bool_) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        result = math.nan
-    if not (math.isfinite(result) and least <= result <= most and result > above):
-        raise ArgumentError(f"{name} must be {expected}, got {value!r}")
-    return result
+    raise ArgumentError(f"{name} must be {expected}, got {value!r}")
 
 
 def numbers(name: str, value: Any, *, copy: bool = True) -> Array:

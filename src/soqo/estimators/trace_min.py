@@ -16,6 +16,7 @@ import numpy as np
 
 from soqo.arguments import Array, finite_array, number
 from soqo.errors import ArgumentError
+from soqo.estimators.arithmetic import Number, One
 from soqo.estimators.estimate import Estimate, Status, effective_rank
 from soqo.estimators.interior_point import Iterate, Residual, interior_point
 from soqo.estimators.measurements import adjoint, measure
@@ -43,7 +44,12 @@ ACCEPTED = 1e-6
 ROUND_OFF = 1e-11
 """How far of all readings a residual may lie outside of the radius, beside 1e-9 of the radius itself."""
 
+SURELY_FULL = 1e-8
+"""Where the smallest eigenvalue of Z'Z is above this share of the largest, Z has full column rank for sure."""
+
 MOST_ITERATIONS = 80
+
+ONE = One()
 
 
 def trace_min(Z: Any, y: Any, radius: float) -> Estimate:
@@ -86,14 +92,14 @@ def trace_min(Z: Any, y: Any, radius: float) -> Estimate:
     if scaled.spans:
         # Less where the radius leaves little of the readings to explain, and the trace depends on each digit of it.
         inside = INSIDE * min(1.0, total / kept - 1.0)
-        ball = L1Ball((1.0 - inside) * kept / scaled.unit_y)
+        ball = L1Ball(ONE, (1.0 - inside) * kept / scaled.unit_y)
         at = scaled.solve(ball, inside, TRACE_TOLERANCE)
         multipliers = at.multipliers / scaled.unit_z**2
-        dual = trace_bound(Z, y, kept, multipliers)
+        dual = proven_trace(ONE, Z, y, kept, multipliers)
 
         def judged(M: Array) -> Estimate:
             """An estimate with this matrix: solved, if it fits and its gap is small."""
-            trace, residual = float(np.trace(M)), float(np.abs(y - measure(Z, M)).sum())
+            trace, residual = float(M.trace()), float(np.abs(y - measure(Z, M)).sum())
             fits = residual <= kept * (1.0 + TOLERANCE) + ROUND_OFF * total
             good = fits and abs(trace - dual) <= ACCEPTED * (trace + dual)
             status = Status.SOLVED if good else Status.STALLED
@@ -146,7 +152,7 @@ def lad(Z: Any, y: Any) -> Estimate:
     if not scaled.spans or not total:
         nothing = np.zeros((Z.shape[1], Z.shape[1]))
         return Estimate(nothing, Status.SOLVED, total, total, total, 0, 0, np.sign(y))
-    at = scaled.solve(L1Price())
+    at = scaled.solve(L1Price(ONE))
     M = scaled.matrix(at)
     residual = float(np.abs(y - measure(Z, M)).sum())
     dual = lad_bound(Z, y, at.multipliers)
@@ -172,9 +178,14 @@ def trace_bound(Z: Any, y: Any, radius: float, multipliers: Any) -> float:
     """
     Z, y = data(Z, y)
     lam = finite_array("multipliers", multipliers)
-    excess = float(np.linalg.eigvalsh(adjoint(Z, lam))[-1])
-    value = float(y @ lam) - radius * float(np.abs(lam).max(initial=0.0))
-    return max(0.0, value / max(1.0, excess))
+    return float(proven_trace(ONE, Z, y, radius, lam))
+
+
+def proven_trace(kind: One, Z: Array, y: Array, radius: Number, multipliers: Array) -> Number:
+    """:func:`trace_bound` without checks, for one program or a batch."""
+    excess = 0.5 * kind.extremes(kind.weighted_gram(Z, multipliers))[1]
+    value = kind.dot(y, multipliers) - radius * kind.highest(np.abs(multipliers))
+    return kind.most(0.0, value / kind.most(1.0, excess))
 
 
 def lad_bound(Z: Any, y: Any, multipliers: Any) -> float:
@@ -205,19 +216,23 @@ class Scaled:
 
     Z: Array
     y: Array
-    basis: Array
+    basis: Array | None
     unit_z: float
     unit_y: float
 
     @classmethod
     def of(cls, Z: Array, y: Array) -> Scaled:
         """Find the span and the units."""
-        _, sizes, V = np.linalg.svd(Z, full_matrices=False)
-        span = V[sizes > max(Z.shape) * np.finfo(float).eps * sizes[0]].T if sizes.size else V.T
-        inside = Z @ span
-        unit_z = float(np.sqrt(np.square(inside).mean())) if inside.size else 1.0
         unit_y = float(np.abs(y).mean()) or 1.0
-        return cls(inside / unit_z, y / unit_y, span, unit_z, unit_y)
+        gram = Z.T.dot(Z)
+        lowest, highest = ONE.extremes(gram)
+        span = None
+        if not lowest > SURELY_FULL * highest:
+            _, sizes, V = np.linalg.svd(Z, full_matrices=False)
+            span = V[sizes > max(Z.shape) * np.finfo(float).eps * sizes[0]].T if sizes.size else V.T
+            Z = Z @ span
+        unit_z = float(np.sqrt(np.square(Z).mean())) if Z.size else 1.0
+        return cls(Z / unit_z, y / unit_y, span, unit_z, unit_y)
 
     @property
     def spans(self) -> bool:
@@ -248,11 +263,9 @@ class Scaled:
             )
 
     def matrix(self, at: Iterate) -> Array:
-        """The matrix in the data's units, projected on the positive semi-definite ones."""
-        spectrum = Spectrum.of(at.X)
-        inside = spectrum.matrix(np.maximum(spectrum.values, 0.0))
-        M = self.unit_M * (self.basis @ inside @ self.basis.T)
-        return np.asarray(0.5 * (M + M.T))
+        """The matrix in the data's units."""
+        X = at.X if self.basis is None else self.basis @ at.X @ self.basis.T
+        return np.asarray((0.5 * self.unit_M) * (X + X.T))
 
 
 def data(Z: Any, y: Any) -> tuple[Array, Array]:
