@@ -45,7 +45,7 @@ class Spectrum:
 
     def into(self, x: Array) -> Array:
         """Coordinates of x in the eigenbasis; x has shape (*batch, d)."""
-        result: Array = np.matmul(x[..., None, :], self.vectors)[..., 0, :]
+        result: Array = np.matmul(self.vectors.mT, x[..., None])[..., 0]
         return result
 
     def out_of(self, coordinates: Array) -> Array:
@@ -67,7 +67,7 @@ class Spectrum:
 
 def quadratic_form(A: Array, u: Array) -> Array:
     """1/2 u'Au for each vector of a batch; A is one matrix or one per vector."""
-    product = u @ A if A.ndim == 2 else np.matmul(u[..., None, :], A)[..., 0, :]
+    product = u @ A if A.ndim == 2 else np.matmul(A, u[..., None])[..., 0]
     result: Array = 0.5 * np.vecdot(product, u)
     return result
 

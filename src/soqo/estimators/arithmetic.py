@@ -2,8 +2,8 @@
 
 The formulas of the interior point are written once, for vectors (..., m) and matrices (..., d, d). A number that
 belongs to a program (a step length, a gap) multiplies its vectors: it is a float for one program, and an array (runs,
-1) for a batch. `One` calls BLAS and LAPACK directly, because for a small program the time is that of the calls; `Many` shares
-each call among all runs. What a run of a batch comes to does not depend on the other runs.
+1) for a batch. `One` calls BLAS and LAPACK directly, because for a small program the time is that of the calls; `Many`
+shares each call among all runs. What a run of a batch comes to does not depend on the other runs.
 """
 
 from __future__ import annotations

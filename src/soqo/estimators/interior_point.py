@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from soqo.arguments import Array
+from soqo.arguments import Array, BoolArray
 from soqo.errors import ArgumentError
 from soqo.estimators.arithmetic import Number, One
 from soqo.estimators.measurements import adjoint, measure
@@ -156,6 +156,10 @@ class Program:
         self.multipliers, self.weight = residual.start(y, measure(Z, X))
         S = self.weight * identity - adjoint(Z, self.multipliers)
         self.start = self.rescaled(identity, np.broadcast_to(X, S.shape), S)
+
+    def keep(self, runs: BoolArray) -> None:
+        """Of a batch, go on with these runs."""
+        self.half, self.y, self.size = self.half[runs], self.y[runs], self.size[runs]
 
     def survey(self, G: Array, values: Array, multipliers: Array) -> Survey:
         """Where a point stands: Z G, its readings, by how much they miss, primal and dual value, violation."""
@@ -298,6 +302,7 @@ def interior_point(
     if program.start is None:
         raise ArgumentError("Z must have full column rank, got one that has not")
     at = best = Iterate(*program.start, program.multipliers)
+    least = math.inf
     ways: list[Way] = [program.full_solver]
     if m > max(SMALL, 3 * d * (d + 1) // 4):
         ways = [reduced_solver, program.full_solver]
@@ -305,8 +310,9 @@ def interior_point(
         here = program.survey(at.G, at.values, at.multipliers)
         ZG, fitted, off, at.primal, at.dual, at.violation = here
         at.log.append((at.primal, at.dual, at.violation))
-        if badness(at) < badness(best):
-            best = at
+        bad = badness(at.primal, at.dual, at.violation)
+        if bad < least:
+            best, least = at, bad
         if close(at.primal, at.dual, residual.floor, gap_tolerance) and at.violation <= tolerance:
             at.converged = True
             return at
@@ -337,8 +343,6 @@ def close(primal: Number, dual: Number, floor: float, tolerance: float) -> Any:
     return abs(primal - dual) <= tolerance * (floor + abs(primal) + abs(dual))
 
 
-def badness(at: Iterate) -> float:
+def badness(primal: Number, dual: Number, violation: Number) -> Number:
     """What to compare points by that are no solutions yet."""
-    if not math.isfinite(at.primal):
-        return math.inf
-    return at.violation + abs(at.gap) / (1.0 + abs(at.primal) + abs(at.dual))
+    return violation + abs(primal - dual) / (1.0 + abs(primal) + abs(dual))

@@ -140,7 +140,7 @@ class L1Ball(L1Price):
 
     def keep(self, runs: BoolArray) -> None:
         super().keep(runs)
-        self.radius = self.radius[runs]
+        self.radius, self.short = self.radius[runs], self.short[runs]
 
     def values(self, trace: Number, y: Array, multipliers: Array) -> tuple[Number, Number, Number]:
         self.short = self.radius - self.kind.absolute_sum(self.parts)

@@ -90,8 +90,7 @@ def trace_min(Z: Any, y: Any, radius: float) -> Estimate:
     scaled = Scaled.of(Z, y)
     stalled = None
     if scaled.spans:
-        # Less where the radius leaves little of the readings to explain, and the trace depends on each digit of it.
-        inside = INSIDE * min(1.0, total / kept - 1.0)
+        inside = margin(ONE, kept, total)
         ball = L1Ball(ONE, (1.0 - inside) * kept / scaled.unit_y)
         at = scaled.solve(ball, inside, TRACE_TOLERANCE)
         multipliers = at.multipliers / scaled.unit_z**2
@@ -100,8 +99,7 @@ def trace_min(Z: Any, y: Any, radius: float) -> Estimate:
         def judged(M: Array) -> Estimate:
             """An estimate with this matrix: solved, if it fits and its gap is small."""
             trace, residual = float(M.trace()), float(np.abs(y - measure(Z, M)).sum())
-            fits = residual <= kept * (1.0 + TOLERANCE) + ROUND_OFF * total
-            good = fits and abs(trace - dual) <= ACCEPTED * (trace + dual)
+            good = is_optimal(trace, dual, residual, kept, total)
             status = Status.SOLVED if good else Status.STALLED
             rank, log = effective_rank(M), tuple(at.log)
             return Estimate(
@@ -126,6 +124,20 @@ def trace_min(Z: Any, y: Any, radius: float) -> Estimate:
         blend = judged((1.0 - share) * stalled.matrix + share * best.matrix)
         return blend if blend.solved else stalled
     return stalled
+
+
+def margin(kind: One, kept: Number, total: Number) -> Number:
+    """How far inside of the radius to aim, as a share of it.
+
+    Less where the radius leaves little of the readings to explain, and the trace depends on each digit of it.
+    """
+    return INSIDE * kind.least(1.0, total / kept - 1.0)
+
+
+def is_optimal(trace: Number, dual: Number, residual: Number, kept: Number, total: Number) -> Any:
+    """Whether a matrix fits within the radius and its trace is proven to be the least."""
+    fits = residual <= kept * (1.0 + TOLERANCE) + ROUND_OFF * total
+    return fits & (abs(trace - dual) <= ACCEPTED * (trace + dual))
 
 
 def lad(Z: Any, y: Any) -> Estimate:

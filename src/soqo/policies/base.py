@@ -185,8 +185,8 @@ class Policy(ABC, Generic[M]):
             bad = np.asarray(~np.isfinite(x).all(axis=-1))
             x = np.where(bad[..., None], state.x, x)
             diverged = diverged | bad
-        # A copy, so that a caller who changes the returned action does not change the state.
-        x = np.array(x, dtype=np.float64)
+        # Copies, so that neither what the policy keeps nor a caller who changes the action changes the state.
+        x = numbers("x", x)
         return x.copy(), State(x, target, state.round + 1, True, state.horizon, diverged, memory)
 
     def observe(self, state: State[M], y: Any, applied: Any = None) -> State[M]:
