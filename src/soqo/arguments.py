@@ -24,6 +24,7 @@ __all__ = [
     "number",
     "numbers",
     "smallest",
+    "sum_of_squares",
     "surely_finite",
     "vector",
 ]
@@ -96,8 +97,13 @@ def numbers(name: str, value: Any, *, copy: bool = True) -> Array:
 
 def surely_finite(array: Array) -> bool:
     """A quick yes by one call of BLAS; a no may also mean that numbers are past 1e154, whose squares overflow."""
+    return math.isfinite(sum_of_squares(array))
+
+
+def sum_of_squares(array: Array) -> float:
+    """By one call of BLAS, which takes a fifth of the time of NumPy's and raises no warning where it overflows."""
     flat = array.ravel()
-    return flat.size == 0 or math.isfinite(ddot(flat, flat))
+    return ddot(flat, flat) if flat.size else 0.0
 
 
 def largest(array: npt.NDArray[Any]) -> Any:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soqo.arguments import Array, BoolArray, largest, smallest
+from soqo.arguments import Array, BoolArray, largest, smallest, sum_of_squares
 from soqo.spectrum import Spectrum
 
 __all__ = ["DIVERGED_ABOVE", "FORMS", "GradientEstimate", "projected_gradient_step"]
@@ -81,16 +81,17 @@ def projected_gradient_step(
     M = estimate.matrix
     slope, fraction = (0.5, 0.5) if form == "exact" else (1.0, 1.0)
     with np.errstate(over="ignore", invalid="ignore"):
-        prediction = np.vecdot(np.matmul(M, u[..., None])[..., 0], u)
-        factor = (rate * slope) * (fraction * prediction - y)
         length = np.vecdot(u, u)
+        outer = np.matmul(u[..., :, None], u[..., None, :])
+        prediction = np.vecdot(M.reshape(*y.shape, -1), outer.reshape(*y.shape, -1))
+        factor = (rate * slope) * (fraction * prediction - y)
         # In this order of multiplication the update is symmetric to the bit.
-        moved = M - factor[..., None, None] * np.matmul(u[..., :, None], u[..., None, :])
-        bound = largest(np.abs(factor)) * largest(length)
+        moved = M - factor[..., None, None] * outer
     diverged, overshoots = estimate.diverged, estimate.overshoots
-    heard: BoolArray | bool = True
-    # Where the bound on every update fails, or is NaN for want of a reading, we look run by run.
-    if bound <= LARGEST:
+    longest = largest(length)
+    overshot = longest > (limit := math.sqrt(2.0 / (slope * fraction) / rate)) and length > limit
+    # Where this bound on every update fails, or is NaN for want of a reading, we look run by run.
+    if sum_of_squares(factor) * longest * longest <= LARGEST:
         projected, spectrum = project(moved)
     else:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -103,10 +104,9 @@ def projected_gradient_step(
             np.where(mask[..., None], spectrum.vectors, estimate.spectrum.vectors),
         )
         heard = ~np.isnan(y)
-        diverged = diverged | (heard & ~fits)
-    limit = math.sqrt(2.0 / (slope * fraction) / rate)
-    if largest(length) > limit:
-        overshoots = overshoots + (heard & (length > limit))
+        diverged, overshot = diverged | (heard & ~fits), heard & overshot
+    if overshot is not False:
+        overshoots = overshoots + overshot
     if largest(spectrum.values) > DIVERGED_ABOVE:
         diverged = diverged | (spectrum.values[..., -1] > DIVERGED_ABOVE)
     return GradientEstimate(projected, spectrum, diverged, overshoots)
@@ -117,9 +117,8 @@ def project(matrix: Array) -> tuple[Array, Spectrum]:
     spectrum = Spectrum.of(matrix)
     if not spectrum.values.size or smallest(spectrum.values) >= 0.0:
         return matrix, spectrum
-    outside = spectrum.values[..., 0] < 0.0
-    clipped = np.maximum(spectrum.values, 0.0)
-    factor = spectrum.vectors * np.sqrt(clipped)[..., None, :]
-    # Runs that were inside the cone keep their matrix to the bit.
-    projected = np.where(outside[..., None, None], np.matmul(factor, factor.mT), matrix)
-    return projected, Spectrum(clipped, spectrum.vectors)
+    # Added is what lies below zero, so that runs inside of the cone keep their matrix to the bit.
+    below = np.sqrt(np.maximum(-spectrum.values, 0.0))
+    factor = spectrum.vectors * below[..., None, :]
+    projected = matrix + np.matmul(factor, factor.mT)
+    return projected, Spectrum(np.maximum(spectrum.values, 0.0), spectrum.vectors)

@@ -219,16 +219,17 @@ class Policy(ABC, Generic[M]):
     def _decided(self, state: State[M], v: Array) -> tuple[Array, M]:
         """What ``decide`` returns, if it is an action and a memory."""
         decided: Any = self.decide(state, v)
-        name = f"{type(self).__name__}.decide"
         if not (isinstance(decided, tuple) and len(decided) == 2):
             raise ProtocolError(
-                f"{name} must return an action and a memory, got {type(decided).__name__}"
+                f"{type(self).__name__}.decide must return an action and a memory, got {type(decided).__name__}"
             )
-        if np.shape(decided[0]) != v.shape:
+        x, memory = decided
+        shape = x.shape if isinstance(x, np.ndarray) else np.shape(x)
+        if shape != v.shape:
             raise ProtocolError(
-                f"{name} must return an action of shape {v.shape}, got {np.shape(decided[0])}"
+                f"{type(self).__name__}.decide must return an action of shape {v.shape}, got {shape}"
             )
-        return decided[0], decided[1]
+        return x, memory
 
 
 def check_state(state: Any) -> None:
