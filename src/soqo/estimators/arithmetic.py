@@ -170,8 +170,11 @@ class Many(One):
         )
 
     def root(self, matrix: Array) -> Array | None:
-        values, vectors = self.spectrum(matrix)
-        return np.asarray(vectors * np.sqrt(values)[:, None, :])
+        try:
+            return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
+        except np.linalg.LinAlgError:  # in some run; eigenvalues say in which
+            values, vectors = self.spectrum(matrix)
+            return np.asarray(vectors * np.sqrt(values)[:, None, :])
 
     def spectrum(self, matrix: Array) -> tuple[Array, Array]:
         finite = np.isfinite(self.inner(matrix, matrix))
@@ -180,9 +183,12 @@ class Many(One):
 
     def factored(self, ZG: Array, diagonal: Array, first: Array) -> tuple[Array, Inverse]:
         """Run by run: a batch of small factors is no faster in one call."""
+        K = np.matmul(ZG, ZG.mT)
+        K *= K
+        self.plus(diagonal, K)
         x, ways = np.full_like(first, math.nan), []
-        for run, rows in enumerate(ZG):
-            found = factored(rows, diagonal[run], first[run])
+        for run in range(len(K)):
+            found = factored(ZG[run], diagonal[run], first[run], K[run].T)
             if found is not None:
                 x[run] = found[0]
             ways.append(found and found[1])

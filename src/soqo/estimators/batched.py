@@ -1,4 +1,4 @@
-"""The paper's estimator for all runs of a batch at once, with the results of :mod:`soqo.estimators.trace_min` run by run.
+"""The paper's estimator for all runs of a batch at once: what :mod:`soqo.estimators.trace_min` gives run by run.
 
 The runs share every call of an iteration, and each leaves when it has converged. What goes wrong in a run is not sorted
 out here: a run that does not come to a proven optimum is given to the solver for one, which says what is the matter.
@@ -20,6 +20,7 @@ from soqo.estimators.interior_point import (
     PATIENCE,
     SHORTEST,
     SMALL,
+    UNBOUNDED,
     Program,
     badness,
     close,
@@ -43,8 +44,11 @@ __all__ = ["smallest_radii", "trace_min_runs"]
 
 MANY = Many()
 
-quiet = np.errstate(divide="ignore", over="ignore", invalid="ignore")
+MOST_ENTRIES = 4_000_000
+"""How many entries the matrices of runs that are solved together may have in all, for the sake of memory."""
+
 # What overflows is seen where it matters, and the run then goes to the solver for one.
+quiet = np.errstate(divide="ignore", over="ignore", invalid="ignore")
 
 
 @quiet
@@ -77,7 +81,7 @@ def trace_min_runs(Z: Array, y: Array, radius: Array) -> tuple[Array, npt.NDArra
     radii = np.broadcast_to(radius, batch).reshape(-1)
     matrices = np.zeros((len(y), d, d))
     statuses = np.full(len(y), Status.CONSISTENT_WITH_ZERO, dtype=object)
-    left = np.abs(y).sum(axis=-1, where=heard) > radii
+    left: BoolArray = np.greater(np.abs(y).sum(axis=-1, where=heard), radii)
     for runs, data in alike(Z, y, heard, left):
         found, optimal = least_traces(data, radii[runs])
         done = runs[optimal]
@@ -100,7 +104,7 @@ def smallest_radii(Z: Array, y: Array) -> Array:
     batch = y.shape[:-1]
     Z, y, heard = one_axis(Z, y)
     result = np.zeros(len(y))
-    left = heard.any(axis=-1)
+    left: BoolArray = np.logical_or.reduce(heard, axis=-1)
     for runs, data in alike(Z, y, heard, left):
         points = interior_points(data, L1Price(MANY), TOLERANCE, GAP_TOLERANCE)
         done = runs[points.converged]
@@ -160,14 +164,17 @@ def alike(
     """
     counts = heard.sum(axis=-1)
     for count in np.unique(counts[wanted & (counts <= SMALL)]):
-        runs = np.flatnonzero(wanted & (counts == count))
-        chosen = heard[runs]
-        rows = Z[runs][chosen].reshape(runs.size, count, -1)
-        readings = y[runs][chosen].reshape(runs.size, count)
-        lowest, highest = MANY.extremes(np.matmul(rows.mT, rows))
-        suited = (lowest > SURELY_FULL * highest)[:, 0] & readings.any(axis=-1)
-        if suited.any():
-            yield runs[suited], Runs.of(rows[suited], readings[suited])
+        together = max(1, MOST_ENTRIES // int(count) ** 2)
+        members = np.flatnonzero(wanted & (counts == count))
+        for first in range(0, members.size, together):
+            runs = members[first : first + together]
+            chosen = heard[runs]
+            rows = Z[runs][chosen].reshape(runs.size, count, -1)
+            readings = y[runs][chosen].reshape(runs.size, count)
+            lowest, highest = MANY.extremes(np.matmul(rows.mT, rows))
+            suited = (lowest > SURELY_FULL * highest)[:, 0] & readings.any(axis=-1)
+            if suited.any():
+                yield runs[suited], Runs.of(rows[suited], readings[suited])
 
 
 def least_traces(data: Runs, radius: Array) -> tuple[Array, BoolArray]:
@@ -192,7 +199,7 @@ def interior_points(
     count, m, d = data.Z.shape
     found = Points(np.zeros((count, d, d)), np.zeros((count, m)), np.zeros(count, dtype=np.bool_))
     program = Program(data.Z / data.unit_z[..., None], data.y / data.unit_y, residual)
-    G, values = program.start
+    G, values = program.scaling
     at, runs = program.multipliers, np.arange(count)
     tolerance = np.broadcast_to(tolerance, (count, 1))
     best, waited = np.full((count, 1), np.inf), np.zeros((count, 1))
@@ -202,7 +209,7 @@ def interior_points(
         bad = badness(primal, dual, violation)
         waited = np.where(bad < best, 0.0, waited + 1.0)
         best = np.fmin(best, bad)
-        leaves = done | (waited > PATIENCE) | np.isnan(values[:, :1])
+        leaves = done | (waited > PATIENCE) | (dual > UNBOUNDED) | np.isnan(values[:, :1])
         if leaves.any():
             done, stays = done[:, 0], ~leaves[:, 0]
             found.factors[runs[done]] = (G * np.sqrt(values)[:, None, :])[done]

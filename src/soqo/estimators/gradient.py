@@ -88,8 +88,8 @@ def projected_gradient_step(
         # In this order of multiplication the update is symmetric to the bit.
         moved = M - factor[..., None, None] * outer
     diverged, overshoots = estimate.diverged, estimate.overshoots
-    longest = largest(length)
-    overshot = longest > (limit := math.sqrt(2.0 / (slope * fraction) / rate)) and length > limit
+    longest, limit = largest(length), math.sqrt(2.0 / (slope * fraction) / rate)
+    overshot = length > limit if longest > limit else False
     # Where this bound on every update fails, or is NaN for want of a reading, we look run by run.
     if sum_of_squares(factor) * longest * longest <= LARGEST:
         projected, spectrum = project(moved)
@@ -117,8 +117,9 @@ def project(matrix: Array) -> tuple[Array, Spectrum]:
     spectrum = Spectrum.of(matrix)
     if not spectrum.values.size or smallest(spectrum.values) >= 0.0:
         return matrix, spectrum
-    # Added is what lies below zero, so that runs inside of the cone keep their matrix to the bit.
-    below = np.sqrt(np.maximum(-spectrum.values, 0.0))
-    factor = spectrum.vectors * below[..., None, :]
-    projected = matrix + np.matmul(factor, factor.mT)
-    return projected, Spectrum(np.maximum(spectrum.values, 0.0), spectrum.vectors)
+    outside = spectrum.values[..., 0] < 0.0
+    clipped = np.maximum(spectrum.values, 0.0)
+    factor = spectrum.vectors * np.sqrt(clipped)[..., None, :]
+    # Runs that were inside the cone keep their matrix to the bit.
+    projected = np.where(outside[..., None, None], np.matmul(factor, factor.mT), matrix)
+    return projected, Spectrum(clipped, spectrum.vectors)

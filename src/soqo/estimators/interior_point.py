@@ -51,6 +51,9 @@ SMALL = 400
 SHORTEST = 1e-8
 """A step below this is none."""
 
+UNBOUNDED = 1e50
+"""A dual value above this, for data of the order of one, means that there is no solution."""
+
 
 class Residual(ABC):
     """The price of the residual r = y - measure(Z, X), and the variables that stand for it."""
@@ -155,7 +158,7 @@ class Program:
         X = (2.0 / self.dim) * identity  # whose readings are about one
         self.multipliers, self.weight = residual.start(y, measure(Z, X))
         S = self.weight * identity - adjoint(Z, self.multipliers)
-        self.start = self.rescaled(identity, np.broadcast_to(X, S.shape), S)
+        self.scaling = self.rescaled(identity, np.broadcast_to(X, S.shape), S)
 
     def keep(self, runs: BoolArray) -> None:
         """Of a batch, go on with these runs."""
@@ -172,10 +175,8 @@ class Program:
         violation = kind.most(violation, kind.absolute_sum(off)) / self.size
         return ZG, fitted, off, primal, dual, violation
 
-    def full_solver(
-        self, ZG: Array, diagonal: Array, border: Border, b: Array, g: Number
-    ) -> Solved | None:
-        """By a factor of order m."""
+    def full_solver(self, ZG: Array, diagonal: Array, border: Border, b: Array, g: Number) -> Any:
+        """What is `Solved` by a factor of order m; None where one program has none."""
         kind = self.kind
         if border is None:
             found = kind.factored(ZG, diagonal, b[..., None, :])
@@ -218,8 +219,9 @@ class Program:
         affine = square + (primal - dual) * along - primal * square
         affine = affine + primal * dual * (along - kind.inner(less, less))
         affine = affine + residual.predicted_products(products, primal, dual)
-        left = kind.most(affine / (pairs * mu), 1e-3)
-        center = mu * kind.least(left * left, 1.0)
+        shorter = kind.least(primal, dual)
+        left = kind.most(affine / (pairs * mu), 0.0) ** kind.most(2.2 * shorter, 1.0)
+        center = mu * kind.least(kind.most(left, 1e-6), 1.0)
 
         # -(dX dS + dS dX) of the predictor, with dX = -diag(values) - dS, and what brings the products to the center.
         T = kind.plus(center - values * values, kind.product(less, less))
@@ -229,9 +231,8 @@ class Program:
         change = residual.correct(solve, rhs, center)
         less = kind.weighted_gram(ZG, change)
         T += less
-        share = 0.93 + 0.069 * kind.least(primal, dual)
         lowest_X, highest_S = kind.extremes(T / scale)[0], kind.extremes(less / scale)[1]
-        return T, less, change, *self.lengths(lowest_X, -highest_S, share)
+        return T, less, change, *self.lengths(lowest_X, -highest_S, 0.9 + 0.098 * shorter)
 
     def lengths(self, lowest_X: Number, lowest_S: Number, share: Number) -> tuple[Number, Number]:
         """The longest steps, up to a share of the way to the boundary and to one; I + t dX has eigenvalues 1 + t ...
@@ -246,9 +247,9 @@ class Program:
             primal = dual = least(primal, dual)
         return primal, dual
 
-    def rescaled(self, G: Array, X: Array, S: Array) -> tuple[Array, Array] | None:
-        """The next scaling, from X and S in the coordinates of the last one; None if one of them is not positive
-        definite (in a batch, NaN where it is not).
+    def rescaled(self, G: Array, X: Array, S: Array) -> Any:
+        """The next G and values, from X and S in the coordinates of the last ones; None if one of them is not positive
+        definite (in a batch, NaN for the runs where it is not).
 
         With X = R R' and R' S R = V diag(values^2) V', the new G is G R V values^{-1/2}. In the coordinates of the last
         scaling both are far from singular, so that squares do no harm; going on from factors, not from X and S
@@ -264,8 +265,8 @@ class Program:
         values = np.sqrt(found[0])
         return kind.product(G, kind.product(R, found[1])) / np.sqrt(values)[..., None, :], values
 
-    def moved(self, G: Array, values: Array, step: Step) -> tuple[Array, Array] | None:
-        """The scaling after a step; None if round-off has brought X or S to the boundary."""
+    def moved(self, G: Array, values: Array, step: Step) -> Any:
+        """G and values after a step, as in :meth:`rescaled`; round-off may have brought X or S to the boundary."""
         dX, less, _, primal, dual = step
         kind = self.kind
         X, S = kind.times(primal, dX), kind.times(-dual, less)
@@ -299,9 +300,10 @@ def interior_point(
     """
     m, d = Z.shape
     program = Program(Z, y, residual)
-    if program.start is None:
+    if program.scaling is None:
         raise ArgumentError("Z must have full column rank, got one that has not")
-    at = best = Iterate(*program.start, program.multipliers)
+    G, values = program.scaling
+    at = best = Iterate(G, values, program.multipliers)
     least = math.inf
     ways: list[Way] = [program.full_solver]
     if m > max(SMALL, 3 * d * (d + 1) // 4):
@@ -316,7 +318,7 @@ def interior_point(
         if close(at.primal, at.dual, residual.floor, gap_tolerance) and at.violation <= tolerance:
             at.converged = True
             return at
-        if at.iterations - best.iterations > PATIENCE:
+        if at.iterations - best.iterations > PATIENCE or at.dual > UNBOUNDED:
             break
         step = None
         while ways:
@@ -333,8 +335,9 @@ def interior_point(
             break  # round-off has brought X or S to the boundary: nothing better is to be had
         *_, change, primal, dual = step
         residual.move(primal, dual)
+        G, values = scaling
         moved = at.multipliers + dual * change
-        at = Iterate(*scaling, moved, iterations=at.iterations + 1, log=at.log)
+        at = Iterate(G, values, moved, iterations=at.iterations + 1, log=at.log)
     return best
 
 

@@ -111,6 +111,9 @@ class L1Ball(L1Price):
 
     floor = 0.0
 
+    short: Number
+    """What the parts lack of the radius, as :meth:`values` has last seen it."""
+
     def __init__(self, kind: One, radius: Number) -> None:
         super().__init__(kind)
         self.radius = radius

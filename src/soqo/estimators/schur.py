@@ -29,15 +29,18 @@ Border = tuple[Array, Any] | None
 """c and f, of which the corner is f + sum c^2 / diagonal: f alone keeps the digits that matter."""
 
 
-def factored(ZG: Array, diagonal: Array, first: Array) -> tuple[Array, Inverse] | None:
+def factored(
+    ZG: Array, diagonal: Array, first: Array, K: Array | None = None
+) -> tuple[Array, Inverse] | None:
     """By a Cholesky factor of order m: the solutions for the first right-hand sides, (k, m), and a way to more of them;
     None where there is no factor.
 
-    The first are solved along with the factor: for small m, each call counts.
+    The first are solved along with the factor: for small m, each call counts. If K is at hand, it is overwritten.
     """
-    K = schur(ZG, diagonal)
+    if K is None:
+        K = schur(ZG, diagonal)
     # Early on the matrix is well conditioned: the factor may take its place, for refinement buys nothing.
-    if diagonal[diagonal.argmin()] >= 1e-6 * diagonal[diagonal.argmax()]:
+    if diagonal[diagonal.argmin()] >= 1e-8 * diagonal[diagonal.argmax()]:
         factor, x, fails = lapack.dposv(K, first.T, lower=1, overwrite_a=1)
         if not fails:
             return x.T, lambda b: lapack.dpotrs(factor, b, lower=1)[0]

@@ -195,9 +195,12 @@ def trace_bound(Z: Any, y: Any, radius: float, multipliers: Any) -> float:
 
 def proven_trace(kind: One, Z: Array, y: Array, radius: Number, multipliers: Array) -> Number:
     """:func:`trace_bound` without checks, for one program or a batch."""
-    excess = 0.5 * kind.extremes(kind.weighted_gram(Z, multipliers))[1]
-    value = kind.dot(y, multipliers) - radius * kind.highest(np.abs(multipliers))
-    return kind.most(0.0, value / kind.most(1.0, excess))
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # where multipliers overflow, they prove nothing
+        excess = 0.5 * kind.extremes(kind.weighted_gram(Z, multipliers))[1]
+        value = kind.dot(y, multipliers) - radius * kind.highest(np.abs(multipliers))
+        return kind.most(0.0, value / kind.most(1.0, excess))
 
 
 def lad_bound(Z: Any, y: Any, multipliers: Any) -> float:
@@ -236,8 +239,8 @@ class Scaled:
     def of(cls, Z: Array, y: Array) -> Scaled:
         """Find the span and the units."""
         unit_y = float(np.abs(y).mean()) or 1.0
-        gram = Z.T.dot(Z)
-        lowest, highest = ONE.extremes(gram)
+        with np.errstate(over="ignore", invalid="ignore"):
+            lowest, highest = ONE.extremes(Z.T.dot(Z))
         span = None
         if not lowest > SURELY_FULL * highest:
             _, sizes, V = np.linalg.svd(Z, full_matrices=False)

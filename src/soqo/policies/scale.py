@@ -232,9 +232,9 @@ class SCaLE(Policy[ScaleMemory]):
         Z, y = memory.u, memory.y
         matrices, statuses = trace_min_runs(Z, y, self.l1_radius(Z, y))
         phase = memory.phase.copy()
-        for run in np.ndindex(*phase.shape):
+        for run, status in np.ndenumerate(statuses):
             heard = ~np.isnan(y[run])
-            phase[run] = PHASES[statuses[run]] if heard.any() else Phase.NO_READINGS
+            phase[run] = PHASES[status] if heard.any() else Phase.NO_READINGS
             if phase[run] == Phase.CONSISTENT_WITH_ZERO and self.fallback == "least_squares":
                 matrices[run] = psd_least_squares(Z[run][heard], y[run][heard]).matrix
         return replace(memory, phase=phase, estimate=GradientEstimate.initial(matrices))
