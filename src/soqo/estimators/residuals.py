@@ -24,6 +24,7 @@ class L1Price(Residual):
         self._split(y - fitted)
         self.slacks = np.full_like(self.parts, 1.5)
         self.slacks[..., self.m :] = 0.5
+        self._room()
         return np.full_like(y, -0.5), 0.0  # then S = 1/4 Z'Z, well inside
 
     def _split(self, r: Array) -> None:
@@ -74,11 +75,19 @@ class L1Price(Residual):
         return 0.0
 
     def _turn(self, change: Array, d_kappa: Number) -> None:
-        m = self.m
-        self.d_slacks = np.empty_like(self.slacks)
-        np.subtract(d_kappa, change, out=self.d_slacks[..., :m])
-        np.add(d_kappa, change, out=self.d_slacks[..., m : 2 * m])
-        self.d_slacks[..., 2 * m :] = d_kappa
+        above, below, rest = self.d_views
+        np.subtract(d_kappa, change, out=above)
+        np.add(d_kappa, change, out=below)
+        rest[...] = d_kappa
+
+    def _room(self) -> None:
+        """Room for the change of the slacks, written anew by each direction, and views of its pieces."""
+        self.d_slacks, m = np.empty_like(self.slacks), self.m
+        self.d_views = (
+            self.d_slacks[..., :m],
+            self.d_slacks[..., m : 2 * m],
+            self.d_slacks[..., 2 * m :],
+        )
 
     def products(self) -> Number:
         return self.kind.dot(self.parts, self.slacks)
@@ -95,6 +104,7 @@ class L1Price(Residual):
     def keep(self, runs: BoolArray) -> None:
         """Of a batch, go on with these runs."""
         self.parts, self.slacks = self.parts[runs], self.slacks[runs]
+        self._room()
 
     def residual(self) -> Array:
         return np.asarray(self.parts[..., : self.m] - self.parts[..., self.m : 2 * self.m])
@@ -130,6 +140,7 @@ class L1Ball(L1Price):
         self.pairs = 2 * self.m + 1
         # A multiplier of the size that solutions have: the trace of a fit over the sum of the readings.
         self.slacks = np.full_like(self.parts, 0.1)
+        self._room()
         return np.zeros_like(y), 1.0
 
     def _border(self, a: Array, b: Array, diagonal: Array) -> Border:
