@@ -30,7 +30,7 @@ import numpy as np
 from soqo.arguments import Array, BoolArray
 from soqo.errors import ArgumentError
 from soqo.estimators.arithmetic import Number, One
-from soqo.estimators.measurements import adjoint, measure
+from soqo.estimators.measurements import adjoint
 from soqo.estimators.schur import Border, Solve, Solved, reduced_solver
 
 __all__ = ["Iterate", "Program", "Residual", "interior_point"]
@@ -154,11 +154,11 @@ class Program:
         self.half, self.y, self.residual, self.kind = math.sqrt(0.5) * Z, y, residual, residual.kind
         self.size = residual.scale(y)
         self.dim = Z.shape[-1]
-        identity = np.eye(self.dim)
-        X = (2.0 / self.dim) * identity  # whose readings are about one
-        self.multipliers, self.weight = residual.start(y, measure(Z, X))
-        S = self.weight * identity - adjoint(Z, self.multipliers)
-        self.scaling = self.rescaled(identity, np.broadcast_to(X, S.shape), S)
+        # From a multiple of the identity whose readings are about one; R of `rescaled` is a multiple of it, too.
+        level = 2.0 / self.dim
+        self.multipliers, self.weight = residual.start(y, level * np.vecdot(self.half, self.half))
+        S = self.weight * np.eye(self.dim) - adjoint(Z, self.multipliers)
+        self.scaling = self.scaled(math.sqrt(level), self.kind.spectrum(level * S))
 
     def keep(self, runs: BoolArray) -> None:
         """Of a batch, go on with these runs."""
@@ -260,10 +260,16 @@ class Program:
         if R is None:
             return None
         found = kind.spectrum(kind.product(R.mT, kind.product(S, R)))
+        return self.scaled(kind.product(G, R), found)
+
+    def scaled(self, GR: Array | float, found: tuple[Array, Array] | None) -> Any:
+        """G R V values^{-1/2} and the values, for their squares and V; None if there are none."""
         if found is None:
             return None
-        values = np.sqrt(found[0])
-        return kind.product(G, kind.product(R, found[1])) / np.sqrt(values)[..., None, :], values
+        squares, V = found
+        values = np.sqrt(squares)
+        GRV = self.kind.product(GR, V) if isinstance(GR, np.ndarray) else GR * V
+        return GRV / np.sqrt(values)[..., None, :], values
 
     def moved(self, G: Array, values: Array, step: Step) -> Any:
         """G and values after a step, as in :meth:`rescaled`; round-off may have brought X or S to the boundary."""

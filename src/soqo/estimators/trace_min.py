@@ -9,6 +9,7 @@ from which :func:`trace_bound` or :func:`lad_bound` recompute a lower bound on t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -238,7 +239,7 @@ class Scaled:
     @classmethod
     def of(cls, Z: Array, y: Array) -> Scaled:
         """Find the span and the units."""
-        unit_y = float(np.abs(y).mean()) or 1.0
+        unit_y = ONE.absolute_sum(y) / y.size or 1.0
         with np.errstate(over="ignore", invalid="ignore"):
             lowest, highest = ONE.extremes(Z.T.dot(Z))
         span = None
@@ -246,7 +247,7 @@ class Scaled:
             _, sizes, V = np.linalg.svd(Z, full_matrices=False)
             span = V[sizes > max(Z.shape) * np.finfo(float).eps * sizes[0]].T if sizes.size else V.T
             Z = Z @ span
-        unit_z = float(np.sqrt(np.square(Z).mean())) if Z.size else 1.0
+        unit_z = float(np.linalg.norm(Z)) / math.sqrt(Z.size) if Z.size else 1.0
         return cls(Z / unit_z, y / unit_y, span, unit_z, unit_y)
 
     @property
