@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from soqo.arguments import Array
+from soqo.arguments import Array, surely_finite
 from soqo.estimators.schur import Inverse, factored
 
 __all__ = ["Many", "Number", "One"]
@@ -163,11 +163,13 @@ class Many(One):
         return matrix
 
     def extremes(self, matrix: Array) -> tuple[Number, Number]:
+        if surely_finite(matrix):
+            values = np.linalg.eigvalsh(matrix)
+            return values[:, :1], values[:, -1:]
         finite = np.isfinite(self.inner(matrix, matrix))
         values = np.linalg.eigvalsh(np.where(finite[..., None], matrix, 0.0))
-        return np.where(finite, values[:, :1], -math.inf), np.where(
-            finite, values[:, -1:], math.inf
-        )
+        lowest = np.where(finite, values[:, :1], -math.inf)
+        return lowest, np.where(finite, values[:, -1:], math.inf)
 
     def root(self, matrix: Array) -> Array | None:
         try:
@@ -178,7 +180,8 @@ class Many(One):
 
     def spectrum(self, matrix: Array) -> tuple[Array, Array]:
         finite = np.isfinite(self.inner(matrix, matrix))
-        values, vectors = np.linalg.eigh(np.where(finite[..., None], matrix, 0.0))
+        clean = matrix if finite.all() else np.where(finite[..., None], matrix, 0.0)
+        values, vectors = np.linalg.eigh(clean)
         return np.where(finite & (values[:, :1] > 0.0), values, math.nan), vectors
 
     def factored(self, ZG: Array, diagonal: Array, first: Array) -> tuple[Array, Inverse]:
