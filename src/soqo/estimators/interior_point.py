@@ -220,8 +220,8 @@ class Program:
         affine = affine + primal * dual * (along - kind.inner(less, less))
         affine = affine + residual.predicted_products(products, primal, dual)
         shorter = kind.least(primal, dual)
-        left = kind.most(affine / (pairs * mu), 0.0) ** kind.most(2.2 * shorter, 1.0)
-        center = mu * kind.least(kind.most(left, 1e-6), 1.0)
+        left = kind.most(kind.least(affine / (pairs * mu), 1.0), 0.0)
+        center = mu * kind.most(left ** kind.most(2.2 * shorter, 1.0), 1e-6)
 
         # -(dX dS + dS dX) of the predictor, with dX = -diag(values) - dS, and what brings the products to the center.
         T = kind.plus(center - values * values, kind.product(less, less))
