@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg.blas import ddot
 
 from soqo.errors import ArgumentError
 
@@ -19,8 +20,11 @@ __all__ = [
     "finite_array",
     "horizon_or_none",
     "integer",
+    "largest",
     "number",
     "numbers",
+    "smallest",
+    "sum_of_squares",
     "surely_finite",
     "vector",
 ]
@@ -57,6 +61,12 @@ def number(
     most: float = math.inf,
 ) -> float:
     """A finite real number within the given bounds (``above`` excludes its own value)."""
+    try:
+        result = math.nan if isinstance(value, str | bytes | bool | np.bool_) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        result = math.nan
+    if math.isfinite(result) and least <= result <= most and result > above:
+        return result
     bounds = []
     if least > -math.inf:
         bounds.append(f"at least {least:g}")
@@ -65,13 +75,7 @@ def number(
     if most < math.inf:
         bounds.append(f"at most {most:g}")
     expected = " ".join(["a finite number", " and ".join(bounds)]).strip()
-    try:
-        result = math.nan if isinstance(value, str | bytes | bool | np.bool_) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        result = math.nan
-    if not (math.isfinite(result) and least <= result <= most and result > above):
-        raise ArgumentError(f"{name} must be {expected}, got {value!r}")
-    return result
+    raise ArgumentError(f"{name} must be {expected}, got {value!r}")
 
 
 def numbers(name: str, value: Any, *, copy: bool = True) -> Array:
@@ -93,7 +97,23 @@ def numbers(name: str, value: Any, *, copy: bool = True) -> Array:
 
 def surely_finite(array: Array) -> bool:
     """A quick yes by one call of BLAS; a no may also mean that numbers are past 1e154, whose squares overflow."""
-    return math.isfinite(np.vdot(array, array))
+    return math.isfinite(sum_of_squares(array))
+
+
+def sum_of_squares(array: Array) -> float:
+    """By one call of BLAS, which takes a fifth of the time of NumPy's and raises no warning where it overflows."""
+    flat = array.ravel()
+    return ddot(flat, flat) if flat.size else 0.0
+
+
+def largest(array: npt.NDArray[Any]) -> Any:
+    """The largest entry of an array that has any, in a third of the time that ``max`` takes for a small one."""
+    return array.item(array.argmax())
+
+
+def smallest(array: npt.NDArray[Any]) -> Any:
+    """The smallest entry of an array that has any; see :func:`largest`."""
+    return array.item(array.argmin())
 
 
 def finite_array(name: str, value: Any, *, copy: bool = True) -> Array:

@@ -45,12 +45,12 @@ class Spectrum:
 
     def into(self, x: Array) -> Array:
         """Coordinates of x in the eigenbasis; x has shape (*batch, d)."""
-        result: Array = np.matmul(x[..., None, :], self.vectors)[..., 0, :]
+        result: Array = np.vecmat(x, self.vectors)
         return result
 
     def out_of(self, coordinates: Array) -> Array:
         """The vector with these coordinates in the eigenbasis."""
-        result: Array = np.matmul(self.vectors, coordinates[..., None])[..., 0]
+        result: Array = np.matvec(self.vectors, coordinates)
         return result
 
     def apply(self, values: Array, x: Array) -> Array:
@@ -67,7 +67,7 @@ class Spectrum:
 
 def quadratic_form(A: Array, u: Array) -> Array:
     """1/2 u'Au for each vector of a batch; A is one matrix or one per vector."""
-    product = u @ A if A.ndim == 2 else np.matmul(u[..., None, :], A)[..., 0, :]
+    product = u @ A if A.ndim == 2 else np.matvec(A, u)
     result: Array = 0.5 * np.vecdot(product, u)
     return result
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soqo.arguments import Array, BoolArray
+from soqo.arguments import Array, BoolArray, largest, smallest, sum_of_squares
 from soqo.spectrum import Spectrum
 
 __all__ = ["DIVERGED_ABOVE", "FORMS", "GradientEstimate", "projected_gradient_step"]
@@ -81,15 +81,17 @@ def projected_gradient_step(
     M = estimate.matrix
     slope, fraction = (0.5, 0.5) if form == "exact" else (1.0, 1.0)
     with np.errstate(over="ignore", invalid="ignore"):
-        prediction = np.vecdot(np.matmul(u[..., None, :], M)[..., 0, :], u)
-        factor = (rate * slope) * (fraction * prediction - y)
         length = np.vecdot(u, u)
+        outer = np.matmul(u[..., :, None], u[..., None, :])
+        prediction = np.vecdot(M.reshape(*y.shape, -1), outer.reshape(*y.shape, -1))
+        factor = (rate * slope) * (fraction * prediction - y)
         # In this order of multiplication the update is symmetric to the bit.
-        moved = M - factor[..., None, None] * np.matmul(u[..., :, None], u[..., None, :])
-    overshot = length > math.sqrt(2.0 / (slope * fraction) / rate)
-    diverged = estimate.diverged
-    # Two BLAS calls bound every update; where the bound fails, or is NaN for want of a reading, we look run by run.
-    if float(np.vdot(factor, factor)) * float(np.vdot(length, length)) <= LARGEST:
+        moved = M - factor[..., None, None] * outer
+    diverged, overshoots = estimate.diverged, estimate.overshoots
+    longest, limit = largest(length), math.sqrt(2.0 / (slope * fraction) / rate)
+    overshot = length > limit if longest > limit else False
+    # Where this bound on every update fails, or is NaN for want of a reading, we look run by run.
+    if sum_of_squares(factor) * longest * longest <= LARGEST:
         projected, spectrum = project(moved)
     else:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -102,18 +104,22 @@ def projected_gradient_step(
             np.where(mask[..., None], spectrum.vectors, estimate.spectrum.vectors),
         )
         heard = ~np.isnan(y)
-        diverged, overshot = diverged | (heard & ~fits), overshot & heard
-    if spectrum.values.max() > DIVERGED_ABOVE:
+        diverged, overshot = diverged | (heard & ~fits), heard & overshot
+    if overshot is not False:
+        overshoots = overshoots + overshot
+    if largest(spectrum.values) > DIVERGED_ABOVE:
         diverged = diverged | (spectrum.values[..., -1] > DIVERGED_ABOVE)
-    return GradientEstimate(projected, spectrum, diverged, estimate.overshoots + overshot)
+    return GradientEstimate(projected, spectrum, diverged, overshoots)
 
 
 def project(matrix: Array) -> tuple[Array, Spectrum]:
     """The nearest positive semi-definite matrix in Frobenius norm, with its spectrum."""
     spectrum = Spectrum.of(matrix)
-    if spectrum.values.min(initial=0.0) == 0.0:
+    if not spectrum.values.size or smallest(spectrum.values) >= 0.0:
         return matrix, spectrum
     outside = spectrum.values[..., 0] < 0.0
-    clipped = Spectrum(np.maximum(spectrum.values, 0.0), spectrum.vectors)
+    clipped = np.maximum(spectrum.values, 0.0)
+    factor = spectrum.vectors * np.sqrt(clipped)[..., None, :]
     # Runs that were inside the cone keep their matrix to the bit.
-    return np.where(outside[..., None, None], clipped.matrix(), matrix), clipped
+    projected = np.where(outside[..., None, None], np.matmul(factor, factor.mT), matrix)
+    return projected, Spectrum(clipped, spectrum.vectors)

@@ -6,11 +6,11 @@ All of them fit a positive semi-definite X to readings, measure(Z, X) + r = y, a
 
 `Residual` says what the price is; here is what they share. With Nesterov-Todd scaling W = G G' (G takes both X and S to
 the same diagonal matrix), the Schur complement of the semidefinite block is 1/4 (Z W Z') o (Z W Z'), elementwise, which
-costs O(m^2 d) to form. The residual adds a positive diagonal and at most one border. Where m exceeds d(d+1)/2, the same
-matrix is B B' + diagonal with B = svec_rows(Z G), and the Woodbury identity moves the work to d(d+1)/2 unknowns.
+costs O(m^2 d) to form. The residual adds a positive diagonal and at most one border (:mod:`soqo.estimators.schur`).
 
 Z enters as sqrt(1/2) Z, so that readings are sums of squares without a factor, and every array that can be had from
-another is: for small problems the time is that of the calls, not of the arithmetic.
+another is: for small problems the time is that of the calls, not of the arithmetic. The formulas serve one program and
+a batch of them alike (:mod:`soqo.estimators.arithmetic`); `interior_point` is the loop for one.
 
 The dual point is feasible up to round-off all the way; whoever wants a proof makes it so to the last digit
 (`trace_bound`). Directions are Mehrotra's predictor and corrector; see Todd, Toh and Tutuncu, "On the Nesterov-Todd
@@ -23,25 +23,36 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from scipy.linalg import blas, lapack
 
-from soqo.arguments import Array
+from soqo.arguments import Array, BoolArray
 from soqo.errors import ArgumentError
-from soqo.estimators.measurements import adjoint, measure, svec_rows
+from soqo.estimators.arithmetic import Number, One
+from soqo.estimators.measurements import adjoint
+from soqo.estimators.schur import Border, Solve, Solved, reduced_solver
 
-__all__ = ["Iterate", "Residual", "interior_point"]
+__all__ = ["Iterate", "Program", "Residual", "interior_point"]
 
-Solve = Callable[[Array, float], tuple[Array, float]]
-Border = tuple[Array, float] | None
-Way = Callable[[Array, Array, Border], Solve | None]
+Step = tuple[Array, Array, Array, Number, Number]
+"""The scaled moves of X and -S, the change of the multipliers, the lengths of the primal and the dual step."""
+
+Survey = tuple[Array, Array, Array, Number, Number, Number]
+
+Way = Callable[[Array, Array, Border, Array, Number], Solved | None]
 
 PATIENCE = 15
 """Iterations without a better point after which round-off has won."""
 
 SMALL = 400
 """Up to so many readings a factor of order m is quick enough, and it is the more exact one."""
+
+SHORTEST = 1e-8
+"""A step below this is none."""
+
+UNBOUNDED = 1e50
+"""A dual value above this, for data of the order of one, means that there is no solution."""
 
 
 class Residual(ABC):
@@ -53,9 +64,18 @@ class Residual(ABC):
     floor = 1.0
     """What the gap may be compared with where the values themselves are zero."""
 
-    def scale(self, y: Array) -> float:
+    pairs = 0
+    """How many pairs of variables there are whose products go to zero."""
+
+    steepest: tuple[Number, Number] = (0.0, 0.0)
+    """The smallest relative change of a positive variable in the last direction, primal and dual."""
+
+    def __init__(self, kind: One) -> None:
+        self.kind = kind
+
+    def scale(self, y: Array) -> Number:
         """What a violation of the equations is measured against."""
-        return float(np.abs(y).sum())
+        return self.kind.absolute_sum(y)
 
     @abstractmethod
     def start(self, y: Array, fitted: Array) -> tuple[Array, float]:
@@ -63,25 +83,33 @@ class Residual(ABC):
 
     @abstractmethod
     def prepare(self) -> tuple[Array, Border]:
-        """What the residual adds to the diagonal of the Schur complement, and its border (c, f), if it has one.
+        """What the residual adds to the diagonal of the Schur complement, and its border, if it has one."""
 
-        The corner of the border is f + sum c^2 / diagonal: f alone keeps the digits that matter.
+    @abstractmethod
+    def prediction(self, y: Array) -> tuple[Array, Number]:
+        """The right-hand side, of the equations and of the border, of the direction that makes for the optimum."""
+
+    @abstractmethod
+    def predict(self, change: Array, border_change: Number) -> None:
+        """Keep the residual's own part of that direction, given what was solved for."""
+
+    @abstractmethod
+    def correct(self, solve: Solve, rhs: Array, center: Number) -> Array:
+        """d lambda of the direction that aims at products of this size, with what the prediction left out.
+
+        ``rhs`` is that of the equations measure(X) + r = y, without the residual's own part.
         """
 
     @abstractmethod
-    def direction(self, solve: Solve, rhs: Array, center: float, second_order: bool) -> Array:
-        """d lambda for a right-hand side of the equations measure(X) + r = y; keeps its own direction."""
+    def products(self) -> Number:
+        """The sum of products of the residual's own pairs."""
 
     @abstractmethod
-    def longest(self) -> tuple[float, float]:
-        """The longest primal and dual steps that keep the residual's variables positive."""
+    def predicted_products(self, products: Number, primal: Number, dual: Number) -> Number:
+        """The same after a step along the prediction, given what it is now."""
 
     @abstractmethod
-    def complementarity(self, primal: float = 0.0, dual: float = 0.0) -> tuple[float, int]:
-        """The sum of products of the residual's own pairs after a step, and how many pairs there are."""
-
-    @abstractmethod
-    def move(self, primal: float, dual: float) -> None:
+    def move(self, primal: Number, dual: Number) -> None:
         """Take the step."""
 
     @abstractmethod
@@ -89,7 +117,7 @@ class Residual(ABC):
         """r, as the variables have it."""
 
     @abstractmethod
-    def values(self, trace: float, y: Array, multipliers: Array) -> tuple[float, float, float]:
+    def values(self, trace: Number, y: Array, multipliers: Array) -> tuple[Number, Number, Number]:
         """Primal value, dual value, and the violation of constraints that are the residual's own."""
 
 
@@ -110,13 +138,145 @@ class Iterate:
     @property
     def X(self) -> Array:
         """The matrix."""
-        product = (self.G * self.values) @ self.G.T
-        return np.asarray(0.5 * (product + product.T))
+        factor = self.G * np.sqrt(self.values)
+        return factor @ factor.T
 
     @property
     def gap(self) -> float:
         """Primal minus dual value."""
         return self.primal - self.dual
+
+
+class Program:
+    """One program or a batch of them, Z (..., m, d) and y (..., m), and the formulas of an iteration."""
+
+    def __init__(self, Z: Array, y: Array, residual: Residual) -> None:
+        self.half, self.y, self.residual, self.kind = math.sqrt(0.5) * Z, y, residual, residual.kind
+        self.size = residual.scale(y)
+        self.dim = Z.shape[-1]
+        # From a multiple of the identity whose readings are about one; R of `rescaled` is a multiple of it, too.
+        level = 2.0 / self.dim
+        self.multipliers, self.weight = residual.start(y, level * np.vecdot(self.half, self.half))
+        S = self.weight * np.eye(self.dim) - adjoint(Z, self.multipliers)
+        self.scaling = self.scaled(math.sqrt(level), self.kind.spectrum(level * S))
+
+    def keep(self, runs: BoolArray) -> None:
+        """Of a batch, go on with these runs."""
+        self.half, self.y, self.size = self.half[runs], self.y[runs], self.size[runs]
+
+    def survey(self, G: Array, values: Array, multipliers: Array) -> Survey:
+        """Where a point stands: Z G, its readings, by how much they miss, primal and dual value, violation."""
+        kind, residual = self.kind, self.residual
+        ZG = kind.product(self.half, G)
+        fitted = kind.applied(ZG * ZG, values)
+        off = self.y - fitted - residual.residual()
+        trace = self.weight * kind.absolute_sum(kind.applied(G * G, values))
+        primal, dual, violation = residual.values(trace, self.y, multipliers)
+        violation = kind.most(violation, kind.absolute_sum(off)) / self.size
+        return ZG, fitted, off, primal, dual, violation
+
+    def full_solver(self, ZG: Array, diagonal: Array, border: Border, b: Array, g: Number) -> Any:
+        """What is `Solved` by a factor of order m; None where one program has none."""
+        kind = self.kind
+        if border is None:
+            found = kind.factored(ZG, diagonal, b[..., None, :])
+            if found is None:
+                return None
+            first, inverse = found
+            return first[..., 0, :], 0.0, lambda b, _: (inverse(b), 0.0)
+        c, f = border
+        found = kind.factored(ZG, diagonal, kind.stack(b, c))
+        if found is None:
+            return None
+        first, inverse = found
+        along = first[..., 1, :]
+        corner = f + kind.dot(c, c / diagonal - along)
+
+        def finished(x: Array, g: Number) -> tuple[Array, Number]:
+            t = (g - kind.dot(c, x)) / corner
+            return x - along * t, t
+
+        return *finished(first[..., 0, :], g), lambda b, g: finished(inverse(b), g)
+
+    def step(self, ZG: Array, values: Array, fitted: Array, off: Array, solved: Solved) -> Step:
+        """The next step: a prediction, and with what it tells a correction.
+
+        Both directions have dX + dS = T in scaled coordinates, where X and S are diag(values): the predictor's T is
+        -diag(values), so that all it needs of dX follows from dS.
+        """
+        kind, residual = self.kind, self.residual
+        products, pairs = residual.products(), self.dim + residual.pairs
+        square = kind.dot(values, values)
+        mu = (square + products) / pairs
+        scale = kind.outer(np.sqrt(values))
+
+        change, border_change, solve = solved
+        residual.predict(change, border_change)
+        less = kind.weighted_gram(ZG, change)  # -dS
+        lowest, highest = kind.extremes(less / scale)
+        primal, dual = self.lengths(lowest - 1.0, -highest, 1.0)
+        along = kind.dot(change, fitted)  # -<diag(values), dS>
+        affine = square + (primal - dual) * along - primal * square
+        affine = affine + primal * dual * (along - kind.inner(less, less))
+        affine = affine + residual.predicted_products(products, primal, dual)
+        shorter = kind.least(primal, dual)
+        left = kind.most(kind.least(affine / (pairs * mu), 1.0), 0.0)
+        center = mu * kind.most(left ** kind.most(2.2 * shorter, 1.0), 1e-6)
+
+        # -(dX dS + dS dX) of the predictor, with dX = -diag(values) - dS, and what brings the products to the center.
+        T = kind.plus(center - values * values, kind.product(less, less))
+        T /= kind.means(values)
+        T -= less
+        rhs = off - np.vecdot(kind.product(ZG, T), ZG)
+        change = residual.correct(solve, rhs, center)
+        less = kind.weighted_gram(ZG, change)
+        T += less
+        lowest_X, highest_S = kind.extremes(T / scale)[0], kind.extremes(less / scale)[1]
+        return T, less, change, *self.lengths(lowest_X, -highest_S, 0.9 + 0.098 * shorter)
+
+    def lengths(self, lowest_X: Number, lowest_S: Number, share: Number) -> tuple[Number, Number]:
+        """The longest steps, up to a share of the way to the boundary and to one; I + t dX has eigenvalues 1 + t ...
+
+        A change that is not a number comes out as a length that is none.
+        """
+        least, most = self.kind.least, self.kind.most
+        steepest_primal, steepest_dual = self.residual.steepest
+        primal = share / most(-least(steepest_primal, lowest_X), share)
+        dual = share / most(-least(steepest_dual, lowest_S), share)
+        if self.residual.joint_steps:
+            primal = dual = least(primal, dual)
+        return primal, dual
+
+    def rescaled(self, G: Array, X: Array, S: Array) -> Any:
+        """The next G and values, from X and S in the coordinates of the last ones; None if one of them is not positive
+        definite (in a batch, NaN for the runs where it is not).
+
+        With X = R R' and R' S R = V diag(values^2) V', the new G is G R V values^{-1/2}. In the coordinates of the last
+        scaling both are far from singular, so that squares do no harm; going on from factors, not from X and S
+        themselves, keeps digits that those have lost once they are nearly singular.
+        """
+        kind = self.kind
+        R = kind.root(X)
+        if R is None:
+            return None
+        found = kind.spectrum(kind.product(R.mT, kind.product(S, R)))
+        return self.scaled(kind.product(G, R), found)
+
+    def scaled(self, GR: Array | float, found: tuple[Array, Array] | None) -> Any:
+        """G R V values^{-1/2} and the values, for their squares and V; None if there are none."""
+        if found is None:
+            return None
+        squares, V = found
+        values = np.sqrt(squares)
+        GRV = self.kind.product(GR, V) if isinstance(GR, np.ndarray) else GR * V
+        return GRV / np.sqrt(values)[..., None, :], values
+
+    def moved(self, G: Array, values: Array, step: Step) -> Any:
+        """G and values after a step, as in :meth:`rescaled`; round-off may have brought X or S to the boundary."""
+        dX, less, _, primal, dual = step
+        kind = self.kind
+        X, S = kind.times(primal, dX), kind.times(-dual, less)
+        return self.rescaled(G, kind.plus(values, X), kind.plus(values, S))
 
 
 def interior_point(
@@ -145,236 +305,53 @@ def interior_point(
         The solution, or the best point where ``converged`` is False.
     """
     m, d = Z.shape
-    size = residual.scale(y)
-    identity = np.eye(d)
-    X = (2.0 / d) * identity  # whose readings are about one
-    multipliers, weight = residual.start(y, measure(Z, X))
-    scaling = rescale(identity, X, weight * identity - adjoint(Z, multipliers))
-    if scaling is None:
+    program = Program(Z, y, residual)
+    if program.scaling is None:
         raise ArgumentError("Z must have full column rank, got one that has not")
-    half = math.sqrt(0.5) * Z
-    at = best = Iterate(*scaling, multipliers)
-    ways: list[Way] = [full_solver]
+    G, values = program.scaling
+    at = best = Iterate(G, values, program.multipliers)
+    least = math.inf
+    ways: list[Way] = [program.full_solver]
     if m > max(SMALL, 3 * d * (d + 1) // 4):
-        ways = [reduced_solver, full_solver]
+        ways = [reduced_solver, program.full_solver]
     for _ in range(most_iterations):
-        ZG = half @ at.G
-        fitted = (ZG * ZG) @ at.values
-        off = y - fitted - residual.residual()
-        trace = weight * float(np.vdot(at.G * at.values, at.G))
-        at.primal, at.dual, violation = residual.values(trace, y, at.multipliers)
-        at.violation = max(violation, float(np.add.reduce(np.abs(off)))) / size
+        here = program.survey(at.G, at.values, at.multipliers)
+        ZG, fitted, off, at.primal, at.dual, at.violation = here
         at.log.append((at.primal, at.dual, at.violation))
-        if badness(at) < badness(best):
-            best = at
-        close = abs(at.gap) <= gap_tolerance * (residual.floor + abs(at.primal) + abs(at.dual))
-        if close and at.violation <= tolerance:
+        bad = badness(at.primal, at.dual, at.violation)
+        if bad < least:
+            best, least = at, bad
+        if close(at.primal, at.dual, residual.floor, gap_tolerance) and at.violation <= tolerance:
             at.converged = True
             return at
-        if at.iterations - best.iterations > PATIENCE:
+        if at.iterations - best.iterations > PATIENCE or at.dual > UNBOUNDED:
             break
         step = None
         while ways:
-            solve = ways[0](ZG, *residual.prepare())
-            step = solve and predictor_corrector(ZG, at.values, fitted, off, residual, solve)
-            if step and min(step[-2:]) > (0.05 if len(ways) > 1 else 1e-8):
+            solved = ways[0](ZG, *residual.prepare(), *residual.prediction(y))
+            step = solved and program.step(ZG, at.values, fitted, off, solved)
+            if step and min(step[-2:]) > (0.05 if len(ways) > 1 else SHORTEST):
                 break
             step = None
             ways = ways[1:]  # out of digits: a slower way with more of them
         if not step:
             break
-        dX, dS, change, primal, dual = step
-        scaling = rescale(at.G, plus(at.values, primal * dX), plus(at.values, dual * dS))
+        scaling = program.moved(at.G, at.values, step)
         if scaling is None:
             break  # round-off has brought X or S to the boundary: nothing better is to be had
+        *_, change, primal, dual = step
         residual.move(primal, dual)
+        G, values = scaling
         moved = at.multipliers + dual * change
-        at = Iterate(*scaling, moved, iterations=at.iterations + 1, log=at.log)
+        at = Iterate(G, values, moved, iterations=at.iterations + 1, log=at.log)
     return best
 
 
-def badness(at: Iterate) -> float:
+def close(primal: Number, dual: Number, floor: float, tolerance: float) -> Any:
+    """Whether the gap is small beside the values."""
+    return abs(primal - dual) <= tolerance * (floor + abs(primal) + abs(dual))
+
+
+def badness(primal: Number, dual: Number, violation: Number) -> Number:
     """What to compare points by that are no solutions yet."""
-    if not math.isfinite(at.primal):
-        return math.inf
-    return at.violation + abs(at.gap) / (1.0 + abs(at.primal) + abs(at.dual))
-
-
-def plus(diagonal: Array, matrix: Array) -> Array:
-    """Add to the diagonal of a matrix, in place."""
-    matrix.reshape(-1)[:: matrix.shape[0] + 1] += diagonal
-    return matrix
-
-
-def rescale(G: Array, X: Array, S: Array) -> tuple[Array, Array] | None:
-    """The next scaling, from X and S in the coordinates of the last one; None if one of them is not positive definite.
-
-    With X = R R' and R' S R = V diag(values^2) V', the new G is G R V values^{-1/2}. In the coordinates of the last
-    scaling both are far from singular, so that squares do no harm; going on from factors, not from X and S themselves,
-    keeps digits that those have lost once they are nearly singular.
-    """
-    R, fails = lapack.dpotrf(X.T, lower=1, clean=1)
-    if fails:
-        return None
-    squares, V, fails = lapack.dsyevd(R.T @ S @ R, compute_v=1, lower=1)
-    if fails or not squares[0] > 0.0:  # NaN is not positive either
-        return None
-    values = np.sqrt(squares)
-    return (G @ (R @ V)) / np.sqrt(values), values
-
-
-def full_solver(ZG: Array, diagonal: Array, border: Border) -> Solve | None:
-    """By a Cholesky factor of order m."""
-
-    def schur() -> Array:
-        """The lower triangle of (ZG ZG')^2, elementwise, plus the diagonal; in the order that LAPACK likes."""
-        K: Array = blas.dsyrk(1.0, ZG.T, trans=1, lower=1)
-        K *= K
-        plus(diagonal, K.T)
-        return K
-
-    # Early on the matrix is well conditioned: the factor may take its place, for refinement buys nothing.
-    refine = float(diagonal.min()) < 1e-6 * float(diagonal.max())
-    K = schur()
-    factor = cholesky(K, overwrite=not refine)
-    if factor is None and not refine:
-        K = schur()
-        factor = cholesky(K)
-    if factor is None:
-        return None
-
-    def inverse(b: Array) -> Array:
-        x, _ = lapack.dpotrs(factor, b, lower=1)
-        if refine:
-            correction, _ = lapack.dpotrs(factor, b - blas.dsymv(1.0, K, x, lower=1), lower=1)
-            x += correction
-        return np.asarray(x)
-
-    if border is None:
-        return lambda b, _: (inverse(b), 0.0)
-    c, f = border
-    along = inverse(c)
-    corner = f + float(c @ (c / diagonal - along))
-
-    def solve(b: Array, g: float) -> tuple[Array, float]:
-        x = inverse(b)
-        t = (g - float(c @ x)) / corner
-        return x - along * t, t
-
-    return solve
-
-
-def reduced_solver(ZG: Array, diagonal: Array, border: Border) -> Solve | None:
-    """By a factor of order d(d+1)/2, for w = B'x where B has the rows svec(zg zg').
-
-    The border is eliminated with the diagonal, before B: late in the method it holds one of the directions that
-    determine the solution, and the rest alone would be singular.
-    """
-    B = 2.0 * svec_rows(ZG)
-    scaled = B / diagonal[:, None]
-    c, f = border if border is not None else (np.zeros(diagonal.size), 1.0)
-    c_scaled = c / diagonal
-    h = B.T @ c_scaled
-    corner = f + float(c @ c_scaled)
-    factor = cholesky(plus(np.ones(h.size), B.T @ scaled + np.outer(h, h / f)).T)
-    if factor is None:
-        return None
-
-    def once(b: Array, g: float, k: Array) -> tuple[Array, float, Array]:
-        short = g - float(c_scaled @ b)
-        w, _ = lapack.dpotrs(factor, scaled.T @ b - h * (short / f) - k, lower=1)
-        t = (short + float(h @ w)) / f
-        return (b - c * t - B @ w) / diagonal, t, w
-
-    def solve(b: Array, g: float) -> tuple[Array, float]:
-        # Refining x, t and w together, as in a least-squares problem, keeps B'x as exact as w is; refining x alone does
-        # not, and S then loses its last digits.
-        x, t, w = once(b, g, np.zeros(B.shape[1]))
-        for _ in range(2):
-            dx, dt, dw = once(
-                b - diagonal * x - c * t - B @ w, g - float(c @ x) - corner * t, w - B.T @ x
-            )
-            x, t, w = x + dx, t + dt, w + dw
-        return x, t
-
-    return solve
-
-
-def cholesky(matrix: Array, overwrite: bool = False) -> Array | None:
-    """A Cholesky factor of a matrix in LAPACK's order, or, where round-off has spoiled it, of one with a little more on
-    the diagonal, unless the matrix may be overwritten.
-
-    LAPACK is called directly: for the small matrices of a small problem, the checks around it take longer than it does.
-    """
-    for shift in (0.0,) if overwrite else (0.0, 1e-14, 1e-12, 1e-10):
-        shifted = matrix
-        if shift:
-            shifted = matrix.copy(order="F")
-            shifted.T.reshape(-1)[:: matrix.shape[0] + 1] *= 1.0 + shift
-        factor, info = lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=overwrite)
-        if info == 0:
-            return np.asarray(factor)
-    return None
-
-
-def predictor_corrector(
-    ZG: Array, values: Array, fitted: Array, off: Array, residual: Residual, solve: Solve
-) -> tuple[Array, Array, Array, float, float] | None:
-    """The scaled moves of X and S, the change of the multipliers, and the lengths of the primal and the dual step.
-
-    Both directions have dX + dS = T in scaled coordinates, where X and S are diag(values): the predictor's T is
-    -diag(values), so that all it needs of dX follows from dS.
-    """
-    d = values.size
-    products, pairs = residual.complementarity()
-    square = float(values @ values)
-    mu = (square + products) / (d + pairs)
-    root = np.sqrt(values)
-    scale = root[:, None] * root
-
-    change = residual.direction(solve, off + fitted, 0.0, False)
-    if not math.isfinite(float(change @ change)):
-        return None
-    dS = (ZG.T * -change) @ ZG
-    lowest, highest = extreme_eigenvalues(dS / scale)
-    primal, dual = lengths(residual, -1.0 - highest, lowest, 1.0)
-    along = float(values @ dS.diagonal())
-    affine = square + (dual - primal) * along - primal * square
-    affine -= primal * dual * (along + float(np.vdot(dS, dS)))
-    affine = max(affine + residual.complementarity(primal, dual)[0], 0.0) / (d + pairs)
-    exponent = max(1.0, 3.0 * min(primal, dual) ** 2)
-    sigma = min(1.0, max((affine / mu) ** exponent, 1e-6))
-
-    # -(dX dS + dS dX) of the predictor, with dX = -diag(values) - dS.
-    sums = values[:, None] + values
-    T = 2.0 * (dS @ dS) / sums + dS
-    plus((sigma * mu - values * values) / values, T)
-    rhs = off - np.vecdot(ZG @ T, ZG)
-    change = residual.direction(solve, rhs, sigma * mu, True)
-    if not math.isfinite(float(change @ change)):
-        return None
-    dS = (ZG.T * -change) @ ZG
-    dX = T - dS
-    lowest_X, lowest_S = extreme_eigenvalues(dX / scale)[0], extreme_eigenvalues(dS / scale)[0]
-    share = 0.9 + 0.09 * min(primal, dual)
-    return dX, dS, change, *lengths(residual, lowest_X, lowest_S, share)
-
-
-def lengths(
-    residual: Residual, lowest_X: float, lowest_S: float, share: float
-) -> tuple[float, float]:
-    """The longest steps, up to a share of the way to the boundary and to one; I + t dX has eigenvalues 1 + t ..."""
-    primal, dual = residual.longest()
-    if lowest_X < 0.0:
-        primal = min(primal, -1.0 / lowest_X)
-    if lowest_S < 0.0:
-        dual = min(dual, -1.0 / lowest_S)
-    if residual.joint_steps:
-        primal = dual = min(primal, dual)
-    return min(1.0, share * primal), min(1.0, share * dual)
-
-
-def extreme_eigenvalues(matrix: Array) -> tuple[float, float]:
-    """The smallest and the largest eigenvalue."""
-    values, _, info = lapack.dsyevd(matrix, compute_v=0, lower=1)
-    return (-math.inf, math.inf) if info else (float(values[0]), float(values[-1]))
+    return violation + abs(primal - dual) / (1.0 + abs(primal) + abs(dual))

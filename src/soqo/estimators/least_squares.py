@@ -8,6 +8,7 @@ import numpy as np
 
 from soqo.arguments import Array, finite_array
 from soqo.errors import ArgumentError
+from soqo.estimators.arithmetic import One
 from soqo.estimators.estimate import Estimate, Status, effective_rank
 from soqo.estimators.measurements import measure
 from soqo.estimators.residuals import HalfSquare
@@ -54,7 +55,7 @@ def psd_least_squares(Z: Any, y: Any, weights: Any = None) -> Estimate:
     M, multipliers, iterations = np.zeros((Z.shape[1], Z.shape[1])), readings, 0
     log: tuple[tuple[float, float, float], ...] = ()
     if scaled.spans and everything:
-        at = scaled.solve(HalfSquare())
+        at = scaled.solve(HalfSquare(One()))
         M, multipliers = scaled.matrix(at), at.multipliers * scaled.unit_y
         iterations, log = at.iterations, tuple(at.log)
     off = readings - measure(rows, M)

@@ -7,12 +7,12 @@ lambda. For the l1 price kappa is 1; for the ball sum(p + q) + s = radius it is 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from soqo.arguments import Array
-from soqo.estimators.interior_point import Border, Residual, Solve
+from soqo.arguments import Array, BoolArray
+from soqo.estimators.arithmetic import Number, One
+from soqo.estimators.interior_point import Residual
+from soqo.estimators.schur import Border, Solve
 
 __all__ = ["HalfSquare", "L1Ball", "L1Price"]
 
@@ -20,63 +20,97 @@ __all__ = ["HalfSquare", "L1Ball", "L1Price"]
 class L1Price(Residual):
     """The price sum |r_i|. The parts are p, then q; their slacks are in the same order."""
 
-    def __init__(self) -> None:
-        self.d_kappa = 0.0
-
     def start(self, y: Array, fitted: Array) -> tuple[Array, float]:
         self._split(y - fitted)
-        self.slacks = np.repeat([1.5, 0.5], self.m)
-        return np.full(self.m, -0.5), 0.0  # then S = 1/4 Z'Z, well inside
+        self.slacks = np.full_like(self.parts, 1.5)
+        self.slacks[..., self.m :] = 0.5
+        self._room()
+        return np.full_like(y, -0.5), 0.0  # then S = 1/4 Z'Z, well inside
 
     def _split(self, r: Array) -> None:
-        self.m = r.size
-        margin = 1e-3 + float(np.abs(r).mean())
-        self.parts = np.maximum(np.concatenate([r, -r]), 0.0) + margin
+        self.m = r.shape[-1]
+        self.pairs = 2 * self.m
+        margin = 1e-3 + self.kind.absolute_sum(r) / self.m
+        self.parts = np.maximum(np.concatenate([r, -r], axis=-1), 0.0) + margin
 
     def prepare(self) -> tuple[Array, Border]:
         self.ratios = self.parts / self.slacks
-        return self.ratios[: self.m] + self.ratios[self.m : 2 * self.m], self._border()
+        a, b = self.ratios[..., : self.m], self.ratios[..., self.m : 2 * self.m]
+        diagonal = a + b
+        return diagonal, self._border(a, b, diagonal)
 
-    def _border(self) -> Border:
+    def _border(self, a: Array, b: Array, diagonal: Array) -> Border:
         return None
 
-    def direction(self, solve: Solve, rhs: Array, center: float, second_order: bool) -> Array:
-        if second_order:
-            push = (center - self.d_parts * self.d_slacks) / self.slacks - self.parts
-        else:
-            push = -self.parts
-        m = self.m
-        change = self._solve(solve, rhs - push[:m] + push[m : 2 * m], push)
-        self.d_slacks = np.full(self.parts.size, self.d_kappa)
-        self.d_slacks[:m] -= change
-        self.d_slacks[m : 2 * m] += change
+    def prediction(self, y: Array) -> tuple[Array, Number]:
+        # All parts are pushed to zero, which leaves y of the right-hand side, and of the ball's its radius.
+        return y, 0.0
+
+    def predict(self, change: Array, d_kappa: Number) -> None:
+        kind = self.kind
+        self._turn(change, d_kappa)
+        relative = self.d_slacks / self.slacks
+        # The change of a part, as a share of it, is -1 less that of its slack.
+        self.steepest = -1.0 - kind.highest(relative), kind.lowest(relative)
+        crossed = self.parts * self.d_slacks
+        self.along = kind.dot(self.parts, self.d_slacks)
+        self.curve = self.along + kind.dot(crossed, relative)
+        # Minus the products of the changes of a part and of its slack, which sum up to the curve.
+        self.second_order = crossed + crossed * relative
+
+    def correct(self, solve: Solve, rhs: Array, center: Number) -> Array:
+        m, kind = self.m, self.kind
+        push = (center + self.second_order) / self.slacks - self.parts
+        rhs = rhs - push[..., :m] + push[..., m : 2 * m]
+        change, d_kappa = solve(rhs, self._corrected(push))
+        self._turn(change, d_kappa)
         self.d_parts = push - self.ratios * self.d_slacks
+        self.steepest = (
+            kind.lowest(self.d_parts / self.parts),
+            kind.lowest(self.d_slacks / self.slacks),
+        )
         return change
 
-    def _solve(self, solve: Solve, rhs: Array, push: Array) -> Array:
-        return solve(rhs, 0.0)[0]
+    def _corrected(self, push: Array) -> Number:
+        return 0.0
 
-    def longest(self) -> tuple[float, float]:
-        return longest_positive(self.parts, self.d_parts), longest_positive(
-            self.slacks, self.d_slacks
+    def _turn(self, change: Array, d_kappa: Number) -> None:
+        above, below, rest = self.d_views
+        np.subtract(d_kappa, change, out=above)
+        np.add(d_kappa, change, out=below)
+        rest[...] = d_kappa
+
+    def _room(self) -> None:
+        """Room for the change of the slacks, written anew by each direction, and views of its pieces."""
+        self.d_slacks, m = np.empty_like(self.slacks), self.m
+        self.d_views = (
+            self.d_slacks[..., :m],
+            self.d_slacks[..., m : 2 * m],
+            self.d_slacks[..., 2 * m :],
         )
 
-    def complementarity(self, primal: float = 0.0, dual: float = 0.0) -> tuple[float, int]:
-        if not primal and not dual:
-            return float(self.parts @ self.slacks), self.parts.size
-        parts, slacks = self.parts + primal * self.d_parts, self.slacks + dual * self.d_slacks
-        return float(parts @ slacks), self.parts.size
+    def products(self) -> Number:
+        return self.kind.dot(self.parts, self.slacks)
 
-    def move(self, primal: float, dual: float) -> None:
+    def predicted_products(self, products: Number, primal: Number, dual: Number) -> Number:
+        straight = (1.0 - primal) * products + (dual - primal) * self.along
+        return straight - primal * dual * self.curve
+
+    def move(self, primal: Number, dual: Number) -> None:
         self.parts = self.parts + primal * self.d_parts
         # The slacks kappa -+ lambda are carried on by themselves: near the end their difference has no digits left.
         self.slacks = self.slacks + dual * self.d_slacks
 
-    def residual(self) -> Array:
-        return np.asarray(self.parts[: self.m] - self.parts[self.m : 2 * self.m])
+    def keep(self, runs: BoolArray) -> None:
+        """Of a batch, go on with these runs."""
+        self.parts, self.slacks = self.parts[runs], self.slacks[runs]
+        self._room()
 
-    def values(self, trace: float, y: Array, multipliers: Array) -> tuple[float, float, float]:
-        return float(np.abs(self.residual()).sum()), float(y @ multipliers), 0.0
+    def residual(self) -> Array:
+        return np.asarray(self.parts[..., : self.m] - self.parts[..., self.m : 2 * self.m])
+
+    def values(self, trace: Number, y: Array, multipliers: Array) -> tuple[Number, Number, Number]:
+        return self.kind.absolute_sum(self.residual()), self.kind.dot(y, multipliers), 0.0
 
 
 class L1Ball(L1Price):
@@ -87,35 +121,45 @@ class L1Ball(L1Price):
 
     floor = 0.0
 
-    def __init__(self, radius: float) -> None:
-        super().__init__()
+    short: Number
+    """What the parts lack of the radius, as :meth:`values` has last seen it."""
+
+    def __init__(self, kind: One, radius: Number) -> None:
+        super().__init__(kind)
         self.radius = radius
 
-    def scale(self, y: Array) -> float:
+    def scale(self, y: Array) -> Number:
         # The radius is to be kept to many digits, but there are none below 1e-14 of the readings.
-        return max(self.radius, 1e-5 * float(np.abs(y).sum()))
+        return self.kind.most(self.radius, 1e-5 * self.kind.absolute_sum(y))
 
     def start(self, y: Array, fitted: Array) -> tuple[Array, float]:
         self._split(y - fitted)
-        self.parts = np.append(self.parts, max(self.radius, float(self.parts[: self.m].mean())))
+        mean = self.kind.absolute_sum(self.parts[..., : self.m]) / self.m
+        left = np.atleast_1d(self.kind.most(self.radius, mean))
+        self.parts = np.concatenate([self.parts, left], axis=-1)
+        self.pairs = 2 * self.m + 1
         # A multiplier of the size that solutions have: the trace of a fit over the sum of the readings.
-        self.slacks = np.full(self.parts.size, 0.1)
-        return np.zeros(self.m), 1.0
+        self.slacks = np.full_like(self.parts, 0.1)
+        self._room()
+        return np.zeros_like(y), 1.0
 
-    def _border(self) -> Border:
-        a, b = self.ratios[: self.m], self.ratios[self.m : 2 * self.m]
-        return b - a, float(self.ratios[-1]) + 4.0 * float(a @ (b / (a + b)))
+    def _border(self, a: Array, b: Array, diagonal: Array) -> Border:
+        return b - a, self.kind.last(self.ratios) + 4.0 * self.kind.dot(a, b / diagonal)
 
-    def _solve(self, solve: Solve, rhs: Array, push: Array) -> Array:
-        change, self.d_kappa = solve(rhs, float(np.add.reduce(push)) - self._short())
-        return change
+    def prediction(self, y: Array) -> tuple[Array, Number]:
+        return y, -self.radius
 
-    def _short(self) -> float:
-        return self.radius - float(np.add.reduce(self.parts))
+    def _corrected(self, push: Array) -> Number:
+        return self.kind.total(push) - self.short
 
-    def values(self, trace: float, y: Array, multipliers: Array) -> tuple[float, float, float]:
-        dual = float(y @ multipliers) - self.radius * float(self.slacks[-1])
-        return trace, dual, abs(self._short())
+    def keep(self, runs: BoolArray) -> None:
+        super().keep(runs)
+        self.radius, self.short = self.radius[runs], self.short[runs]
+
+    def values(self, trace: Number, y: Array, multipliers: Array) -> tuple[Number, Number, Number]:
+        self.short = self.radius - self.kind.absolute_sum(self.parts)
+        dual = self.kind.dot(y, multipliers) - self.radius * self.kind.last(self.slacks)
+        return trace, dual, abs(self.short)
 
 
 class HalfSquare(Residual):
@@ -131,29 +175,29 @@ class HalfSquare(Residual):
     def prepare(self) -> tuple[Array, Border]:
         return np.ones(self.lam.size), None
 
-    def direction(self, solve: Solve, rhs: Array, center: float, second_order: bool) -> Array:
+    def prediction(self, y: Array) -> tuple[Array, Number]:
+        return y - self.lam, 0.0
+
+    def predict(self, change: Array, d_kappa: Number) -> None:
+        pass  # there are no products, and so nothing of second order
+
+    def correct(self, solve: Solve, rhs: Array, center: Number) -> Array:
         self.d_lam, _ = solve(rhs, 0.0)
         return self.d_lam
 
-    def longest(self) -> tuple[float, float]:
-        return math.inf, math.inf
+    def products(self) -> Number:
+        return 0.0
 
-    def complementarity(self, primal: float = 0.0, dual: float = 0.0) -> tuple[float, int]:
-        return 0.0, 0
+    def predicted_products(self, products: Number, primal: Number, dual: Number) -> Number:
+        return 0.0
 
-    def move(self, primal: float, dual: float) -> None:
+    def move(self, primal: Number, dual: Number) -> None:
         self.lam = self.lam + dual * self.d_lam
 
     def residual(self) -> Array:
         return self.lam
 
-    def values(self, trace: float, y: Array, multipliers: Array) -> tuple[float, float, float]:
+    def values(self, trace: Number, y: Array, multipliers: Array) -> tuple[Number, Number, Number]:
         # Where the equations do not hold yet, the violation says so.
-        square = float(multipliers @ multipliers)
-        return 0.5 * square, float(y @ multipliers) - 0.5 * square, 0.0
-
-
-def longest_positive(value: Array, change: Array) -> float:
-    """The longest step that keeps positive numbers positive."""
-    steepest = float(np.minimum.reduce(change / value))
-    return math.inf if steepest >= 0.0 else -1.0 / steepest
+        square = self.kind.dot(multipliers, multipliers)
+        return 0.5 * square, self.kind.dot(y, multipliers) - 0.5 * square, 0.0

@@ -9,6 +9,7 @@ from which :func:`trace_bound` or :func:`lad_bound` recompute a lower bound on t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from soqo.arguments import Array, finite_array, number
 from soqo.errors import ArgumentError
+from soqo.estimators.arithmetic import Number, One
 from soqo.estimators.estimate import Estimate, Status, effective_rank
 from soqo.estimators.interior_point import Iterate, Residual, interior_point
 from soqo.estimators.measurements import adjoint, measure
@@ -43,7 +45,12 @@ ACCEPTED = 1e-6
 ROUND_OFF = 1e-11
 """How far of all readings a residual may lie outside of the radius, beside 1e-9 of the radius itself."""
 
+SURELY_FULL = 1e-8
+"""Where the smallest eigenvalue of Z'Z is above this share of the largest, Z has full column rank for sure."""
+
 MOST_ITERATIONS = 80
+
+ONE = One()
 
 
 def trace_min(Z: Any, y: Any, radius: float) -> Estimate:
@@ -84,18 +91,16 @@ def trace_min(Z: Any, y: Any, radius: float) -> Estimate:
     scaled = Scaled.of(Z, y)
     stalled = None
     if scaled.spans:
-        # Less where the radius leaves little of the readings to explain, and the trace depends on each digit of it.
-        inside = INSIDE * min(1.0, total / kept - 1.0)
-        ball = L1Ball((1.0 - inside) * kept / scaled.unit_y)
+        inside = margin(ONE, kept, total)
+        ball = L1Ball(ONE, (1.0 - inside) * kept / scaled.unit_y)
         at = scaled.solve(ball, inside, TRACE_TOLERANCE)
         multipliers = at.multipliers / scaled.unit_z**2
-        dual = trace_bound(Z, y, kept, multipliers)
+        dual = proven_trace(ONE, Z, y, kept, multipliers)
 
         def judged(M: Array) -> Estimate:
             """An estimate with this matrix: solved, if it fits and its gap is small."""
-            trace, residual = float(np.trace(M)), float(np.abs(y - measure(Z, M)).sum())
-            fits = residual <= kept * (1.0 + TOLERANCE) + ROUND_OFF * total
-            good = fits and abs(trace - dual) <= ACCEPTED * (trace + dual)
+            trace, residual = float(M.trace()), float(np.abs(y - measure(Z, M)).sum())
+            good = is_optimal(trace, dual, residual, kept, total)
             status = Status.SOLVED if good else Status.STALLED
             rank, log = effective_rank(M), tuple(at.log)
             return Estimate(
@@ -122,6 +127,20 @@ def trace_min(Z: Any, y: Any, radius: float) -> Estimate:
     return stalled
 
 
+def margin(kind: One, kept: Number, total: Number) -> Number:
+    """How far inside of the radius to aim, as a share of it.
+
+    Less where the radius leaves little of the readings to explain, and the trace depends on each digit of it.
+    """
+    return INSIDE * kind.least(1.0, total / kept - 1.0)
+
+
+def is_optimal(trace: Number, dual: Number, residual: Number, kept: Number, total: Number) -> Any:
+    """Whether a matrix fits within the radius and its trace is proven to be the least."""
+    fits = residual <= kept * (1.0 + TOLERANCE) + ROUND_OFF * total
+    return fits & (abs(trace - dual) <= ACCEPTED * (trace + dual))
+
+
 def lad(Z: Any, y: Any) -> Estimate:
     """Least absolute deviations over positive semi-definite matrices: the smallest feasible radius, and its matrix.
 
@@ -146,7 +165,7 @@ def lad(Z: Any, y: Any) -> Estimate:
     if not scaled.spans or not total:
         nothing = np.zeros((Z.shape[1], Z.shape[1]))
         return Estimate(nothing, Status.SOLVED, total, total, total, 0, 0, np.sign(y))
-    at = scaled.solve(L1Price())
+    at = scaled.solve(L1Price(ONE))
     M = scaled.matrix(at)
     residual = float(np.abs(y - measure(Z, M)).sum())
     dual = lad_bound(Z, y, at.multipliers)
@@ -172,9 +191,17 @@ def trace_bound(Z: Any, y: Any, radius: float, multipliers: Any) -> float:
     """
     Z, y = data(Z, y)
     lam = finite_array("multipliers", multipliers)
-    excess = float(np.linalg.eigvalsh(adjoint(Z, lam))[-1])
-    value = float(y @ lam) - radius * float(np.abs(lam).max(initial=0.0))
-    return max(0.0, value / max(1.0, excess))
+    return float(proven_trace(ONE, Z, y, radius, lam))
+
+
+def proven_trace(kind: One, Z: Array, y: Array, radius: Number, multipliers: Array) -> Number:
+    """:func:`trace_bound` without checks, for one program or a batch."""
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # where multipliers overflow, they prove nothing
+        excess = 0.5 * kind.extremes(kind.weighted_gram(Z, multipliers))[1]
+        value = kind.dot(y, multipliers) - radius * kind.highest(np.abs(multipliers))
+        return kind.most(0.0, value / kind.most(1.0, excess))
 
 
 def lad_bound(Z: Any, y: Any, multipliers: Any) -> float:
@@ -205,19 +232,23 @@ class Scaled:
 
     Z: Array
     y: Array
-    basis: Array
+    basis: Array | None
     unit_z: float
     unit_y: float
 
     @classmethod
     def of(cls, Z: Array, y: Array) -> Scaled:
         """Find the span and the units."""
-        _, sizes, V = np.linalg.svd(Z, full_matrices=False)
-        span = V[sizes > max(Z.shape) * np.finfo(float).eps * sizes[0]].T if sizes.size else V.T
-        inside = Z @ span
-        unit_z = float(np.sqrt(np.square(inside).mean())) if inside.size else 1.0
-        unit_y = float(np.abs(y).mean()) or 1.0
-        return cls(inside / unit_z, y / unit_y, span, unit_z, unit_y)
+        unit_y = ONE.absolute_sum(y) / y.size or 1.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            lowest, highest = ONE.extremes(Z.T.dot(Z))
+        span = None
+        if not lowest > SURELY_FULL * highest:
+            _, sizes, V = np.linalg.svd(Z, full_matrices=False)
+            span = V[sizes > max(Z.shape) * np.finfo(float).eps * sizes[0]].T if sizes.size else V.T
+            Z = Z @ span
+        unit_z = float(np.linalg.norm(Z)) / math.sqrt(Z.size) if Z.size else 1.0
+        return cls(Z / unit_z, y / unit_y, span, unit_z, unit_y)
 
     @property
     def spans(self) -> bool:
@@ -248,11 +279,9 @@ class Scaled:
             )
 
     def matrix(self, at: Iterate) -> Array:
-        """The matrix in the data's units, projected on the positive semi-definite ones."""
-        spectrum = Spectrum.of(at.X)
-        inside = spectrum.matrix(np.maximum(spectrum.values, 0.0))
-        M = self.unit_M * (self.basis @ inside @ self.basis.T)
-        return np.asarray(0.5 * (M + M.T))
+        """The matrix in the data's units."""
+        X = at.X if self.basis is None else self.basis @ at.X @ self.basis.T
+        return np.asarray((0.5 * self.unit_M) * (X + X.T))
 
 
 def data(Z: Any, y: Any) -> tuple[Array, Array]:

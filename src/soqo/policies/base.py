@@ -185,8 +185,8 @@ class Policy(ABC, Generic[M]):
             bad = np.asarray(~np.isfinite(x).all(axis=-1))
             x = np.where(bad[..., None], state.x, x)
             diverged = diverged | bad
-        # A copy, so that a caller who changes the returned action does not change the state.
-        x = np.array(x, dtype=np.float64)
+        # Copies, so that neither what the policy keeps nor a caller who changes the action changes the state.
+        x = numbers("x", x)
         return x.copy(), State(x, target, state.round + 1, True, state.horizon, diverged, memory)
 
     def observe(self, state: State[M], y: Any, applied: Any = None) -> State[M]:
@@ -219,16 +219,17 @@ class Policy(ABC, Generic[M]):
     def _decided(self, state: State[M], v: Array) -> tuple[Array, M]:
         """What ``decide`` returns, if it is an action and a memory."""
         decided: Any = self.decide(state, v)
-        name = f"{type(self).__name__}.decide"
         if not (isinstance(decided, tuple) and len(decided) == 2):
             raise ProtocolError(
-                f"{name} must return an action and a memory, got {type(decided).__name__}"
+                f"{type(self).__name__}.decide must return an action and a memory, got {type(decided).__name__}"
             )
-        if np.shape(decided[0]) != v.shape:
+        x, memory = decided
+        shape = x.shape if isinstance(x, np.ndarray) else np.shape(x)
+        if shape != v.shape:
             raise ProtocolError(
-                f"{name} must return an action of shape {v.shape}, got {np.shape(decided[0])}"
+                f"{type(self).__name__}.decide must return an action of shape {v.shape}, got {shape}"
             )
-        return decided[0], decided[1]
+        return x, memory
 
 
 def check_state(state: Any) -> None:

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from soqo.arguments import Array, BoolArray, choice, finite_array, integer, number
+from soqo.arguments import Array, BoolArray, choice, finite_array, integer, largest, number
 from soqo.errors import ArgumentError
+from soqo.estimators.batched import smallest_radii, trace_min_runs
 from soqo.estimators.estimate import Status
 from soqo.estimators.gradient import FORMS, GradientEstimate, projected_gradient_step
 from soqo.estimators.least_squares import psd_least_squares
-from soqo.estimators.trace_min import lad, trace_min
 from soqo.planner import Plan, lai_step
 from soqo.policies.base import Policy, State
 from soqo.streams import Rng, per_run
@@ -206,10 +206,10 @@ class SCaLE(Policy[ScaleMemory]):
             return v + memory.probes[..., t, :], replace(memory, v=minimizers)
         x_prev = state.x
         if m and t == m:
-            memory = self.estimated(memory, state)
+            memory = self.estimated(memory)
             x_prev = self.handed_over(memory, state)
         x = lai_step(memory.estimate.spectrum, state.rounds_to_go, x_prev, v)
-        if memory.phase.max(initial=0) < Phase.NO_ROOM:
+        if not memory.phase.size or largest(memory.phase) < Phase.NO_ROOM:
             return x, memory
         return np.where(memory.phase[..., None] >= Phase.NO_ROOM, v, x), memory
 
@@ -227,15 +227,16 @@ class SCaLE(Policy[ScaleMemory]):
         """What is learned while exploiting: nothing, for SCaLE."""
         return state.memory
 
-    def estimated(self, memory: ScaleMemory, state: State[ScaleMemory]) -> ScaleMemory:
-        """The end of probing: an estimate for each run."""
-        batch, d = state.batch_shape, state.x.shape[-1]
-        matrices, phase = np.zeros((*batch, d, d)), memory.phase.copy()
-        for run in np.ndindex(*batch):
-            heard = ~np.isnan(memory.y[run])
-            matrices[run], phase[run] = self.estimate_one(
-                memory.u[run][heard], memory.y[run][heard]
-            )
+    def estimated(self, memory: ScaleMemory) -> ScaleMemory:
+        """The end of probing: an estimate for each run, and how it came about."""
+        Z, y = memory.u, memory.y
+        matrices, statuses = trace_min_runs(Z, y, self.l1_radius(Z, y))
+        phase = memory.phase.copy()
+        for run, status in np.ndenumerate(statuses):
+            heard = ~np.isnan(y[run])
+            phase[run] = PHASES[status] if heard.any() else Phase.NO_READINGS
+            if phase[run] == Phase.CONSISTENT_WITH_ZERO and self.fallback == "least_squares":
+                matrices[run] = psd_least_squares(Z[run][heard], y[run][heard]).matrix
         return replace(memory, phase=phase, estimate=GradientEstimate.initial(matrices))
 
     def handed_over(self, memory: ScaleMemory, state: State[ScaleMemory]) -> Array:
@@ -245,26 +246,17 @@ class SCaLE(Policy[ScaleMemory]):
         path = Plan(memory.estimate.matrix, state.horizon).path(memory.x0, memory.v)
         return np.asarray(path[..., -1, :])
 
-    def estimate_one(self, Z: Array, y: Array) -> tuple[Array, Phase]:
-        """The matrix to play by, from the readings of one run, and how it came about."""
-        m, d = Z.shape
-        if m == 0:
-            return np.zeros((d, d)), Phase.NO_READINGS
-        found = trace_min(Z, y, self.l1_radius(Z, y))
-        if found.status is Status.CONSISTENT_WITH_ZERO and self.fallback == "least_squares":
-            return psd_least_squares(Z, y).matrix, Phase.CONSISTENT_WITH_ZERO
-        return found.matrix, PHASES[found.status]
-
-    def l1_radius(self, Z: Array, y: Array) -> float:
-        """The radius of the estimator for these readings."""
+    def l1_radius(self, Z: Array, y: Array) -> Array:
+        """The radius of the estimator for the readings of each run, (*batch, m) with NaN where there was none."""
         if not isinstance(self.radius, str):
-            return float(self.radius)
-        m, d = Z.shape
+            return np.full(y.shape[:-1], self.radius)
+        count, d = (~np.isnan(y)).sum(axis=-1), Z.shape[-1]
         if self.radius == "cap":
-            return float(self.noise_cap * m)
-        if m <= 1.5 * d * (d + 1) / 2:
-            return float(0.5 * self.noise_cap * m)
-        return 1.05 * lad(Z, y).residual
+            return np.asarray(self.noise_cap * count)
+        radii = np.asarray(0.5 * self.noise_cap * count)
+        telling = count > 1.5 * d * (d + 1) / 2
+        radii[telling] = 1.05 * smallest_radii(Z[telling], y[telling])
+        return radii
 
     def diverged(self, state: State[ScaleMemory]) -> BoolArray:
         return state.diverged | state.memory.estimate.diverged
