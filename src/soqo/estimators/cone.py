@@ -68,7 +68,7 @@ def newton_step(
     """The factor G after a step, and how much M = G G' changed relative to itself."""
     identity = np.eye(G.shape[-1])
     inverse = np.linalg.inv(G)
-    K = congruence(inverse)
+    K = congruence(np.asarray(inverse, dtype=np.float64))
     P = alpha * (K @ covariance @ K.swapaxes(-1, -2))
     # How far M is from mean + alpha P (M^{-1} - I / scale), where M is the identity.
     pull = svec(identity - (G.swapaxes(-1, -2) @ G) / scale[:, None, None])

@@ -19,14 +19,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from soqo.arguments import Array, BoolArray
 from soqo.estimators.measurements import svec, svec_rows
 
-__all__ = ["Belief", "Model"]
+__all__ = ["Belief", "Model", "tamed"]
+
+Counts = np.ndarray[Any, np.dtype[np.int64]]
 
 ENTRY, TRACE = 1.0, 3.0
 """The prior's deviation of A per entry and along the identity, in units of the scale s."""
@@ -43,8 +45,9 @@ RELATIVE_ERROR = 1e-6
 NOISE_POWER = 0.15
 """The prior of sigma is sigma^0.15 in log sigma: nearly flat, but small noise has to be earned by the readings."""
 
-LARGEST = 1e60
-"""Rows beyond this are scaled down, so that their squares stay finite."""
+FARTHEST, LARGEST, LEAST = 1e25, 1e60, 1e-100
+"""Lengths of u and readings beyond the first two are scaled down, and no noise is below the third: so that squares of
+squares are finite numbers."""
 
 GROWTH = 1.1
 """By how much the number of readings grows from one look at the scales to the next."""
@@ -120,7 +123,7 @@ class Belief:
     due : Array, shape (runs,)
         The number of readings at which the scales are weighed again.
     factor, waiting, filled
-        All rows so far: their triangular factor, and those that are not yet part of it.
+        All rows so far: their triangular factor, those that are not yet part of it, and how many these are.
     largest : Array, shape (runs,)
         The largest reading.
     prior_mean, prior_unit : Array, shape (runs, d, d) and (runs,)
@@ -136,7 +139,7 @@ class Belief:
     due: Array
     factor: Array
     waiting: Array
-    filled: int
+    filled: Counts
     largest: Array
     prior_mean: Array
     prior_unit: Array
@@ -159,7 +162,7 @@ class Belief:
             due=np.ones(runs),
             factor=np.zeros((runs, columns, columns)),
             waiting=np.zeros((runs, min(columns, 32), columns)),
-            filled=0,
+            filled=np.zeros(runs, dtype=np.int64),
             largest=np.zeros(runs),
             prior_mean=identity,
             prior_unit=np.ones(runs),
@@ -176,14 +179,13 @@ class Belief:
     # ---- how it learns ---------------------------------------------------------------------------------------------
 
     def update(self, model: Model, u: Array, y: Array) -> Belief:
-        """Hear the readings y at u, shapes (runs,) and (runs, d); runs whose y is NaN stay as they are."""
+        """Hear the readings y at u, shapes (runs,) and (runs, d), :func:`tamed`; where y is NaN, all stays as it is."""
         heard = ~np.isnan(y)
         u = np.where(heard[:, None], u, 0.0)
         square = np.vecdot(u, u)
         relative = np.where(self.readings > 0.0, RELATIVE_ERROR * square / self.noise, 0.0)
         weight = heard / np.sqrt(1.0 + relative * relative)
         y = np.where(heard, y, 0.0)
-        weight = weight * np.minimum(1.0, LARGEST / np.maximum(np.maximum(square, np.abs(y)), 1.0))
         after = self._stored(model, u, y, weight, heard)
         now_due = heard & (after.readings >= after.due)
         if not now_due.all():
@@ -193,22 +195,24 @@ class Belief:
     def _stored(self, model: Model, u: Array, y: Array, weight: Array, heard: BoolArray) -> Belief:
         """With the row among those that wait; these become part of the factor when there is no more room."""
         row = np.concatenate([model.bias_features(u), svec_rows(u), y[:, None]], axis=1)
-        waiting, filled, factor = self.waiting, self.filled, self.factor
-        if filled == waiting.shape[1]:
-            factor, waiting, filled = folded(factor, waiting), np.zeros_like(waiting), 0
+        waiting, filled, factor = self.waiting.copy(), self.filled, self.factor
+        full = np.flatnonzero(filled == waiting.shape[1])
+        if full.size:
+            factor = overlaid(factor, full, folded(factor[full], waiting[full]))
+            waiting[full] = 0.0
+            filled = np.where(filled == waiting.shape[1], 0, filled)
         keep = np.where(heard, model.forgetting, 1.0)
         if model.forgetting < 1.0:
             fade = np.sqrt(keep)[:, None, None]
             factor, waiting = factor * fade, waiting * fade
-        else:
-            waiting = waiting.copy()
-        waiting[:, filled] = weight[:, None] * row
+        runs = np.flatnonzero(heard)
+        waiting[runs, filled[runs]] = weight[runs, None] * row[runs]
         outer = weight[:, None, None] * u[:, :, None] * u[:, None, :]
         return replace(
             self,
             factor=factor,
             waiting=waiting,
-            filled=filled + 1,
+            filled=filled + heard,
             readings=keep * self.readings + heard,
             largest=np.maximum(self.largest, np.abs(weight * y)),
             second_moment=keep[:, None, None] * self.second_moment + outer,
@@ -226,7 +230,7 @@ class Belief:
         root = self.root - shrink[:, :, None] * spread[:, None, :]
         mean = self.mean + towards * (error / total)[:, None]
         if model.forgetting < 1.0:
-            root = root / math.sqrt(model.forgetting)
+            root = root / np.where(weight > 0.0, math.sqrt(model.forgetting), 1.0)[:, None, None]
         return replace(self, mean=mean, root=root)
 
     def refitted(self, model: Model, which: BoolArray) -> Belief:
@@ -240,8 +244,10 @@ class Belief:
             # The number of readings does not grow beyond the memory: look again after a tenth of it.
             fit["due"] = np.minimum(fit["due"], 0.999 / (1.0 - model.forgetting))
         fit["factor"], fit["waiting"] = factor, np.zeros_like(self.waiting[runs])
-        changed = {name: overlaid(getattr(self, name), runs, new) for name, new in fit.items()}
-        return replace(self, **changed, filled=0 if which.all() else self.filled)
+        changed: dict[str, Any] = {
+            name: overlaid(getattr(self, name), runs, new) for name, new in fit.items()
+        }
+        return replace(self, **changed, filled=np.where(which, 0, self.filled))
 
     def restarted(self, which: BoolArray, matrix: Array) -> Belief:
         """With what was learned forgotten in some runs, but for the estimate, which becomes the prior's mean."""
@@ -250,6 +256,7 @@ class Belief:
             self,
             factor=np.where(mask, 0.0, self.factor),
             waiting=np.where(mask, 0.0, self.waiting),
+            filled=np.where(which, 0, self.filled),
             readings=np.where(which, 0.0, self.readings),
             due=np.where(which, 1.0, self.due),
             largest=np.where(which, 0.0, self.largest),
@@ -259,7 +266,14 @@ class Belief:
         )
 
 
-def fitted(model: Model, belief: Belief, factor: Array, runs: Array) -> dict[str, Array]:
+def tamed(u: Array, y: Array) -> tuple[Array, Array]:
+    """The same readings from nearer by, where u is so far off that its fourth power would be no number."""
+    farthest = np.abs(u).max(axis=1, initial=0.0)
+    nearer = np.minimum(1.0, FARTHEST / np.maximum(farthest, 1.0))
+    return u * nearer[:, None], np.clip(y * nearer * nearer, -LARGEST, LARGEST)
+
+
+def fitted(model: Model, belief: Belief, factor: Array, runs: Counts) -> dict[str, Array]:
     """Mean, root and scales from the triangular factor of all rows, for some runs."""
     d, p, q = model.dim, model.unknowns, model.biases
     R = factor
@@ -270,7 +284,7 @@ def fitted(model: Model, belief: Belief, factor: Array, runs: Array) -> dict[str
         np.eye(q) + model.kappa**2 * bias_rows @ bias_rows.swapaxes(-1, -2)
     )
     free_of_bias = np.concatenate([np.linalg.solve(noise_root, cross), R[:, q:, q:]], axis=1)
-    T = np.linalg.qr(free_of_bias, mode="r")
+    T = triangular(free_of_bias)
     center = svec(belief.prior_mean[runs])
     prior = belief.prior_unit[runs][:, None, None] * prior_root(d)
     U, D, Vt = np.linalg.svd(T[:, :p, :p] @ prior)
@@ -313,9 +327,9 @@ class Average(NamedTuple):
 def averaged(model: Model, data: Likelihood, largest: Array) -> Average:
     """Weigh every pair (sigma, s) by its likelihood, for noise down to 1e-12 of the largest reading."""
     octaves = np.arange(1.0, -39.0, -1.0)
-    noises = np.log(np.maximum(largest, 1e-150))[:, None] + math.log(2.0) * octaves
+    noises = np.log(np.maximum(largest, LEAST))[:, None] + math.log(2.0) * octaves
     if model.noise_cap is not None:
-        noises = np.minimum(noises, math.log(max(model.noise_cap, 1e-150)))
+        noises = np.minimum(noises, math.log(max(model.noise_cap, LEAST)))
     # In pieces that stay in the processor's cache.
     pieces = [slice(first, first + 64) for first in range(0, largest.size, 64)]
     parts = [data.of(piece).averaged(noises[piece]) for piece in pieces]
@@ -376,10 +390,16 @@ def prior_root(d: int) -> Array:
 
 def folded(factor: Array, waiting: Array) -> Array:
     """The triangular factor of the rows of both."""
-    return np.linalg.qr(np.concatenate([factor, waiting], axis=1), mode="r")
+    return triangular(np.concatenate([factor, waiting], axis=1))
 
 
-def overlaid(values: Array, runs: Array, new: Array) -> Array:
+def triangular(rows: Array) -> Array:
+    """R of the decomposition Q R."""
+    R: Any = np.linalg.qr(rows, mode="r")
+    return np.asarray(R)
+
+
+def overlaid(values: Array, runs: Counts, new: Array) -> Array:
     """A copy with new values in some runs."""
     if runs.size == values.shape[0]:
         return new

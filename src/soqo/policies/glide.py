@@ -23,7 +23,7 @@ from soqo.arguments import Array, BoolArray, choice, number
 from soqo.errors import ArgumentError
 from soqo.estimators.cone import most_likely_in_cone
 from soqo.estimators.measurements import smat, svec
-from soqo.estimators.recursive import Belief, Model
+from soqo.estimators.recursive import FARTHEST, Belief, Model, tamed
 from soqo.planner import advance, towards
 from soqo.policies.base import Policy, State
 from soqo.policies.drift import Drift
@@ -178,10 +178,12 @@ class GLIDE(Policy[GlideMemory]):
         go = advance(memory.spectrum.values, state.rounds_to_go)
         if self.drift == "auto":
             if state.round:
-                drift = drift.seen(target - state.v.reshape(-1, d))
+                step = target - state.v.reshape(-1, d)
+                drift = drift.seen(np.clip(step, -FARTHEST, FARTHEST))
             aim = target + drift.lead(memory.spectrum, go, state.rounds_to_go)
         x = towards(memory.spectrum, go, x_prev, aim)
-        moment = averaged_moment(memory.moment, x_prev - target, state.round)
+        w = np.clip(x_prev - target, -FARTHEST, FARTHEST)
+        moment = averaged_moment(memory.moment, w, state.round)
         probes = memory.probes
         if self.probing and asks_for_probes(state.round):
             # Without a horizon, it is as likely as not that there is as much to come as there was.
@@ -190,7 +192,7 @@ class GLIDE(Policy[GlideMemory]):
                 memory.belief,
                 self.model(d),
                 memory.spectrum,
-                x - target,
+                np.clip(x - target, -FARTHEST, FARTHEST),
                 moment,
                 state.rounds_to_go,
                 left,
@@ -210,7 +212,7 @@ class GLIDE(Policy[GlideMemory]):
 
     def learn(self, state: State[GlideMemory], y: Array) -> GlideMemory:
         d, memory, model = state.x.shape[-1], state.memory, self.model(state.x.shape[-1])
-        u, reading = (state.x - state.v).reshape(-1, d), y.reshape(-1)
+        u, reading = tamed((state.x - state.v).reshape(-1, d), y.reshape(-1))
         belief, surprise = memory.belief, memory.surprise
         alarms, last_alarm = memory.alarms, memory.last_alarm
         if self.alarms:
@@ -220,7 +222,7 @@ class GLIDE(Policy[GlideMemory]):
                 alarms = alarms + changed
                 last_alarm = np.where(changed, float(state.round), last_alarm)
         belief = belief.update(model, u, reading)
-        spectrum = estimate(model, belief, memory.spectrum)
+        spectrum = estimate(model, belief, memory.spectrum, ~np.isnan(reading))
         return GlideMemory(
             belief,
             spectrum,
@@ -275,8 +277,8 @@ def asks_for_probes(rounds: int) -> bool:
     return rounds > 0 and rounds % (OFTEN if rounds <= YOUNG else SELDOM) == 0
 
 
-def estimate(model: Model, belief: Belief, last: Spectrum) -> Spectrum:
-    """The spectrum of the most likely positive semi-definite matrix.
+def estimate(model: Model, belief: Belief, last: Spectrum, heard: BoolArray) -> Spectrum:
+    """The spectrum of the most likely positive semi-definite matrix; the last one, where no reading was heard.
 
     Where the mean is inside of the cone by many deviations and the readings determine it, it is the mean itself.
     """
@@ -286,9 +288,11 @@ def estimate(model: Model, belief: Belief, last: Spectrum) -> Spectrum:
     young = belief.readings <= 2.0 * p
     lowest = Spectrum(spectrum.values[:, :1], spectrum.vectors[:, :, :1])
     margin = INSIDE * eigenvalue_deviations(root, lowest)[:, 0]
-    near = np.flatnonzero(young | (spectrum.values[:, 0] < margin))
+    values = np.where(heard[:, None], spectrum.values, last.values)
+    vectors = np.where(heard[:, None, None], spectrum.vectors, last.vectors)
+    near = np.flatnonzero(heard & (young | (spectrum.values[:, 0] < margin)))
     if not near.size:
-        return spectrum
+        return Spectrum(values, vectors)
     # An eigenvalue far below its own doubt would take many steps to come back.
     begin = Spectrum(last.values[near], last.vectors[near])
     doubts = eigenvalue_deviations(root[near], begin)
@@ -296,7 +300,6 @@ def estimate(model: Model, belief: Belief, last: Spectrum) -> Spectrum:
     steps = np.where(young[near], FIRST_STEPS, LATER_STEPS)
     covariance = root[near] @ root[near].swapaxes(-1, -2)
     inside = most_likely_in_cone(mean[near], covariance, begin, ALPHA, belief.scale[near], steps)
-    values, vectors = spectrum.values.copy(), spectrum.vectors.copy()
     values[near], vectors[near] = inside.values, inside.vectors
     return Spectrum(values, vectors)
 
@@ -305,7 +308,7 @@ def eigenvalue_deviations(root: Array, spectrum: Spectrum) -> Array:
     """The standard deviation of q'A q for each eigenvector q, shape (runs, d)."""
     Q = spectrum.vectors.swapaxes(-1, -2)
     spread = np.matmul(svec(Q[..., :, None] * Q[..., None, :]), root)
-    return np.sqrt(np.square(spread).sum(axis=-1))
+    return np.asarray(np.sqrt(np.square(spread).sum(axis=-1)))
 
 
 def averaged_moment(moment: Array, w: Array, rounds: int) -> Array:

@@ -77,7 +77,7 @@ def worthwhile_probe(
         XS = X @ seen
         trace = np.trace(XS, axis1=1, axis2=2)
         free = 0.5 * (XS * XS.swapaxes(-1, -2)).sum(axis=(1, 2)) + 0.25 * np.square(trace)
-        rate = free / (np.maximum(variance, 1e-300) * noise)
+        rate = free / np.maximum(variance * noise, 1e-300)
         return np.asarray(per_round * left / (1.0 + rate * left))
 
     anyway = saved(planned)
