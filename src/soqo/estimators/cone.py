@@ -8,8 +8,10 @@ move what is known well for the sake of what is known badly. Where M is stationa
 
     M = mean + alpha P (M^{-1} - I / scale),
 
-which is solved by Newton's method in coordinates in which M is the identity. It needs P, not its inverse, so nothing is
-lost where P is nearly singular; and from one reading to the next, the last M is a good start.
+and Z = alpha M^{-1} is the dual matrix. M and Z go together to where M Z = alpha I, by primal-dual steps with
+Nesterov-Todd scaling (as in :mod:`soqo.estimators.interior_point`): in coordinates in which both are the same diagonal
+matrix. They need P, not its inverse, so nothing is lost where P is nearly singular; and from one reading to the next,
+the last M is a good start.
 """
 
 from __future__ import annotations
@@ -48,39 +50,56 @@ def most_likely_in_cone(
     steps : Array, shape (runs,)
         At most so many steps.
     """
-    # Factors M = G G', not M itself, go from step to step: so M cannot leave the cone by round-off.
-    G = start.vectors * np.sqrt(start.values)[:, None, :]
+    # M = G diag(values) G' and Z = inv(G)' diag(values) inv(G), at first with M Z = alpha I.
+    root = alpha**0.25
+    G = start.vectors * (np.sqrt(start.values) / root)[:, None, :]
+    values = np.full(start.values.shape, root * root)
     active = np.arange(mean.shape[0])
     for step in range(int(steps.max(initial=0))):
-        G[active], change = newton_step(
-            mean[active], covariance[active], G[active], alpha, scale[active]
+        G[active], values[active], change = primal_dual_step(
+            mean[active], covariance[active], G[active], values[active], alpha, scale[active]
         )
         active = active[(change > ENOUGH) & (step + 1 < steps[active])]
         if not active.size:
             break
-    M = Spectrum.of(G @ G.swapaxes(-1, -2))
+    M = Spectrum.of((G * values[:, None, :]) @ G.mT)
     return Spectrum(np.maximum(M.values, 0.0), M.vectors)
 
 
-def newton_step(
-    mean: Array, covariance: Array, G: Array, alpha: float, scale: Array
-) -> tuple[Array, Array]:
-    """The factor G after a step, and how much M = G G' changed relative to itself."""
-    identity = np.eye(G.shape[-1])
+def primal_dual_step(
+    mean: Array, covariance: Array, G: Array, values: Array, alpha: float, scale: Array
+) -> tuple[Array, Array, Array]:
+    """G and the diagonal after a step, and how far the point was from a solution, in units of M itself."""
+    d = G.shape[-1]
     inverse = np.linalg.inv(G)
     K = congruence(np.asarray(inverse, dtype=np.float64))
-    P = alpha * (K @ covariance @ K.swapaxes(-1, -2))
-    # How far M is from mean + alpha P (M^{-1} - I / scale), where M is the identity.
-    pull = svec(identity - (G.swapaxes(-1, -2) @ G) / scale[:, None, None])
-    off = svec(inverse @ mean @ inverse.swapaxes(-1, -2) - identity) + np.matvec(P, pull)
+    P = K @ covariance @ K.mT
+    diagonal = values[:, :, None] * np.eye(d)
+    # How far M is from mean + P (Z - alpha I / scale), in the scaled coordinates.
+    pull = svec(diagonal - (alpha / scale)[:, None, None] * (G.mT @ G))
+    off = svec(inverse @ mean @ inverse.mT - diagonal) + np.matvec(P, pull)
+    target = svec((alpha / values - values)[:, :, None] * np.eye(d))
     # Where M is far below its doubt in some direction, round-off takes the place of the one on the diagonal.
-    diagonal = P.reshape(len(G), -1)[:, :: off.shape[-1] + 1]
-    diagonal += 1.0 + 1e-13 * diagonal.sum(axis=1, keepdims=True)
-    spectrum = Spectrum.of(smat(np.linalg.solve(P, off[..., None])[..., 0]))
-    length = np.minimum(1.0, TOWARDS_BOUNDARY / np.maximum(-spectrum.values[:, 0], 1e-300))
-    grown = np.sqrt(1.0 + length[:, None] * spectrum.values)
-    change = np.sqrt(np.square(spectrum.values).sum(axis=1))
-    return G @ (spectrum.vectors * grown[:, None, :]), change
+    entries = P.reshape(len(G), -1)[:, :: off.shape[-1] + 1]
+    entries += 1.0 + 1e-13 * entries.sum(axis=1, keepdims=True)
+    change = np.linalg.solve(P, (target - off)[..., None])[..., 0]
+    dZ, dM = smat(change), smat(target - change)
+    inner = 1.0 / np.sqrt(values[:, :, None] * values[:, None, :])
+    X = diagonal + longest(dM * inner)[:, None, None] * dM
+    S = diagonal + longest(dZ * inner)[:, None, None] * dZ
+    # The next scaling, from factors: with X = R R' and R'S R = V diag(squares) V'.
+    R = np.linalg.cholesky(X)
+    squares, V = np.linalg.eigh(R.mT @ S @ R)
+    values_next = np.sqrt(np.maximum(squares, 1e-300))
+    G_next = (G @ (R @ V)) / np.sqrt(values_next)[:, None, :]
+    distance = np.sqrt(np.square(dM * inner).sum(axis=(1, 2)))
+    return G_next, values_next, distance
+
+
+def longest(direction: Array) -> Array:
+    """The length of a step that stays inside of the cone, at most one."""
+    lowest = np.linalg.eigvalsh(direction)[:, 0]
+    return np.asarray(np.minimum(1.0, TOWARDS_BOUNDARY / np.maximum(-lowest, 1e-300)))
 
 
 def congruence(F: Array) -> Array:

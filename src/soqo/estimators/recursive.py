@@ -92,6 +92,11 @@ class Model:
         """Up to so many readings, the scales are weighed anew with each."""
         return min(2 * self.unknowns, 40)
 
+    @property
+    def pause(self) -> int:
+        """Rounds from one estimate to the next: one, unless there are hundreds of unknowns."""
+        return 1 + self.unknowns // 100
+
     def bias_features(self, u: Array) -> Array:
         """What N is multiplied by, shape (runs, q)."""
         if self.bias == "direction":

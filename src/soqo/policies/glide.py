@@ -46,7 +46,7 @@ ALPHA = 0.1
 """The weight of the Wishart density that keeps the estimate inside of the cone."""
 
 FIRST_STEPS, LATER_STEPS = 12, 1
-"""Newton steps to the most likely matrix: while everything is new, and once the last one is a good start."""
+"""Steps to the most likely matrix: while everything is new, and once the last one is a good start."""
 
 INSIDE = 6.0
 """By how many deviations a mean must be inside of the cone to stand for itself."""
@@ -222,7 +222,11 @@ class GLIDE(Policy[GlideMemory]):
                 alarms = alarms + changed
                 last_alarm = np.where(changed, float(state.round), last_alarm)
         belief = belief.update(model, u, reading)
-        spectrum = estimate(model, belief, memory.spectrum, ~np.isnan(reading))
+        # Once there are many readings, one more changes little: every other round will do.
+        turn = state.round % model.pause == 0
+        every_other = state.round % (2 * model.pause) == 0
+        which = ~np.isnan(reading) & turn & (every_other | (belief.readings <= 20 * model.unknowns))
+        spectrum = estimate(model, belief, memory.spectrum, which)
         return GlideMemory(
             belief,
             spectrum,
@@ -277,30 +281,35 @@ def asks_for_probes(rounds: int) -> bool:
     return rounds > 0 and rounds % (OFTEN if rounds <= YOUNG else SELDOM) == 0
 
 
-def estimate(model: Model, belief: Belief, last: Spectrum, heard: BoolArray) -> Spectrum:
-    """The spectrum of the most likely positive semi-definite matrix; the last one, where no reading was heard.
+def estimate(model: Model, belief: Belief, last: Spectrum, which: BoolArray) -> Spectrum:
+    """The spectrum of the most likely positive semi-definite matrix in some of the runs, the last one in the others.
 
     Where the mean is inside of the cone by many deviations and the readings determine it, it is the mean itself.
     """
+    runs = np.flatnonzero(which)
+    if not runs.size:
+        return last
     p = model.unknowns
-    mean, root = smat(belief.mean[:, :p]), belief.root[:, :p]
-    spectrum = Spectrum.of(mean)
-    young = belief.readings <= 2.0 * p
-    lowest = Spectrum(spectrum.values[:, :1], spectrum.vectors[:, :, :1])
+    mean, root = smat(belief.mean[runs, :p]), belief.root[runs, :p]
+    values, vectors = last.values.copy(), last.vectors.copy()
+    new = Spectrum.of(mean)
+    values[runs], vectors[runs] = new.values, new.vectors
+    lowest = Spectrum(new.values[:, :1], new.vectors[:, :, :1])
     margin = INSIDE * eigenvalue_deviations(root, lowest)[:, 0]
-    values = np.where(heard[:, None], spectrum.values, last.values)
-    vectors = np.where(heard[:, None, None], spectrum.vectors, last.vectors)
-    near = np.flatnonzero(heard & (young | (spectrum.values[:, 0] < margin)))
-    if not near.size:
-        return Spectrum(values, vectors)
-    # An eigenvalue far below its own doubt would take many steps to come back.
-    begin = Spectrum(last.values[near], last.vectors[near])
-    doubts = eigenvalue_deviations(root[near], begin)
-    begin = Spectrum(np.maximum(begin.values, 1e-3 * doubts + 1e-150), begin.vectors)
-    steps = np.where(young[near], FIRST_STEPS, LATER_STEPS)
-    covariance = root[near] @ root[near].swapaxes(-1, -2)
-    inside = most_likely_in_cone(mean[near], covariance, begin, ALPHA, belief.scale[near], steps)
-    values[near], vectors[near] = inside.values, inside.vectors
+    young = belief.readings[runs] <= 2.0 * p
+    near = np.flatnonzero(young | (new.values[:, 0] < margin))
+    if near.size:
+        among, root = runs[near], root[near]
+        # An eigenvalue far below its own doubt would take many steps to come back.
+        begin = Spectrum(last.values[among], last.vectors[among])
+        doubts = eigenvalue_deviations(root, begin)
+        begin = Spectrum(np.maximum(begin.values, 1e-3 * doubts + 1e-150), begin.vectors)
+        steps = np.where(young[near], FIRST_STEPS, LATER_STEPS)
+        covariance = root @ root.mT
+        inside = most_likely_in_cone(
+            mean[near], covariance, begin, ALPHA, belief.scale[among], steps
+        )
+        values[among], vectors[among] = inside.values, inside.vectors
     return Spectrum(values, vectors)
 
 
