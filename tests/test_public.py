@@ -20,6 +20,7 @@ NAMES = [
     *("Problem", "RandomProblem", "random_curvature", "processes", "noise", "Environment", "Paths"),
     *("Plan", "hindsight_optimum", "simulate", "Result", "checks", "errors", "__version__"),
     *("SCaLE", "HySCaLE", "Estimate", "Status", "trace_min", "lad", "psd_least_squares"),
+    *("GLIDE", "Change"),
 ]
 
 
@@ -85,7 +86,7 @@ CHECKED: list[tuple[Any, Any, list[Any]]] = [
         [
             *(soqo.FTM(), soqo.LAI(A), soqo.ROBD(A), soqo.POL(0.02), soqo.OAL(0.02)),
             *(soqo.Weighted(soqo.POL(0.02), 2.0), soqo.Limited(soqo.LAI(A), -1.0, 1.0)),
-            *(soqo.SCaLE(0.1, 1, 0.5, c1=1.5), soqo.HySCaLE(0.1, 1, 0.5, c1=1.5)),
+            *(soqo.SCaLE(0.1, 1, 0.5, c1=1.5), soqo.HySCaLE(0.1, 1, 0.5, c1=1.5), soqo.GLIDE()),
         ],
     ),
     (

@@ -6,12 +6,14 @@ one noisy number, the hitting cost. A is unknown. Everything that a user needs i
 """
 
 from soqo import checks, errors, noise, processes
+from soqo.changes import Change
 from soqo.environment import Environment, Paths
 from soqo.estimators.estimate import Estimate, Status
 from soqo.estimators.least_squares import psd_least_squares
 from soqo.estimators.trace_min import lad, trace_min
 from soqo.planner import Plan, hindsight_optimum
 from soqo.policies.base import Policy, State
+from soqo.policies.glide import GLIDE
 from soqo.policies.known import FTM, LAI, ROBD
 from soqo.policies.learners import OAL, POL
 from soqo.policies.scale import HySCaLE, SCaLE
@@ -23,10 +25,12 @@ from soqo.version import __version__
 
 __all__ = [
     "FTM",
+    "GLIDE",
     "LAI",
     "OAL",
     "POL",
     "ROBD",
+    "Change",
     "Environment",
     "Estimate",
     "HySCaLE",

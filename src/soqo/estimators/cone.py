@@ -21,13 +21,13 @@ import math
 import numpy as np
 
 from soqo.arguments import Array
-from soqo.estimators.measurements import smat, svec
+from soqo.estimators.measurements import smat, svec, triangle
 from soqo.spectrum import Spectrum
 
 __all__ = ["most_likely_in_cone"]
 
-ENOUGH = 0.03
-"""Where a step changes M by less than this share of itself, it is near enough."""
+ENOUGH = 0.1
+"""Where a step changes M by less than this share of itself, what is left is the square of it, and near enough."""
 
 TOWARDS_BOUNDARY = 0.9
 """The share of the way to the cone's boundary that a step may take."""
@@ -104,8 +104,8 @@ def longest(direction: Array) -> Array:
 
 def congruence(F: Array) -> Array:
     """The matrix that takes svec(M) to svec(F M F'), shape (runs, p, p)."""
-    rows, columns = np.tril_indices(F.shape[-1])
+    rows, columns, on_diagonal = triangle(F.shape[-1])
     straight = F[:, rows[:, None], rows] * F[:, columns[:, None], columns]
     crossed = F[:, rows[:, None], columns] * F[:, columns[:, None], rows]
-    weight = np.where(rows == columns, math.sqrt(0.5), 1.0)
+    weight = np.where(on_diagonal, math.sqrt(0.5), 1.0)
     return np.asarray((straight + crossed) * (weight[:, None] * weight))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from soqo.environment import Environment
 from soqo.errors import ArgumentError
 from soqo.noise import Uniform
+from soqo.policies.glide import GLIDE
 from soqo.policies.known import FTM, ROBD
 from soqo.policies.learners import OAL, POL
 from soqo.policies.scale import HySCaLE, SCaLE
@@ -55,7 +56,8 @@ PRIMARY = Setting(
         "A drawn anew for each run with eigenvalues 0.01, 0.34, 0.67, 1 (the paper fixes only the smallest); "
         "steps 0.3 delta + 0.7 N(0, 50^2), no martingale, so LAI is not the optimum here; "
         "learning rate 1e-6 as printed, and 1e-8, which suits steps of this size better; SCaLE with the radius from "
-        "its readings' residual and a direct handover, and as printed"
+        "its readings' residual and a direct handover, and as printed; GLIDE, which is not in the paper, with and "
+        "without the use of what is predictable in v's steps"
     ),
     environment=Environment(
         problem=RandomProblem(dim=4, rank=4, smallest=0.01, largest=1.0, spectrum="linear"),
@@ -72,6 +74,8 @@ PRIMARY = Setting(
         "SCaLE": SCaLE(noise_cap=10.0, rank=4, sigma_floor=0.01, c1=3.0),
         "HySCaLE": HySCaLE(noise_cap=10.0, rank=4, sigma_floor=0.01, c1=3.0, learning_rate=1e-8),
         "SCaLE as printed": SCaLE.as_printed(noise_cap=10.0, rank=4, sigma_floor=0.01, c1=3.0),
+        "GLIDE": GLIDE(),
+        "GLIDE, no drift": GLIDE(drift="none"),
     },
     horizon=1000,
     runs=20,

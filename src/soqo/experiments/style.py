@@ -14,6 +14,7 @@ COLORS = {
     "OAL": "#CC79A7",
     "SCaLE": "#E69F00",
     "HySCaLE": "#56B4E9",
+    "GLIDE": "#7A1FA2",
 }
 """By policy; the same everywhere."""
 

@@ -45,7 +45,7 @@ WINDOW, STRANGE = 10.0, 4.0
 ALPHA = 0.1
 """The weight of the Wishart density that keeps the estimate inside of the cone."""
 
-FIRST_STEPS, LATER_STEPS = 12, 1
+FIRST_STEPS, LATER_STEPS = 12, 6
 """Steps to the most likely matrix: while everything is new, and once the last one is a good start."""
 
 INSIDE = 6.0
@@ -222,10 +222,9 @@ class GLIDE(Policy[GlideMemory]):
                 alarms = alarms + changed
                 last_alarm = np.where(changed, float(state.round), last_alarm)
         belief = belief.update(model, u, reading)
-        # Once there are many readings, one more changes little: every other round will do.
-        turn = state.round % model.pause == 0
-        every_other = state.round % (2 * model.pause) == 0
-        which = ~np.isnan(reading) & turn & (every_other | (belief.readings <= 20 * model.unknowns))
+        # Once the readings are many times the unknowns, one more changes little: every fourth round will do.
+        turn, fourth = (state.round % (k * model.pause) == 0 for k in (1, 4))
+        which = ~np.isnan(reading) & turn & (fourth | (belief.readings <= 4 * model.unknowns))
         spectrum = estimate(model, belief, memory.spectrum, which)
         return GlideMemory(
             belief,
@@ -303,7 +302,7 @@ def estimate(model: Model, belief: Belief, last: Spectrum, which: BoolArray) -> 
         # An eigenvalue far below its own doubt would take many steps to come back.
         begin = Spectrum(last.values[among], last.vectors[among])
         doubts = eigenvalue_deviations(root, begin)
-        begin = Spectrum(np.maximum(begin.values, 1e-3 * doubts + 1e-150), begin.vectors)
+        begin = Spectrum(np.maximum(begin.values, 1e-2 * doubts + 1e-150), begin.vectors)
         steps = np.where(young[near], FIRST_STEPS, LATER_STEPS)
         covariance = root @ root.mT
         inside = most_likely_in_cone(

@@ -1,0 +1,273 @@
+"""GLIDE beside the paper's policies, where it should win and where it might not.
+
+    python benchmarks/glide_settings.py                    every table (about ten minutes)
+    python benchmarks/glide_settings.py --runs 6           a first look
+    python benchmarks/glide_settings.py --tables changes   one of: regret, growth, changes
+
+Regret after 1,000 rounds, median and mean over the runs. The columns with a star are the best of a grid of their own
+tuning in each setting, chosen by the median regret itself, which no player could know: POL's and HySCaLE's learning
+rate, SCaLE's probes (their number and their variance). GLIDE has its defaults everywhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+import sixteen_settings
+import soqo
+from soqo.noise import Adversarial, Noise, Uniform
+from soqo.processes import Gaussian, Process
+from soqo.summary import short
+
+ROUNDS = 1000
+HORIZONS = (200, 400, 1000, 2000)
+RATES = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
+PROBES = tuple((c, g) for c in (1.0, 2.0) for g in (0.01, 0.1, 1.0, 10.0))
+"""SCaLE's tuning: factors on the number of probes and on their variance."""
+
+
+@dataclass(frozen=True)
+class RareJumps(Process):
+    """Steps that are zero but for one in twenty-five, normal with this scale."""
+
+    scale: float
+
+    @property
+    def is_martingale(self) -> bool:
+        return True
+
+    def covariance(self, dim: int) -> Any:
+        return self.scale**2 / 25.0 * np.eye(dim)
+
+    def steps(self, rng: np.random.Generator, horizon: int, dim: int) -> Any:
+        draws = rng.standard_normal((horizon, dim + 1))
+        return self.scale * draws[:, 1:] * (draws[:, :1] > 1.7507)  # the normal's 96th percentile
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A world, and what SCaLE is told about it."""
+
+    name: str
+    environment: soqo.Environment
+    cap: float
+    rank: int
+    sigma: float
+    c1: float
+    runs: int = 24
+
+
+def paper() -> Iterator[Setting]:
+    """The appendix's sixteen."""
+    for s in sixteen_settings.settings():
+        yield Setting(s.name, s.environment(), s.cap, s.rank, s.sigma, s.c1)
+
+
+def others() -> Iterator[Setting]:
+    """Where free information is scarce, biased or plenty, and where the prior is wrong."""
+
+    def of(
+        name: str,
+        process: Process,
+        dim: int = 4,
+        rank: int = 4,
+        values: tuple[float, float] = (1.0, 4.0),
+        noise: Noise | None = None,
+        spectrum: str = "linear",
+        runs: int = 24,
+    ) -> Setting:
+        problem = soqo.RandomProblem(
+            dim, rank, values[0], values[1] if rank > 1 else None, spectrum
+        )
+        noise = noise or Uniform(10.0)
+        c1 = 3.0 if rank > 1 else 10.0
+        environment = soqo.Environment(problem, process, noise)
+        return Setting(name, environment, noise.cap, rank, values[0], c1, runs)
+
+    one_direction = Gaussian(np.diag([50.0, 0.0, 0.0, 0.0]))
+    yield of("steps of 0.1", Gaussian(0.1))
+    yield of("steps of 1", Gaussian(1.0))
+    yield of("steps of 1, A 0.01..1", Gaussian(1.0), values=(0.01, 1.0), spectrum="geometric")
+    yield of("one direction, r=1", one_direction, rank=1)
+    yield of("one direction, r=4", one_direction)
+    yield of("rare jumps", RareJumps(50.0))
+    yield of("d=10", Gaussian(50.0), dim=10, rank=10, runs=12)
+    yield of("d=10, r=2", Gaussian(50.0), dim=10, rank=2, runs=12)
+    yield of("d=10, steps of 1", Gaussian(1.0), dim=10, rank=10, runs=12)
+    yield of("d=30", Gaussian(50.0), dim=30, rank=30, runs=4)
+    yield of("d=30, r=3", Gaussian(50.0), dim=30, rank=3, runs=4)
+    for aim in ("overstate", "understate", "flatten"):
+        for scale in (50.0, 1.0):
+            noise = Adversarial(10.0, aim)
+            yield of(f"noise that {aim}s, steps {scale:g}", Gaussian(scale), noise=noise)
+    yield of("A 10..100", Gaussian(50.0), values=(10.0, 100.0))
+    yield of("A 10..100, steps of 1", Gaussian(1.0), values=(10.0, 100.0))
+
+
+def policies(setting: Setting) -> dict[str, dict[str, Any]]:
+    """Columns, and for each the policies of which the best counts."""
+    known = (setting.cap, setting.rank, setting.sigma)
+    d = setting.environment.dim
+    variance = soqo.SCaLE(*known).probe_variance(d, ROUNDS)
+
+    def scale(kind: Callable[..., Any], c: float, g: float, **options: Any) -> Any:
+        return kind(*known, c1=c * setting.c1, gamma2=g * variance, **options)
+
+    hybrids = {
+        f"{c:g} {g:g} {rate:g}": scale(soqo.HySCaLE, c, g, learning_rate=rate)
+        for c, g in PROBES[:4]
+        for rate in RATES[2:]
+    }
+    return {
+        "FTM": {"": soqo.FTM()},
+        "POL*": {f"{rate:g}": soqo.POL(rate) for rate in RATES},
+        "SCaLE": {"": soqo.SCaLE(*known, c1=setting.c1)},
+        "SCaLE*": {f"{c:g} {g:g}": scale(soqo.SCaLE, c, g) for c, g in PROBES},
+        "HySCaLE*": hybrids,
+        "GLIDE": {"": soqo.GLIDE()},
+        "robust": {"": soqo.GLIDE(robust=True)},
+        "knows cap": {"": soqo.GLIDE(noise_cap=setting.cap)},
+    }
+
+
+def best_regret(setting: Setting, candidates: dict[str, Any], horizon: int) -> tuple[float, float]:
+    """Median and mean of the final regret of the best candidate by median."""
+    result = soqo.simulate(setting.environment, candidates, horizon, setting.runs, seed=0)
+    finals = [result.regret(name)[:, -1] for name in candidates]
+    finals = [np.where(np.isfinite(final), final, np.inf) for final in finals]
+    final = min(finals, key=lambda values: float(np.median(values)))
+    return float(np.median(final)), float(final.mean())
+
+
+def regret_table(title: str, rows: list[Setting]) -> list[dict[str, float]]:
+    """Print median and mean regret of every policy, and GLIDE's ratios."""
+    columns = list(policies(rows[0]))
+    print(f"\n{title}: median (mean) regret after {ROUNDS} rounds")
+    print("setting".ljust(30), *(c.rjust(20) for c in columns), " /SCaLE  /best")
+    medians = []
+    for setting in rows:
+        named = {
+            c: {f"{c} {k}".strip(): p for k, p in found.items()}
+            for c, found in policies(setting).items()
+        }
+        cells = {c: best_regret(setting, found, ROUNDS) for c, found in named.items()}
+        row = {c: median for c, (median, _) in cells.items()}
+        best = min(row[c] for c in columns[:5])
+        shown = (f"{short(median)} ({short(mean)})".rjust(20) for median, mean in cells.values())
+        ratios = f"{row['GLIDE'] / row['SCaLE']:8.4f} {row['GLIDE'] / best:6.2f}"
+        print(setting.name.ljust(30), *shown, ratios, flush=True)
+        medians.append(row)
+    return medians
+
+
+def summarize_sixteen(medians: list[dict[str, float]], rows: list[Setting]) -> None:
+    """The geometric mean of GLIDE's ratio to SCaLE, with and without the use of v's correlation."""
+    plain = [best_regret(s, {"GLIDE": soqo.GLIDE(drift="none")}, ROUNDS)[0] for s in rows]
+    ratios = np.array([p / row["SCaLE"] for p, row in zip(plain, medians, strict=True)])
+    drift = sum(row["GLIDE"] < 0.0 for row in medians)
+    print(
+        f"GLIDE(drift='none') over SCaLE: geometric mean {np.exp(np.log(ratios).mean()):.4f}, "
+        f"largest {ratios.max():.3f}; with drift, {drift} of 16 regrets are negative (below LAI)"
+    )
+
+
+def growth_table(rows: list[Setting]) -> None:
+    """Print how GLIDE's regret grows with the horizon."""
+    print("\nGLIDE(drift='none'): median regret against the horizon, and its exponent")
+    print("setting".ljust(30), *(f"T={T}".rjust(10) for T in HORIZONS), "  exponent")
+    for setting in rows:
+        found = [best_regret(setting, {"GLIDE": soqo.GLIDE(drift="none")}, T)[0] for T in HORIZONS]
+        slope = np.polyfit(np.log(HORIZONS), np.log(np.maximum(found, 1e-12)), 1)[0]
+        print(
+            setting.name.ljust(30),
+            *(short(f).rjust(10) for f in found),
+            f"{slope:10.2f}",
+            flush=True,
+        )
+
+
+def change_table(runs: int) -> None:
+    """Print what happens when A changes: at once in round 500, and by a rotation over rounds 300 to 700."""
+    problem, process, noise = soqo.RandomProblem(4, 4, 1.0, 4.0), Gaussian(50.0), Uniform(10.0)
+    still = soqo.Environment(problem, process, noise)
+    entries = {
+        "GLIDE": soqo.GLIDE(),
+        "without alarms": soqo.GLIDE(alarms=False),
+        "memory 200": soqo.GLIDE(memory=200.0),
+        "SCaLE": soqo.SCaLE(10.0, 4, 1.0),
+        "HySCaLE": soqo.HySCaLE(10.0, 4, 1.0, learning_rate=1e-8),
+        "POL 1e-6": soqo.POL(1e-6),
+        "FTM": soqo.FTM(),
+    }
+    undisturbed = soqo.simulate(still, entries, ROUNDS, runs, seed=0)
+    recovery = 5 * 10  # 5 d(d+1)/2 rounds
+    late, young = slice(499 + recovery, 599 + recovery), slice(recovery, 100 + recovery)
+
+    def per_round(result: soqo.Result, name: str, rounds: slice) -> str:
+        return short(float(np.median(result.tracks[name].excess[:, rounds].mean(axis=1)))).rjust(16)
+
+    for title, change in (
+        ("A changes in round 500", soqo.Change(500)),
+        ("A turns over rounds 300 to 700", soqo.Change(300, over=400)),
+    ):
+        result = soqo.simulate(replace(still, changes=(change,)), entries, ROUNDS, runs, seed=0)
+        print(f"\n{title}: medians over {runs} runs of regret, and of regret per round")
+        heads = (
+            f"{late.start + 1}..{late.stop}",
+            "undisturbed",
+            f"in {young.start + 1}..{young.stop}",
+        )
+        print(
+            "policy".ljust(16), "regret".rjust(10), *(head.rjust(16) for head in heads), " alarms"
+        )
+        for name in entries:
+            final = short(float(np.median(result.regret(name)[:, -1]))).rjust(10)
+            cells = (
+                per_round(result, name, late),
+                per_round(undisturbed, name, late),
+                per_round(undisturbed, name, young),
+            )
+            print(name.ljust(16), final, *cells, alarms(result, undisturbed, name), flush=True)
+
+
+def alarms(result: soqo.Result, undisturbed: soqo.Result, name: str) -> str:
+    """How often a policy cried, and when last, with and without reason."""
+    seen, calm = result.tracks[name].diagnostics, undisturbed.tracks[name].diagnostics
+    if "alarms" not in seen:
+        return ""
+    last = seen["last_alarm"]
+    return (
+        f" {seen['alarms'].mean():.2f} a run, the last in round {last.min():.0f}..{last.max():.0f}; "
+        f"undisturbed {calm['alarms'].mean():.2f}"
+    )
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=24)
+    parser.add_argument("--tables", nargs="+", default=["regret", "growth", "changes"])
+    options = parser.parse_args()
+    sixteen = [replace(s, runs=min(s.runs, options.runs)) for s in paper()]
+    if "regret" in options.tables:
+        medians = regret_table("The paper's sixteen settings", sixteen)
+        summarize_sixteen(medians, sixteen)
+        elsewhere = [replace(s, runs=min(s.runs, options.runs)) for s in others()]
+        worst = [
+            row["GLIDE"] / min(list(row.values())[:5])
+            for row in regret_table("Elsewhere", elsewhere)
+        ]
+        print(f"GLIDE over the best of the others, tuned in hindsight: at most {max(worst):.2f}")
+    if "growth" in options.tables:
+        growth_table(sixteen)
+    if "changes" in options.tables:
+        change_table(options.runs)
+
+
+if __name__ == "__main__":
+    main()
