@@ -46,8 +46,8 @@ class Change:
     over: int = 1
 
     def __post_init__(self) -> None:
-        integer("round", self.round, least=2)
-        integer("over", self.over, least=1)
+        object.__setattr__(self, "round", integer("round", self.round, least=2))
+        object.__setattr__(self, "over", integer("over", self.over, least=1))
         if self.problem is not None and not isinstance(self.problem, Problem | RandomProblem):
             object.__setattr__(self, "problem", Problem(self.problem))
 
@@ -93,15 +93,17 @@ def turned(before: Problem, after: Problem, shares: Array) -> list[Array]:
     batch = np.broadcast_shapes(before.batch_shape, after.batch_shape)
     old = np.broadcast_to(before.spectrum.vectors, (*batch, before.dim, before.dim))
     new = np.broadcast_to(after.spectrum.vectors, old.shape)
-    # An eigenvector may as well point the other way: choose so that it is a rotation.
-    sign = np.linalg.det(new @ old.swapaxes(-1, -2))[..., None]
-    new = np.concatenate([new[..., :1] * sign[..., None], new[..., 1:]], axis=-1)
+    # An eigenvector may as well point the other way: choose signs by which they turn least, and make up a rotation.
+    along = (new * old).sum(axis=-2)
+    new = new * np.where(along < 0.0, -1.0, 1.0)[..., None, :]
+    mirrored = np.linalg.det(new @ old.swapaxes(-1, -2)) < 0.0
+    least = np.arange(before.dim) == np.abs(along).argmin(axis=-1)[..., None]
+    new = new * np.where(mirrored[..., None] & least, -1.0, 1.0)[..., None, :]
     rotation = new @ old.swapaxes(-1, -2)
-    angles = np.empty(rotation.shape[:-1])
-    planes = np.empty(rotation.shape, dtype=np.complex128)
+    logarithm = np.empty(rotation.shape)
     for run in np.ndindex(*batch):
-        T, planes[run] = scipy.linalg.schur(rotation[run], output="complex")
-        angles[run] = np.angle(np.diagonal(T))
+        logarithm[run] = logarithm_of(rotation[run])
+    angles, planes = np.linalg.eigh(-1j * logarithm)
     curvatures = []
     for share in shares:
         part = np.exp(1j * share * angles)
@@ -111,6 +113,23 @@ def turned(before: Problem, after: Problem, shares: Array) -> list[Array]:
         A = (vectors * values[..., None, :]) @ vectors.swapaxes(-1, -2)
         curvatures.append(0.5 * (A + A.swapaxes(-1, -2)))
     return curvatures
+
+
+def logarithm_of(rotation: Array) -> Array:
+    """A skew-symmetric matrix whose exponential is the rotation, with no angle above a half turn."""
+    T, planes = scipy.linalg.schur(rotation, output="real")
+    angles, half, i = np.zeros_like(rotation), None, 0
+    while i < len(T):
+        if i + 1 < len(T) and T[i + 1, i] != 0.0:
+            angles[i + 1, i] = np.arctan2(T[i + 1, i] - T[i, i + 1], T[i, i] + T[i + 1, i + 1])
+            i += 1
+        elif T[i, i] < 0.0:
+            # Two directions that are reversed are a half turn in their plane.
+            if half is not None:
+                angles[i, half] = np.pi
+            half = i if half is None else None
+        i += 1
+    return np.asarray(planes @ (angles - angles.T) @ planes.T)
 
 
 def known_contractions(stretches: Sequence[Stretch]) -> tuple[Array, Array]:

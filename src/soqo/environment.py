@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,10 @@ class Environment:
         self._check_changes()
 
     def _check_changes(self) -> None:
-        changes = (self.changes,) if isinstance(self.changes, Change) else tuple(self.changes)
+        changes = (self.changes,) if isinstance(self.changes, Change) else self.changes
+        if not isinstance(changes, Iterable):
+            raise ArgumentError(f"changes must hold Changes, got {type(changes).__name__}")
+        changes = tuple(changes)
         free = 2
         for change in changes:
             if not isinstance(change, Change):
@@ -147,6 +151,9 @@ class Environment:
                 raise ArgumentError(
                     f"changes must have problems of dimension {self.dim}, got {change.problem.dim}"
                 )
+            given = getattr(change.problem, "switching", None)
+            if given is not None and not np.array_equal(given, self.problem.switching):
+                raise ArgumentError("changes must leave the switching weight as it is, got another")
             free = change.round + change.over
         object.__setattr__(self, "changes", changes)
 
@@ -174,6 +181,10 @@ class Environment:
         for change in self.changes:
             family = self.problem if isinstance(self.problem, RandomProblem) else None
             before = later[-1][1] if later else problem
+            if isinstance(change.problem, Problem):
+                change = replace(
+                    change, problem=self._rows_of_given_problem(change.problem, numbers)
+                )
             later += change.problems(before, family, generators)
         v = self.process.paths(streams(seed, numbers, "steps"), horizon, self.v0, first_run)
         if v.shape != (runs, horizon, self.dim):
