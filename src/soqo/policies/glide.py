@@ -86,7 +86,9 @@ class GlideMemory:
 class GLIDE(Policy[GlideMemory]):
     """Play LAI with the current belief, and learn from every reading; nothing needs to be known beforehand.
 
-    A round costs O(d^4) at most, with p = d(d+1)/2 unknowns.
+    With p = d(d+1)/2 unknowns a round costs O(p^2) = O(d^4), and O(p^3) where the scales are weighed anew (ever more
+    seldom) or the estimate is found anew near the cone's boundary (in every round while the readings are fewer than
+    4p, in every fourth later; above a hundred unknowns, less often).
 
     Parameters
     ----------
