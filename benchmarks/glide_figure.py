@@ -1,6 +1,6 @@
 """Draw docs/glide.svg: what GLIDE's regret looks like, without and with a change of A.
 
-    python benchmarks/glide_figure.py [PATH]
+python benchmarks/glide_figure.py [PATH]
 """
 
 from __future__ import annotations

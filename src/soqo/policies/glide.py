@@ -115,7 +115,7 @@ class GLIDE(Policy[GlideMemory]):
     >>> state = policy.start(x0=np.zeros(2))
     >>> rng = np.random.default_rng(0)
     >>> A, v = np.diag([2.0, 0.5]), np.zeros(2)
-    >>> for _ in range(30):
+    >>> for _ in range(60):
     ...     v = v + 10.0 * rng.standard_normal(2)
     ...     x, state = policy.act(state, v)
     ...     state = policy.observe(state, 0.5 * (x - v) @ A @ (x - v) + rng.uniform(-1.0, 1.0))
