@@ -148,7 +148,7 @@ def regret_table(title: str, rows: list[Setting]) -> list[dict[str, float]]:
     """Print median and mean regret of every policy, and GLIDE's ratios."""
     columns = list(policies(rows[0]))
     print(f"\n{title}: median (mean) regret after {ROUNDS} rounds")
-    print("setting".ljust(30), *(c.rjust(20) for c in columns), " /SCaLE  /best")
+    print("setting".ljust(34), *(c.rjust(20) for c in columns), " /SCaLE  /best")
     medians = []
     for setting in rows:
         named = {
@@ -160,7 +160,7 @@ def regret_table(title: str, rows: list[Setting]) -> list[dict[str, float]]:
         best = min(row[c] for c in columns[:5])
         shown = (f"{short(median)} ({short(mean)})".rjust(20) for median, mean in cells.values())
         ratios = f"{row['GLIDE'] / row['SCaLE']:8.4f} {row['GLIDE'] / best:6.2f}"
-        print(setting.name.ljust(30), *shown, ratios, flush=True)
+        print(setting.name.ljust(34), *shown, ratios, flush=True)
         medians.append(row)
     return medians
 
@@ -179,12 +179,12 @@ def summarize_sixteen(medians: list[dict[str, float]], rows: list[Setting]) -> N
 def growth_table(rows: list[Setting]) -> None:
     """Print how GLIDE's regret grows with the horizon."""
     print("\nGLIDE(drift='none'): median regret against the horizon, and its exponent")
-    print("setting".ljust(30), *(f"T={T}".rjust(10) for T in HORIZONS), "  exponent")
+    print("setting".ljust(34), *(f"T={T}".rjust(10) for T in HORIZONS), "  exponent")
     for setting in rows:
         found = [best_regret(setting, {"GLIDE": soqo.GLIDE(drift="none")}, T)[0] for T in HORIZONS]
         slope = np.polyfit(np.log(HORIZONS), np.log(np.maximum(found, 1e-12)), 1)[0]
         print(
-            setting.name.ljust(30),
+            setting.name.ljust(34),
             *(short(f).rjust(10) for f in found),
             f"{slope:10.2f}",
             flush=True,

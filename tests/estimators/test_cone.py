@@ -255,6 +255,22 @@ def test_few_steps_stay_in_the_cone_however_far_the_mean_is_off(
     )
 
 
+@pytest.mark.parametrize("steps", [0, 1])
+def test_round_off_makes_no_eigenvalue_negative(steps: int) -> None:
+    rng = np.random.default_rng(14)
+    runs, d = 30, 4
+    vectors = np.linalg.qr(rng.standard_normal((runs, d, d)))[0]
+    # Two eigenvalues that are lost beside the others: of their sum, round-off is all that is left.
+    start = Spectrum(np.tile([1e-40, 1e-30, 0.5, 1.0], (runs, 1)), vectors)
+    lost = np.linalg.eigvalsh(start.matrix())
+    assert (lost[:, 0] < 0.0).any()
+    P = np.tile(1e-30 * np.eye(10), (runs, 1, 1))
+    M = most_likely_in_cone(
+        start.matrix(), P, start, 0.1, np.ones(runs), np.full(runs, float(steps))
+    )
+    assert (M.values >= 0.0).all()
+
+
 # ---- changes of coordinates ----------------------------------------------------------------------------------------
 
 

@@ -367,14 +367,14 @@ def test_a_hundred_steps_end_where_a_look_at_all_readings_does(bias: str) -> Non
 
 
 def test_the_scales_are_weighed_with_each_early_reading_and_with_each_tenth_more() -> None:
-    model = Model(2, "none")
-    _, U, y = readings(13, 2, 120)
+    model = Model(3, "none")
+    _, U, y = readings(13, 3, 120)
     belief, looks = Belief.start(model, 1), []
     for k in range(120):
         belief = belief.update(model, U[k : k + 1], y[k : k + 1])
         if belief.filled[0] == 0:
             looks.append(k + 1)
-    due = [*range(1, 7)]  # twice the number of unknowns
+    due = [*range(1, 13)]  # twice the number of unknowns
     while (later := math.ceil(round(1.1 * due[-1], 9))) <= 120:
         due.append(later)
     assert looks == due
@@ -426,7 +426,9 @@ def test_a_missing_reading_changes_no_bit_while_other_runs_learn() -> None:
     for k in range(40):
         heard_now = rng.random(3) < 0.6
         reading = np.where(heard_now, y[3 * k : 3 * k + 3], np.nan)
-        after = belief.update(model, U[3 * k : 3 * k + 3], reading)
+        # Nor does it matter where there was nothing to hear.
+        u = np.where(heard_now[:, None], U[3 * k : 3 * k + 3], np.inf)
+        after = belief.update(model, u, reading)
         for run in range(3):
             before, now = arrays(belief, run), arrays(after, run)
             if heard_now[run]:
@@ -439,14 +441,16 @@ def test_a_missing_reading_changes_no_bit_while_other_runs_learn() -> None:
 
 
 def test_an_update_leaves_the_belief_before_it_as_it_was() -> None:
-    model = Model(2, "direction")
-    _, U, y = readings(17, 2, 40)
-    belief, _ = heard(model, U[:30], y[:30])
-    before = arrays(belief, 0)
-    heard(model, U[30:], y[30:], belief)
-    looked_anew(model, belief)
-    belief.restarted(np.array([True]), np.eye(2)[None])
-    assert arrays(belief, 0) == before
+    model = Model(2, "none")
+    U, y = mixed_runs(2, 3, 80)
+    belief = Belief.start(model, 3)
+    for k in range(80):
+        before = [arrays(belief, run) for run in range(3)]
+        after = belief.update(model, U[:, k], y[:, k])
+        belief.refitted(model, np.array([True, False, True]))
+        belief.restarted(np.array([False, True, True]), np.zeros((3, 2, 2)))
+        assert [arrays(belief, run) for run in range(3)] == before
+        belief = after
 
 
 @pytest.mark.parametrize("bias", BIASES)
