@@ -60,9 +60,9 @@ def in_cone(
 def solution(
     mean: Array, P: Array, alpha: float, scale: float, start: Spectrum | None = None
 ) -> Array:
-    """To all digits: it stops when a step is a few per cent, so it begins twice more from where it stopped."""
+    """To all digits: it stops once a step is small, so it begins again from where it stopped, and squares the error."""
     spectrum = from_identity(1, len(mean)) if start is None else start
-    for _ in range(3):
+    for _ in range(5):
         spectrum = in_cone(mean, P, alpha, scale, spectrum, MANY)
     return np.asarray(spectrum.matrix()[0])
 
@@ -117,7 +117,7 @@ def test_in_one_dimension_it_is_the_root_of_a_quadratic_equation() -> None:
     m, p = (grid.ravel() for grid in np.meshgrid(means, variances))
     alpha, scale = 0.3, np.full(m.size, 5.0)
     spectrum = from_identity(m.size, 1)
-    for _ in range(3):
+    for _ in range(5):
         spectrum = most_likely_in_cone(
             m[:, None, None], p[:, None, None], spectrum, alpha, scale, np.full(m.size, MANY)
         )
@@ -152,7 +152,7 @@ def test_every_start_leads_to_the_same_matrix(size: float) -> None:
     P = root @ root.T
     start = Spectrum(size * np.array([[1.0, 2.0, 3.0]]), np.eye(3)[None])
     expected = solution(mean, P, 0.1, 2.0)
-    # Where steps square the error, three beginnings leave round-off.
+    # What is left of the way from the start is round-off.
     np.testing.assert_allclose(
         solution(mean, P, 0.1, 2.0, start), expected, atol=1e-9 * np.abs(expected).max()
     )

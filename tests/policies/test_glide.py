@@ -282,3 +282,16 @@ def test_one_matrix_for_all_runs_or_one_plant() -> None:
         Environment(Problem(np.eye(2)), Gaussian(5.0), Uniform(1.0)), {"G": GLIDE()}, 40, 3
     )
     assert np.isfinite(result.regret("G")).all()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_a_minimizer_at_rest_is_reached_and_nothing_breaks(noise: float) -> None:
+    """x - v shrinks below the smallest number whose square is one."""
+    policy, rng = GLIDE(), np.random.default_rng(0)
+    state = policy.start(np.ones(2))
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        for _ in range(900):
+            x, state = policy.act(state, np.zeros(2))
+            state = policy.observe(state, 0.5 * x @ x + noise * rng.uniform(-1.0, 1.0))
+    assert np.abs(x).max() < 1e-100
+    assert np.isfinite(policy.diagnostics(state)["estimate"]).all()

@@ -54,7 +54,7 @@ def most_likely_in_cone(
     root = alpha**0.25
     G = start.vectors * (np.sqrt(start.values) / root)[:, None, :]
     values = np.full(start.values.shape, root * root)
-    active = np.arange(mean.shape[0])
+    active = np.flatnonzero(steps > 0)
     for step in range(int(steps.max(initial=0))):
         G[active], values[active], change = primal_dual_step(
             mean[active], covariance[active], G[active], values[active], alpha, scale[active]

@@ -100,6 +100,9 @@ class Model:
     def bias_features(self, u: Array) -> Array:
         """What N is multiplied by, shape (runs, q)."""
         if self.bias == "direction":
+            # First by the largest entry: the square of a tiny length is zero.
+            largest = np.abs(u).max(axis=1, initial=0.0)
+            u = u / np.maximum(largest, 1e-300)[:, None]
             length = np.sqrt(np.vecdot(u, u))
             return 2.0 * svec_rows(u / np.maximum(length, 1e-300)[:, None])
         return np.ones((u.shape[0], self.biases))
@@ -123,10 +126,10 @@ class Belief:
         sigma and s.
     readings : Array, shape (runs,)
         How many there were (since the last restart, and in units of the latest where some are forgotten).
+    heard, due : Array, shape (runs,)
+        How many there were, none forgotten, and how many there will be when the scales are weighed again.
     second_moment : Array, shape (runs, d, d)
         The sum of u u'.
-    due : Array, shape (runs,)
-        The number of readings at which the scales are weighed again.
     factor, waiting, filled
         All rows so far: their triangular factor, those that are not yet part of it, and how many these are.
     largest : Array, shape (runs,)
@@ -140,6 +143,7 @@ class Belief:
     noise: Array
     scale: Array
     readings: Array
+    heard: Array
     second_moment: Array
     due: Array
     factor: Array
@@ -163,6 +167,7 @@ class Belief:
             noise=np.ones(runs),
             scale=np.ones(runs),
             readings=np.zeros(runs),
+            heard=np.zeros(runs),
             second_moment=np.zeros((runs, d, d)),
             due=np.ones(runs),
             factor=np.zeros((runs, columns, columns)),
@@ -188,11 +193,11 @@ class Belief:
         heard = ~np.isnan(y)
         u = np.where(heard[:, None], u, 0.0)
         square = np.vecdot(u, u)
-        relative = np.where(self.readings > 0.0, RELATIVE_ERROR * square / self.noise, 0.0)
+        relative = np.where(self.largest > 0.0, RELATIVE_ERROR * square / self.noise, 0.0)
         weight = heard / np.sqrt(1.0 + relative * relative)
         y = np.where(heard, y, 0.0)
         after = self._stored(model, u, y, weight, heard)
-        now_due = heard & (after.readings >= after.due)
+        now_due = heard & (after.heard >= after.due)
         if not now_due.all():
             after = after._stepped(model, u, y, weight)
         return after.refitted(model, now_due) if now_due.any() else after
@@ -201,11 +206,12 @@ class Belief:
         """With the row among those that wait; these become part of the factor when there is no more room."""
         row = np.concatenate([model.bias_features(u), svec_rows(u), y[:, None]], axis=1)
         waiting, filled, factor = self.waiting.copy(), self.filled, self.factor
-        full = np.flatnonzero(filled == waiting.shape[1])
+        overflows = heard & (filled == waiting.shape[1])
+        full = np.flatnonzero(overflows)
         if full.size:
             factor = overlaid(factor, full, folded(factor[full], waiting[full]))
             waiting[full] = 0.0
-            filled = np.where(filled == waiting.shape[1], 0, filled)
+            filled = np.where(overflows, 0, filled)
         keep = np.where(heard, model.forgetting, 1.0)
         if model.forgetting < 1.0:
             fade = np.sqrt(keep)[:, None, None]
@@ -219,23 +225,26 @@ class Belief:
             waiting=waiting,
             filled=filled + heard,
             readings=keep * self.readings + heard,
+            heard=self.heard + heard,
             largest=np.maximum(self.largest, np.abs(weight * y)),
             second_moment=keep[:, None, None] * self.second_moment + outer,
         )
 
     def _stepped(self, model: Model, u: Array, y: Array, weight: Array) -> Belief:
         """Potter's step for one row."""
+        root = self.root
+        if model.forgetting < 1.0:
+            # The readings so far fade before this one counts, as the rows do.
+            root = root / np.where(weight > 0.0, math.sqrt(model.forgetting), 1.0)[:, None, None]
         row = weight[:, None] * model.features(u)
-        spread = np.vecmat(row, self.root)
+        spread = np.vecmat(row, root)
         variance = np.vecdot(spread, spread)
         total = variance + np.square(self.noise)
-        towards = np.matvec(self.root, spread)
+        towards = np.matvec(root, spread)
         error = weight * y - np.vecdot(row, self.mean)
         shrink = towards / (total + self.noise * np.sqrt(total))[:, None]
-        root = self.root - shrink[:, :, None] * spread[:, None, :]
+        root = root - shrink[:, :, None] * spread[:, None, :]
         mean = self.mean + towards * (error / total)[:, None]
-        if model.forgetting < 1.0:
-            root = root / np.where(weight > 0.0, math.sqrt(model.forgetting), 1.0)[:, None, None]
         return replace(self, mean=mean, root=root)
 
     def refitted(self, model: Model, which: BoolArray) -> Belief:
@@ -244,10 +253,9 @@ class Belief:
         factor = folded(self.factor[runs], self.waiting[runs])
         fit = fitted(model, self, factor, runs)
         readings = self.readings[runs]
-        fit["due"] = np.where(readings < model.often, readings + 1.0, GROWTH * readings)
-        if model.forgetting < 1.0:
-            # The number of readings does not grow beyond the memory: look again after a tenth of it.
-            fit["due"] = np.minimum(fit["due"], 0.999 / (1.0 - model.forgetting))
+        # Where some are forgotten, the readings that count do not outgrow the memory: look again after a tenth of them.
+        more = np.where(readings < model.often, 1.0, (GROWTH - 1.0) * readings)
+        fit["due"] = self.heard[runs] + more
         fit["factor"], fit["waiting"] = factor, np.zeros_like(self.waiting[runs])
         changed: dict[str, Any] = {
             name: overlaid(getattr(self, name), runs, new) for name, new in fit.items()
@@ -263,6 +271,7 @@ class Belief:
             waiting=np.where(mask, 0.0, self.waiting),
             filled=np.where(which, 0, self.filled),
             readings=np.where(which, 0.0, self.readings),
+            heard=np.where(which, 0.0, self.heard),
             due=np.where(which, 1.0, self.due),
             largest=np.where(which, 0.0, self.largest),
             second_moment=np.where(mask, 0.0, self.second_moment),
