@@ -53,3 +53,14 @@ def test_a_round_of_one_stream(rank: int) -> None:
         f"{1e3 * np.mean(times):.2f} ms on average, {1e3 * slowest:.0f} ms at most"
     )
     assert median < 1e-3
+
+
+@pytest.mark.parametrize("rank", [30, 3])
+def test_a_run_with_hundreds_of_unknowns(rank: int) -> None:
+    environment = Environment(RandomProblem(30, rank, 1.0, 4.0), Gaussian(50.0), Uniform(10.0))
+    paths = environment.draw(1000, 1, seed=0)
+    started = time.perf_counter()
+    play(GLIDE(), paths)
+    seconds = time.perf_counter() - started
+    print(f"\none run of 1,000 rounds, d=30, rank {rank}: {seconds:.0f} s (bar 60 s)")
+    assert seconds < 60.0
