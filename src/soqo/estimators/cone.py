@@ -29,6 +29,9 @@ __all__ = ["most_likely_in_cone"]
 ENOUGH = 0.1
 """Where a step changes M by less than this share of itself, what is left is the square of it, and near enough."""
 
+SHARE = 0.3
+"""By how much M Z comes nearer to alpha in a step."""
+
 TOWARDS_BOUNDARY = 0.9
 """The share of the way to the cone's boundary that a step may take."""
 
@@ -50,10 +53,12 @@ def most_likely_in_cone(
     steps : Array, shape (runs,)
         At most so many steps.
     """
-    # M = G diag(values) G' and Z = inv(G)' diag(values) inv(G), at first with M Z = alpha I.
-    root = alpha**0.25
-    G = start.vectors * (np.sqrt(start.values) / root)[:, None, :]
-    values = np.full(start.values.shape, root * root)
+    # M = G diag(values) G' and Z = inv(G)' diag(values) inv(G), at first with M Z = mu I: where M is far from what is
+    # likely, Z must be large from the start, or M runs into the boundary before Z can push it back.
+    mu = np.maximum(alpha, misfit(mean, covariance, start, alpha, scale))
+    root = mu**0.25
+    G = start.vectors * (np.sqrt(start.values) / root[:, None])[:, None, :]
+    values = np.tile((root * root)[:, None], start.values.shape[1:])
     active = np.flatnonzero(steps > 0)
     for step in range(int(steps.max(initial=0))):
         G[active], values[active], change = primal_dual_step(
@@ -78,22 +83,38 @@ def primal_dual_step(
     # How far M is from mean + P (Z - alpha I / scale), in the scaled coordinates.
     pull = svec(diagonal - (alpha / scale)[:, None, None] * (G.mT @ G))
     off = svec(inverse @ mean @ inverse.mT - diagonal) + np.matvec(P, pull)
-    target = svec((alpha / values - values)[:, :, None] * np.eye(d))
+    aim = np.maximum(alpha, SHARE * np.square(values).mean(axis=1))[:, None]
+    target = svec((aim / values - values)[:, :, None] * np.eye(d))
     # Where M is far below its doubt in some direction, round-off takes the place of the one on the diagonal.
     entries = P.reshape(len(G), -1)[:, :: off.shape[-1] + 1]
     entries += 1.0 + 1e-13 * entries.sum(axis=1, keepdims=True)
     change = np.linalg.solve(P, (target - off)[..., None])[..., 0]
     dZ, dM = smat(change), smat(target - change)
     inner = 1.0 / np.sqrt(values[:, :, None] * values[:, None, :])
-    X = diagonal + longest(dM * inner)[:, None, None] * dM
-    S = diagonal + longest(dZ * inner)[:, None, None] * dZ
+    # One length for both: M and Z are tied by a linear equation, which two lengths would break anew at each step.
+    length = np.minimum(longest(dM * inner), longest(dZ * inner))[:, None, None]
+    X, S = diagonal + length * dM, diagonal + length * dZ
     # The next scaling, from factors: with X = R R' and R'S R = V diag(squares) V'.
     R = np.linalg.cholesky(X)
     squares, V = np.linalg.eigh(R.mT @ S @ R)
     values_next = np.sqrt(np.maximum(squares, 1e-300))
     G_next = (G @ (R @ V)) / np.sqrt(values_next)[:, None, :]
     distance = np.sqrt(np.square(dM * inner).sum(axis=(1, 2)))
+    distance = np.where(aim[:, 0] > alpha, np.inf, distance)
     return G_next, values_next, distance
+
+
+def misfit(mean: Array, covariance: Array, start: Spectrum, alpha: float, scale: Array) -> Array:
+    """The square of how many deviations the start is off the solution, with Z = alpha M^{-1}."""
+    G = start.vectors * np.sqrt(start.values)[:, None, :]
+    inverse = (start.vectors / np.sqrt(start.values)[:, None, :]).mT
+    identity = np.eye(inverse.shape[-1])
+    K = congruence(np.asarray(inverse))
+    P = K @ covariance @ K.mT
+    pull = svec(identity - (G.mT @ G) / scale[:, None, None])
+    off = svec(inverse @ mean @ inverse.mT - identity) + alpha * np.matvec(P, pull)
+    solved = np.linalg.solve(P + np.eye(off.shape[-1]), off[..., None])[..., 0]
+    return np.asarray(np.vecdot(off, solved))
 
 
 def longest(direction: Array) -> Array:
