@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from soqo.arguments import Array, finite_array, integer
-from soqo.changes import Change, Stretch
+from soqo.changes import Change, Stretch, known_contractions
 from soqo.errors import ArgumentError
 from soqo.noise import Noise
 from soqo.problem import Problem, RandomProblem, read_only
@@ -63,6 +64,11 @@ class Paths:
         known = [(0, self.problem), *((t, p) for t, p in self.later if t < self.horizon)]
         ends = [*(t for t, _ in known[1:]), self.horizon]
         return [(first, end, problem) for (first, problem), end in zip(known, ends, strict=True)]
+
+    @cached_property
+    def contractions(self) -> tuple[Array, Array]:
+        """The gains of the best player who knows all that A will be, and their inverses, once for all policies."""
+        return known_contractions(self.stretches)
 
     def costs(self, x: Array) -> tuple[Array, Array]:
         """Hitting and switching cost of every round of a path x, each of shape (runs, T)."""

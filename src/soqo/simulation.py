@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from soqo.arguments import Array, BoolArray, integer, surely_finite
-from soqo.changes import known_contractions, known_path
+from soqo.changes import known_path
 from soqo.environment import Environment, Paths
 from soqo.errors import ArgumentError, SoqoError
 from soqo.planner import Plan, contraction, of_path
@@ -213,7 +213,7 @@ def lai_path(paths: Paths) -> Array:
     """The benchmark's actions, shape (runs, T, d)."""
     coordinates = paths.problem.coordinates
     if paths.later:
-        gains, _ = known_contractions(paths.stretches)
+        gains, _ = paths.contractions
         x0, v = coordinates.to_plain(paths.x0), coordinates.to_plain(paths.v)
         return coordinates.from_plain(known_path(gains, v, x0))
     plan = Plan(paths.problem.plain.A, paths.horizon)
@@ -232,7 +232,7 @@ def excess(paths: Paths, x: Array) -> Array:
     start = coordinates.to_plain(paths.x0)[:, None, :]
     before = np.concatenate([start, actions[:, :-1]], axis=1)
     if paths.later:
-        gains, inverses = (np.moveaxis(C, 0, 1) for C in known_contractions(paths.stretches))
+        gains, inverses = (np.moveaxis(C, 0, 1) for C in paths.contractions)
         error = actions - v - np.matvec(gains, before - v)
         return np.asarray(0.5 * np.vecdot(error, np.matvec(inverses, error)))
     shrink = of_path(contraction, plain.spectrum.values, paths.horizon, paths.horizon)

@@ -11,20 +11,8 @@ from scipy import stats
 
 from soqo.arguments import Array
 from soqo.estimators.measurements import measure, smat, svec
-from soqo.estimators.recursive import (
-    LEAST,
-    NOISE_POWER,
-    RELATIVE_ERROR,
-    SCALE_DEVIATION,
-    SCALES,
-    Belief,
-    Likelihood,
-    Model,
-    averaged,
-    fitted,
-    folded,
-    tamed,
-)
+from soqo.estimators.recursive import RELATIVE_ERROR, Belief, Model, fitted, folded, tamed
+from soqo.estimators.scales import LEAST, NOISE_POWER, SCALE_DEVIATION, SCALES, Likelihood, averaged
 
 BIASES = ("direction", "constant", "none")
 
@@ -235,9 +223,9 @@ def test_averages_over_many_runs_are_those_of_each() -> None:
         readings=np.tile(np.arange(1.0, 11.0), 15),
     )
     largest = rng.uniform(0.5, 2.0, runs)
-    together = averaged(Model(2), data, largest)
+    together = averaged(data, largest, None)
     for k in (0, 63, 64, 127, 128, 149):
-        alone = averaged(Model(2), data.of(slice(k, k + 1)), largest[k : k + 1])
+        alone = averaged(data.of(slice(k, k + 1)), largest[k : k + 1], None)
         for ours, single in zip(together, alone, strict=True):
             np.testing.assert_allclose(ours[k], single[0], rtol=1e-12)
 

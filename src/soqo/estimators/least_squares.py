@@ -22,10 +22,8 @@ def psd_least_squares(Z: Any, y: Any, weights: Any = None) -> Estimate:
 
     Parameters
     ----------
-    Z : array_like, shape (m, d)
-        Where the cost was measured: rows z_i = x - v.
-    y : array_like, shape (m,)
-        The readings, about 1/2 z_i'A z_i.
+    Z, y
+        As in :func:`soqo.trace_min`.
     weights : array_like, shape (m,), optional
         Positive weights of the squares; one by default.
 

@@ -9,9 +9,10 @@ up to a bound can do it by such an N, but cannot make it grow with u as a cost g
 mean s I and deviation s per entry (3 s along I), N has deviation kappa sigma. The scales sigma and s are unknown too.
 
 What is remembered is the triangular factor of all rows, so nothing is ever squared. From it, one singular value
-decomposition gives the likelihood of every pair (sigma, s) in closed form, and the average over them; this is done at
-each of the first readings, and later whenever the readings have grown by a tenth. In between, the mean and a square
-root of the covariance go on by Potter's formula (Battin, "Astronautical guidance", 1964), which costs O(p^2).
+decomposition gives the likelihood of every pair (sigma, s) in closed form, and the average over them
+(:mod:`soqo.estimators.scales`). This is done at each of the first readings, and later whenever the readings have grown
+by a tenth. In between, the mean and a square root of the covariance go on by Potter's formula (Battin, "Astronautical
+guidance", 1964), which costs O(p^2).
 """
 
 from __future__ import annotations
@@ -19,35 +20,27 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from soqo.arguments import Array, BoolArray
-from soqo.estimators.measurements import svec, svec_rows
+from soqo.estimators.measurements import Indices, svec, svec_rows
+from soqo.estimators.scales import Likelihood, averaged
+from soqo.spectrum import Spectrum
 
-__all__ = ["Belief", "Model", "tamed"]
+__all__ = ["Belief", "Model", "eigenvalue_deviations", "tamed"]
 
 Counts = np.ndarray[Any, np.dtype[np.int64]]
 
 ENTRY, TRACE = 1.0, 3.0
 """The prior's deviation of A per entry and along the identity, in units of the scale s."""
 
-SCALES = np.log(10.0) * np.linspace(-2.0, 2.0, 9)
-"""The scales s that are weighed against each other, as logarithms."""
-
-SCALE_DEVIATION = 1.5
-"""The deviation of log s around zero: the switching weight is the unit of A."""
-
 RELATIVE_ERROR = 1e-6
 """What a reading may be wrong by as a share of |u|^2: it bounds the weight of giant ones."""
 
-NOISE_POWER = 0.15
-"""The prior of sigma is sigma^0.15 in log sigma: nearly flat, but small noise has to be earned by the readings."""
-
-FARTHEST, LARGEST, LEAST = 1e25, 1e60, 1e-100
-"""Lengths of u and readings beyond the first two are scaled down, and no noise is below the third: so that squares of
-squares are finite numbers."""
+FARTHEST, LARGEST = 1e25, 1e60
+"""Lengths of u and readings beyond these are scaled down, so that squares of squares are finite numbers."""
 
 GROWTH = 1.1
 """By how much the number of readings grows from one look at the scales to the next."""
@@ -280,6 +273,13 @@ class Belief:
         )
 
 
+def eigenvalue_deviations(root: Array, spectrum: Spectrum) -> Array:
+    """The standard deviation of q'A q for each eigenvector q, shape (runs, d), given a root of svec(A)'s covariance."""
+    Q = spectrum.vectors.swapaxes(-1, -2)
+    spread = np.matmul(svec(Q[..., :, None] * Q[..., None, :]), root)
+    return np.asarray(np.sqrt(np.square(spread).sum(axis=-1)))
+
+
 def tamed(u: Array, y: Array) -> tuple[Array, Array]:
     """The same readings from nearer by, where u is so far off that its fourth power would be no number."""
     farthest = np.abs(u).max(axis=1, initial=0.0)
@@ -287,25 +287,23 @@ def tamed(u: Array, y: Array) -> tuple[Array, Array]:
     return u * nearer[:, None], np.clip(y * nearer * nearer, -LARGEST, LARGEST)
 
 
-def fitted(model: Model, belief: Belief, factor: Array, runs: Counts) -> dict[str, Array]:
+def fitted(model: Model, belief: Belief, factor: Array, runs: Indices) -> dict[str, Array]:
     """Mean, root and scales from the triangular factor of all rows, for some runs."""
     d, p, q = model.dim, model.unknowns, model.biases
-    R = factor
-    readings = belief.readings[runs]
-    bias_rows, cross = R[:, :q, :q], R[:, :q, q:]
+    bias_rows, cross = factor[:, :q, :q], factor[:, :q, q:]
     # The rows that hold N: with N integrated out, their noise has covariance I + kappa^2 R R'.
     noise_root = np.linalg.cholesky(
         np.eye(q) + model.kappa**2 * bias_rows @ bias_rows.swapaxes(-1, -2)
     )
-    free_of_bias = np.concatenate([np.linalg.solve(noise_root, cross), R[:, q:, q:]], axis=1)
+    free_of_bias = np.concatenate([np.linalg.solve(noise_root, cross), factor[:, q:, q:]], axis=1)
     T = triangular(free_of_bias)
     center = svec(belief.prior_mean[runs])
     prior = belief.prior_unit[runs][:, None, None] * prior_root(d)
     U, D, Vt = np.linalg.svd(T[:, :p, :p] @ prior)
     c = np.vecmat(T[:, :p, p], U)
     c0 = np.vecmat(np.matvec(T[:, :p, :p], center), U)
-    data = Likelihood(D, c, c0, np.square(T[:, p, p]), readings)
-    average = averaged(model, data, belief.largest[runs])
+    data = Likelihood(D, c, c0, np.square(T[:, p, p]), belief.readings[runs])
+    average = averaged(data, belief.largest[runs], model.noise_cap)
     to_A = prior @ Vt.swapaxes(-1, -2)
     mean = average.scale[:, None] * center + np.matvec(to_A, average.mean)
     root = to_A * np.sqrt(average.variance)[:, None, :]
@@ -329,72 +327,6 @@ def fitted(model: Model, belief: Belief, factor: Array, runs: Counts) -> dict[st
     }
 
 
-class Average(NamedTuple):
-    """Mean and variance of A's coordinates, and the scales, averaged over sigma and s."""
-
-    mean: Array
-    variance: Array
-    scale: Array
-    noise: Array
-
-
-def averaged(model: Model, data: Likelihood, largest: Array) -> Average:
-    """Weigh every pair (sigma, s) by its likelihood, for noise down to 1e-12 of the largest reading."""
-    octaves = np.arange(1.0, -39.0, -1.0)
-    noises = np.log(np.maximum(largest, LEAST))[:, None] + math.log(2.0) * octaves
-    if model.noise_cap is not None:
-        noises = np.minimum(noises, math.log(max(model.noise_cap, LEAST)))
-    # In pieces that stay in the processor's cache.
-    pieces = [slice(first, first + 64) for first in range(0, largest.size, 64)]
-    parts = [data.of(piece).averaged(noises[piece]) for piece in pieces]
-    return Average(*(np.concatenate(values) for values in zip(*parts, strict=True)))
-
-
-@dataclass(frozen=True, eq=False)
-class Likelihood:
-    """The readings of each run in the coordinates of the singular vectors.
-
-    Reading i is c_i = s (c0_i + D_i a_i) + sigma e_i with a_i and e_i standard normal, so c_i - s c0_i has variance
-    s^2 D_i^2 + sigma^2. ``rest`` is the square of what no A explains.
-    """
-
-    D: Array
-    c: Array
-    c0: Array
-    rest: Array
-    readings: Array
-
-    def of(self, runs: slice) -> Likelihood:
-        """Of some of the runs."""
-        return Likelihood(
-            self.D[runs], self.c[runs], self.c0[runs], self.rest[runs], self.readings[runs]
-        )
-
-    def averaged(self, noises: Array) -> Average:
-        """Over every sigma (``noises`` are logarithms, shape (runs, sigmas)) and every s."""
-        s = np.exp(SCALES)
-        sigma2 = np.exp(2.0 * noises)
-        variance = np.square(s)[:, None] * np.square(self.D)[:, None, None, :]
-        variance = variance + sigma2[:, :, None, None]
-        error = self.c[:, None, None, :] - s[:, None] * self.c0[:, None, None, :]
-        relative = error / variance
-        inside = (np.log(variance) + relative * error).sum(axis=-1)
-        surplus = (self.readings - self.D.shape[1])[:, None]
-        outside = 2.0 * surplus * noises + self.rest[:, None] / sigma2
-        prior = NOISE_POWER * noises[:, :, None] - 0.5 * np.square(SCALES / SCALE_DEVIATION)
-        log_weights = prior - 0.5 * (inside + outside[:, :, None])
-        weights = np.exp(log_weights - log_weights.max(axis=(1, 2), keepdims=True))
-        weights /= weights.sum(axis=(1, 2), keepdims=True)
-        of_scale, of_noise = weights.sum(axis=1), weights.sum(axis=2)
-        share = (weights * np.square(s))[..., None]
-        return Average(
-            mean=self.D * (share * relative).sum(axis=(1, 2)),
-            variance=(share * sigma2[:, :, None, None] / variance).sum(axis=(1, 2)),
-            scale=np.vecdot(of_scale, s),
-            noise=np.exp(np.vecdot(of_noise, noises)),
-        )
-
-
 @cache
 def prior_root(d: int) -> Array:
     """A square root of the prior covariance of svec(A), for s = 1."""
@@ -413,7 +345,7 @@ def triangular(rows: Array) -> Array:
     return np.asarray(R)
 
 
-def overlaid(values: Array, runs: Counts, new: Array) -> Array:
+def overlaid(values: Array, runs: Indices, new: Array) -> Array:
     """A copy with new values in some runs."""
     if runs.size == values.shape[0]:
         return new

@@ -14,7 +14,7 @@ norm of C_t^{-1}, where x*_t is LAI's step from the player's own x_{t-1}: second
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,15 @@ import numpy as np
 from soqo.arguments import Array, BoolArray, choice, number
 from soqo.errors import ArgumentError
 from soqo.estimators.cone import most_likely_in_cone
-from soqo.estimators.measurements import smat, svec
-from soqo.estimators.recursive import FARTHEST, Belief, Model, tamed
+from soqo.estimators.measurements import smat
+from soqo.estimators.recursive import (
+    FARTHEST,
+    RELATIVE_ERROR,
+    Belief,
+    Model,
+    eigenvalue_deviations,
+    tamed,
+)
 from soqo.planner import advance, towards
 from soqo.policies.base import Policy, State
 from soqo.policies.drift import Drift
@@ -200,17 +207,7 @@ class GLIDE(Policy[GlideMemory]):
                 left,
             )
             x, probes = x + step, probes + step.any(axis=1)
-        decided = GlideMemory(
-            memory.belief,
-            memory.spectrum,
-            moment,
-            memory.surprise,
-            probes,
-            memory.alarms,
-            memory.last_alarm,
-            drift,
-        )
-        return x.reshape(v.shape), decided
+        return x.reshape(v.shape), replace(memory, moment=moment, probes=probes, drift=drift)
 
     def learn(self, state: State[GlideMemory], y: Array) -> GlideMemory:
         d, memory, model = state.x.shape[-1], state.memory, self.model(state.x.shape[-1])
@@ -228,15 +225,13 @@ class GLIDE(Policy[GlideMemory]):
         turn, fourth = (state.round % (k * model.pause) == 0 for k in (1, 4))
         which = ~np.isnan(reading) & turn & (fourth | (belief.readings <= 4 * model.unknowns))
         spectrum = estimate(model, belief, memory.spectrum, which)
-        return GlideMemory(
-            belief,
-            spectrum,
-            memory.moment,
-            surprise,
-            memory.probes,
-            alarms,
-            last_alarm,
-            memory.drift,
+        return replace(
+            memory,
+            belief=belief,
+            spectrum=spectrum,
+            surprise=surprise,
+            alarms=alarms,
+            last_alarm=last_alarm,
         )
 
     def _changed(
@@ -246,7 +241,7 @@ class GLIDE(Policy[GlideMemory]):
         belief = memory.belief
         expected, doubt = belief.prediction(model, u)
         error = np.abs(y - expected)
-        variance = doubt + np.square(belief.noise) + np.square(1e-6 * np.vecdot(u, u))
+        variance = doubt + np.square(belief.noise) + np.square(RELATIVE_ERROR * np.vecdot(u, u))
         square = np.square(error) / variance
         ready = ~np.isnan(y) & (belief.readings >= model.unknowns + 5)
         far = square > FAR**2
@@ -312,13 +307,6 @@ def estimate(model: Model, belief: Belief, last: Spectrum, which: BoolArray) -> 
         )
         values[among], vectors[among] = inside.values, inside.vectors
     return Spectrum(values, vectors)
-
-
-def eigenvalue_deviations(root: Array, spectrum: Spectrum) -> Array:
-    """The standard deviation of q'A q for each eigenvector q, shape (runs, d)."""
-    Q = spectrum.vectors.swapaxes(-1, -2)
-    spread = np.matmul(svec(Q[..., :, None] * Q[..., None, :]), root)
-    return np.asarray(np.sqrt(np.square(spread).sum(axis=-1)))
 
 
 def averaged_moment(moment: Array, w: Array, rounds: int) -> Array:

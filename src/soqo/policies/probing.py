@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from soqo.arguments import Array
-from soqo.estimators.measurements import smat, svec
-from soqo.estimators.recursive import Belief, Model
+from soqo.estimators.measurements import smat
+from soqo.estimators.recursive import Belief, Model, eigenvalue_deviations
 from soqo.planner import contraction
 from soqo.spectrum import Spectrum
 
@@ -57,8 +57,7 @@ def worthwhile_probe(
     Qt = Q.swapaxes(-1, -2)
     root = belief.root[:, : model.unknowns]
     # The deviation of each eigenvalue; no gain is steeper than at that distance from zero.
-    spread = np.matmul(svec(Qt[..., :, None] * Qt[..., None, :]), root)
-    deviation = np.sqrt(np.square(spread).sum(axis=-1)) + 1e-300
+    deviation = eigenvalue_deviations(root, spectrum) + 1e-300
     values = np.maximum(spectrum.values, deviation)
     c = contraction(values, to_go)
     slopes = divided_differences(values, c, to_go)
