@@ -76,13 +76,8 @@ def primal_dual_step(
 ) -> tuple[Array, Array, Array]:
     """G and the diagonal after a step, and how far the point was from a solution, in units of M itself."""
     d = G.shape[-1]
-    inverse = np.linalg.inv(G)
-    K = congruence(np.asarray(inverse, dtype=np.float64))
-    P = K @ covariance @ K.mT
     diagonal = values[:, :, None] * np.eye(d)
-    # How far M is from mean + P (Z - alpha I / scale), in the scaled coordinates.
-    pull = svec(diagonal - (alpha / scale)[:, None, None] * (G.mT @ G))
-    off = svec(inverse @ mean @ inverse.mT - diagonal) + np.matvec(P, pull)
+    P, off = stationarity(mean, covariance, G, values, alpha, scale)
     aim = np.maximum(alpha, SHARE * np.square(values).mean(axis=1))[:, None]
     target = svec((aim / values - values)[:, :, None] * np.eye(d))
     # Where M is far below its doubt in some direction, round-off takes the place of the one on the diagonal.
@@ -106,15 +101,24 @@ def primal_dual_step(
 
 def misfit(mean: Array, covariance: Array, start: Spectrum, alpha: float, scale: Array) -> Array:
     """The square of how many deviations the start is off the solution, with Z = alpha M^{-1}."""
-    G = start.vectors * np.sqrt(start.values)[:, None, :]
-    inverse = (start.vectors / np.sqrt(start.values)[:, None, :]).mT
-    identity = np.eye(inverse.shape[-1])
-    K = congruence(np.asarray(inverse))
-    P = K @ covariance @ K.mT
-    pull = svec(identity - (G.mT @ G) / scale[:, None, None])
-    off = svec(inverse @ mean @ inverse.mT - identity) + alpha * np.matvec(P, pull)
-    solved = np.linalg.solve(P + np.eye(off.shape[-1]), off[..., None])[..., 0]
+    G = start.vectors * (np.sqrt(start.values) / alpha**0.25)[:, None, :]
+    values = np.full(start.values.shape, math.sqrt(alpha))
+    P, off = stationarity(mean, covariance, G, values, alpha, scale)
+    solved = np.linalg.solve(P + alpha * np.eye(off.shape[-1]), off[..., None])[..., 0]
     return np.asarray(np.vecdot(off, solved))
+
+
+def stationarity(
+    mean: Array, covariance: Array, G: Array, values: Array, alpha: float, scale: Array
+) -> tuple[Array, Array]:
+    """The covariance in the scaled coordinates, and how far M is from mean + P (Z - alpha I / scale) there."""
+    inverse = np.linalg.inv(G)
+    K = congruence(np.asarray(inverse, dtype=np.float64))
+    P = K @ covariance @ K.mT
+    diagonal = values[:, :, None] * np.eye(G.shape[-1])
+    pull = svec(diagonal - (alpha / scale)[:, None, None] * (G.mT @ G))
+    off = svec(inverse @ mean @ inverse.mT - diagonal) + np.matvec(P, pull)
+    return np.asarray(P), np.asarray(off)
 
 
 def longest(direction: Array) -> Array:
