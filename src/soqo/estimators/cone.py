@@ -83,7 +83,9 @@ def primal_dual_step(
     # Where M is far below its doubt in some direction, round-off takes the place of the one on the diagonal.
     entries = P.reshape(len(G), -1)[:, :: off.shape[-1] + 1]
     entries += 1.0 + 1e-13 * entries.sum(axis=1, keepdims=True)
-    change = np.linalg.solve(P, (target - off)[..., None])[..., 0]
+    change: Array = np.asarray(
+        np.linalg.solve(P, (target - off)[..., None])[..., 0], dtype=np.float64
+    )
     dZ, dM = smat(change), smat(target - change)
     inner = 1.0 / np.sqrt(values[:, :, None] * values[:, None, :])
     # One length for both: M and Z are tied by a linear equation, which two lengths would break anew at each step.
