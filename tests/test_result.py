@@ -149,7 +149,7 @@ def test_a_failed_save_leaves_nothing_behind(result: Result, tmp_path: Path) -> 
         result.save(target)
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
     with pytest.raises(
-        FileNotFoundError, match=r"there is no folder .*missing to save a result in"
+        FileNotFoundError, match=r"there is no folder .*missing to write result.nc in"
     ):
         result.save(tmp_path / "missing" / "result.nc")
 

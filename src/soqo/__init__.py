@@ -7,6 +7,7 @@ one noisy number, the hitting cost. A is unknown. Everything that a user needs i
 
 from soqo import checks, errors, noise, processes
 from soqo.changes import Change
+from soqo.controller import Controller
 from soqo.environment import Environment, Paths
 from soqo.estimators.estimate import Estimate, Status
 from soqo.estimators.least_squares import psd_least_squares
@@ -31,6 +32,7 @@ __all__ = [
     "POL",
     "ROBD",
     "Change",
+    "Controller",
     "Environment",
     "Estimate",
     "HySCaLE",

@@ -7,6 +7,7 @@
     ├── ProtocolError (RuntimeError)      a call at the wrong moment: observe before act, act after the last round
     ├── MissingExtraError (ImportError)   an optional dependency is not installed
     ├── FileFormatError (ValueError)      a file is damaged, foreign, or of an unknown version
+    ├── BusyError (RuntimeError)          a journal is in use by another process
     └── CheckError (AssertionError)       a class breaks the contract that soqo.checks tests
 
 Catching the built-in parent works too: an ``ArgumentError`` is a ``ValueError``.
@@ -24,6 +25,7 @@ from types import ModuleType
 
 __all__ = [
     "ArgumentError",
+    "BusyError",
     "CheckError",
     "FileFormatError",
     "MissingExtraError",
@@ -51,6 +53,10 @@ class MissingExtraError(SoqoError, ImportError):
 
 class FileFormatError(SoqoError, ValueError):
     """A file is damaged, foreign, or of a version that this soqo does not know."""
+
+
+class BusyError(SoqoError, RuntimeError):
+    """A journal is in use by another process."""
 
 
 class CheckError(SoqoError, AssertionError):

@@ -14,6 +14,7 @@ import numpy as np
 
 from soqo.arguments import Array, BoolArray, choice, integer
 from soqo.errors import ArgumentError, FileFormatError, require_extra
+from soqo.files import replacing
 from soqo.summary import Summary, summarize
 
 if TYPE_CHECKING:
@@ -283,19 +284,10 @@ class Result:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write a NetCDF file, whole or not at all, with a checksum inside (extra ``lab``)."""
         target = Path(path)
-        if not target.parent.is_dir():
-            raise FileNotFoundError(f"there is no folder {target.parent} to save a result in")
         dataset = self.to_xarray()
         dataset.attrs["checksum"] = checksum(dataset)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
+        with replacing(target) as temporary:
             dataset.to_netcdf(temporary, engine="scipy")
-            with temporary.open("rb") as file:
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
         return target
 
     @classmethod

@@ -73,6 +73,13 @@ def check_shapes(policy: Policy[Any], bench: Bench) -> None:
         )
         found = policy.diagnostics(state)
         expect(isinstance(found, dict), "shapes", f"diagnostics must return a dict, got {found!r}")
+        if not batch:
+            words: Any = policy.explain(state)
+            expect(
+                isinstance(words, str) and bool(words),
+                "shapes",
+                f"explain must return a sentence, got {words!r}",
+            )
 
 
 def check_no_end(policy: Policy[Any], bench: Bench) -> None:

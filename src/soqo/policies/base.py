@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
@@ -145,6 +145,10 @@ class Policy(ABC, Generic[M]):
         """What is worth knowing about the policy's inside, by name."""
         return {"diverged": self.diverged(state)}
 
+    def explain(self, state: State[M]) -> str:
+        """What the policy is doing and why, in a sentence or two; for one plant."""
+        return f"{type(self).__name__} decides by its rule and says nothing of what it learned."
+
     # ---- what callers use ------------------------------------------------------------------------------------------
 
     def start(self, x0: Any, horizon: int | None = None, rng: Rng | None = None) -> State[M]:
@@ -209,12 +213,19 @@ class Policy(ABC, Generic[M]):
             raise ArgumentError(f"y must have shape {state.batch_shape}, got {reading.shape}")
         if not surely_finite(reading) and np.isinf(reading).any():
             raise ArgumentError("y must be finite, or NaN for no reading, got an infinite one")
-        x = state.x if applied is None else vector("applied", applied, state.x.shape)
+        # States are made anew, not by dataclasses.replace, which takes eight times as long, and this is every round.
+        x, v, rounds, horizon, diverged = (
+            state.x,
+            state.v,
+            state.round,
+            state.horizon,
+            state.diverged,
+        )
         if applied is not None:
-            state = replace(state, x=x)
+            x = vector("applied", applied, x.shape)
+            state = State(x, v, rounds, True, horizon, diverged, state.memory)
         memory = self.learn(state, reading)
-        # Not by dataclasses.replace, which takes eight times as long, and this is every round.
-        return State(x, state.v, state.round, False, state.horizon, state.diverged, memory)
+        return State(x, v, rounds, False, horizon, diverged, memory)
 
     def _decided(self, state: State[M], v: Array) -> tuple[Array, M]:
         """What ``decide`` returns, if it is an action and a memory."""

@@ -55,6 +55,9 @@ ALPHA = 0.1
 FIRST_STEPS, LATER_STEPS = 12, 6
 """Steps to the most likely matrix: while everything is new, and once the last one is a good start."""
 
+CONFIDENT = 0.05
+"""Where the gain is known within this, GLIDE calls itself confident."""
+
 INSIDE = 6.0
 """By how many deviations a mean must be inside of the cone to stand for itself."""
 
@@ -73,8 +76,8 @@ class GlideMemory:
         The mean of (x_prev - v)(x_prev - v)': how much there is to win by a better estimate.
     surprise : Array, shape (runs,)
         The mean square of late innovations, in units of what was expected.
-    probes, alarms, last_alarm : Array, shape (runs,)
-        How many there were, and the round of the last alarm (0 for none).
+    probes, alarms, last_probe, last_alarm : Array, shape (runs,)
+        How many there were, and the rounds of the last ones (0 for none).
     drift : Drift
         What is predictable in the steps of v.
     """
@@ -85,6 +88,7 @@ class GlideMemory:
     surprise: Array
     probes: Array
     alarms: Array
+    last_probe: Array
     last_alarm: Array
     drift: Drift
 
@@ -175,6 +179,7 @@ class GLIDE(Policy[GlideMemory]):
             surprise=np.ones(runs),
             probes=zeros,
             alarms=zeros,
+            last_probe=zeros,
             last_alarm=zeros,
             drift=Drift.start(runs, d),
         )
@@ -193,7 +198,7 @@ class GLIDE(Policy[GlideMemory]):
         x = towards(memory.spectrum, go, x_prev, aim)
         w = np.clip(x_prev - target, -FARTHEST, FARTHEST)
         moment = averaged_moment(memory.moment, w, state.round)
-        probes = memory.probes
+        probes, last_probe = memory.probes, memory.last_probe
         if self.probing and asks_for_probes(state.round):
             # Without a horizon, it is as likely as not that there is as much to come as there was.
             left = max(state.round, 100) if state.horizon is None else state.rounds_to_go - 1
@@ -206,8 +211,12 @@ class GLIDE(Policy[GlideMemory]):
                 state.rounds_to_go,
                 left,
             )
-            x, probes = x + step, probes + step.any(axis=1)
-        return x.reshape(v.shape), replace(memory, moment=moment, probes=probes, drift=drift)
+            probed = step.any(axis=1)
+            x, probes = x + step, probes + probed
+            last_probe = np.where(probed, float(state.round + 1), last_probe)
+        return x.reshape(v.shape), replace(
+            memory, moment=moment, probes=probes, last_probe=last_probe, drift=drift
+        )
 
     def learn(self, state: State[GlideMemory], y: Array) -> GlideMemory:
         d, memory, model = state.x.shape[-1], state.memory, self.model(state.x.shape[-1])
@@ -270,6 +279,34 @@ class GLIDE(Policy[GlideMemory]):
             "last_alarm": memory.last_alarm.reshape(batch),
             "drift": memory.drift.correlation().reshape(batch),
         }
+
+    def explain(self, state: State[GlideMemory]) -> str:
+        """Whether it suspects a change, is probing, learning, or confident: the first of these that is so."""
+        memory, p = state.memory, self.model(state.x.shape[-1]).unknowns
+        readings, alarm = int(memory.belief.readings.item()), int(memory.last_alarm.item())
+        doubt = self.doubt(state).item()
+        known = f"how far to go towards v is known to {100.0 * doubt:.2g} % of the way"
+        if alarm and readings < p:
+            return (
+                f"GLIDE suspects a change: the reading of round {alarm} does not fit what was learned before. It is "
+                f"learning anew, with {readings} readings since for {p} unknowns."
+            )
+        if int(memory.last_probe.item()) == state.round > 0:
+            return "GLIDE is probing: this step aside costs less than what its reading will save."
+        since = f" since the change it suspected in round {alarm}" if alarm else ""
+        if doubt > CONFIDENT:
+            return f"GLIDE is learning, from {readings} readings{since} for {p} unknowns: {known}."
+        return f"GLIDE is confident, after {readings} readings{since}: {known}."
+
+    def doubt(self, state: State[GlideMemory]) -> Array:
+        """The deviation of the gain where it is known least: 0 where all is known, 1/2 where nothing is."""
+        spectrum = state.memory.spectrum
+        root = state.memory.belief.root[:, : self.model(state.x.shape[-1]).unknowns]
+        deviations = eigenvalue_deviations(root, spectrum)
+        n = max(1.0, state.rounds_to_go)
+        lowest = advance(np.maximum(spectrum.values - deviations, 0.0), n)
+        highest = advance(spectrum.values + deviations, n)
+        return np.asarray(0.5 * (highest - lowest).max(axis=-1).reshape(state.batch_shape))
 
 
 def asks_for_probes(rounds: int) -> bool:

@@ -32,6 +32,9 @@ class FTM(Policy[None]):
     def decide(self, state: State[None], v: Array) -> tuple[Array, None]:
         return v, None
 
+    def explain(self, state: State[None]) -> str:
+        return "FTM goes to v in every round, and learns nothing."
+
 
 @dataclass(frozen=True, eq=False)
 class KnownCurvature(Policy[Spectrum]):
@@ -58,6 +61,9 @@ class KnownCurvature(Policy[Spectrum]):
                 f"got shape {self.A.shape}"
             )
         return self.spectrum
+
+    def explain(self, state: State[Spectrum]) -> str:
+        return f"{type(self).__name__} plays for the A that it was given, and learns nothing."
 
 
 @dataclass(frozen=True, eq=False)

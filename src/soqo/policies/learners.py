@@ -89,6 +89,16 @@ class POL(Policy[GradientEstimate]):
             "overshoots": state.memory.overshoots,
         }
 
+    def explain(self, state: State[GradientEstimate]) -> str:
+        overshoots = int(state.memory.overshoots)
+        text = f"{type(self).__name__} is learning, by a gradient step from each reading"
+        if 10 * overshoots <= state.round:
+            return f"{text}."
+        return (
+            f"{text}, but {overshoots} of {state.round} steps overshot: its learning_rate is too large for how far v "
+            "moves."
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class OAL(POL):

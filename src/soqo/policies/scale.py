@@ -48,6 +48,18 @@ class Phase(IntEnum):
     NO_READINGS = 6
     """No reading arrived while probing: the player follows v."""
 
+    def in_words(self) -> str:
+        """What a player in this phase does, and why."""
+        return {
+            Phase.EXPLORING: "probing around v, to learn A from the readings before it exploits it",
+            Phase.SOLVED: "exploiting its estimate of A",
+            Phase.CONSISTENT_WITH_ZERO: "exploiting a stand-in: the readings fit A = 0 within its radius",
+            Phase.INFEASIBLE: "exploiting the best fit: no A explains the readings within its radius",
+            Phase.STALLED: "exploiting the best point of a solver that round-off stopped",
+            Phase.NO_ROOM: "following v: the horizon is not longer than probing would take",
+            Phase.NO_READINGS: "following v: no reading arrived while it probed",
+        }[self]
+
 
 PHASES = {status: Phase[status.name] for status in Status}
 
@@ -268,6 +280,11 @@ class SCaLE(Policy[ScaleMemory]):
             "estimate": state.memory.estimate.matrix,
             "phase": state.memory.phase,
         }
+
+    def explain(self, state: State[ScaleMemory]) -> str:
+        m, phase = state.memory.probes.shape[-2], Phase(int(state.memory.phase))
+        when = f", round {min(state.round, m)} of {m}" if phase is Phase.EXPLORING else ""
+        return f"{type(self).__name__} is {phase.in_words()}{when}."
 
 
 @dataclass(frozen=True, eq=False)
