@@ -20,7 +20,7 @@ NAMES = [
     *("Problem", "RandomProblem", "random_curvature", "processes", "noise", "Environment", "Paths"),
     *("Plan", "hindsight_optimum", "simulate", "Result", "checks", "errors", "__version__"),
     *("SCaLE", "HySCaLE", "Estimate", "Status", "trace_min", "lad", "psd_least_squares"),
-    *("GLIDE", "Change", "Controller"),
+    *("GLIDE", "Change", "Controller", "Log", "replay", "Replay", "Information"),
 ]
 
 

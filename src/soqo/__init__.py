@@ -12,6 +12,7 @@ from soqo.environment import Environment, Paths
 from soqo.estimators.estimate import Estimate, Status
 from soqo.estimators.least_squares import psd_least_squares
 from soqo.estimators.trace_min import lad, trace_min
+from soqo.log import Log
 from soqo.planner import Plan, hindsight_optimum
 from soqo.policies.base import Policy, State
 from soqo.policies.glide import GLIDE
@@ -21,6 +22,7 @@ from soqo.policies.scale import HySCaLE, SCaLE
 from soqo.policies.wrappers import Limited, Weighted
 from soqo.problem import Problem, RandomProblem, random_curvature
 from soqo.result import Result
+from soqo.shadow import Information, Replay, replay
 from soqo.simulation import simulate
 from soqo.version import __version__
 
@@ -36,12 +38,15 @@ __all__ = [
     "Environment",
     "Estimate",
     "HySCaLE",
+    "Information",
     "Limited",
+    "Log",
     "Paths",
     "Plan",
     "Policy",
     "Problem",
     "RandomProblem",
+    "Replay",
     "Result",
     "SCaLE",
     "State",
@@ -56,6 +61,7 @@ __all__ = [
     "processes",
     "psd_least_squares",
     "random_curvature",
+    "replay",
     "simulate",
     "trace_min",
 ]

@@ -151,9 +151,8 @@ class Controller:
         """
         if round is not None:
             self._check_round(integer("round", round, least=1))
-        begun = perf_counter()
-        state = self._player.observe(self._state, y, applied)
-        reading = float(numbers("y", y))
+        begun, reading = perf_counter(), a_reading(y)
+        state = self._player.observe(self._state, reading, applied)
         if self._journal is not None:
             parts = (reading,) if applied is None else (reading, state.x)
             self._journal.append(OBSERVE, floats(*parts), perf_counter() - begun)
@@ -327,6 +326,17 @@ def on_plant(policy: Any, low: Any, high: Any, switching: Any) -> Policy[Any]:
         )
     player = in_plant_units(policy, switching)
     return player if low is None and high is None else Limited(player, low, high)
+
+
+def a_reading(y: Any) -> float:
+    """One number; infinity is left to the policy to refuse."""
+    try:
+        value = numbers("y", y, copy=False)
+    except ArgumentError:
+        raise ArgumentError(f"y must be a number, or NaN for no reading, got {y!r}") from None
+    if value.shape != ():
+        raise ArgumentError(f"y must be one number, got an array of shape {value.shape}")
+    return value.item()
 
 
 def moved(state: State[Any], x: Array) -> State[Any]:

@@ -1,0 +1,77 @@
+"""Teaches: a journal, with which a controller goes on after a crash as if nothing had happened.
+
+A process steers a plant and is killed in the middle, with no chance to clean up. Another one resumes from the journal,
+in the same round, and plays to the end the very path that an undisturbed controller plays.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import soqo
+
+PLANT = """
+import sys, numpy as np, soqo
+controller = soqo.Controller(soqo.GLIDE(), x0=np.zeros(2), journal=sys.argv[1])
+for t in range(1000):
+    x = controller.act(np.sin([0.1 * t, 0.07 * t]))
+    print(t, flush=True)                     # the plant moves
+    controller.observe(0.1)
+"""
+
+
+def target(t: int) -> np.ndarray:
+    """Where the minimizer is in round t, counted from 0."""
+    return np.sin([0.1 * t, 0.07 * t])
+
+
+with tempfile.TemporaryDirectory() as folder:
+    journal = Path(folder) / "plant.journal"
+    process = subprocess.Popen([sys.executable, "-c", PLANT, journal], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    while int(process.stdout.readline()) < 100:
+        pass
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+
+    controller = soqo.Controller.resume(journal)
+    print(f"more than 100 rounds are there: {controller.round >= 100}")
+    if controller.pending is not None:  # the plant may not have got this action: apply it (again)
+        controller.observe(0.1)
+    while controller.round < 300:
+        x = controller.act(target(controller.round))
+        controller.observe(0.1)
+
+    undisturbed = soqo.Controller(soqo.GLIDE(), x0=np.zeros(2))
+    for t in range(300):
+        expected = undisturbed.act(target(t))
+        undisturbed.observe(0.1)
+    print(f"round {controller.round}: the same action to the bit: {np.array_equal(x, expected)}")
+
+    # A file of its own, to take elsewhere.
+    saved = controller.save(Path(folder) / "plant.soqo")
+    again = soqo.Controller.load(saved)
+    print(f"loaded: round {again.round}, at {again.x.round(3).tolist()}")
+
+    # One writer at a time; and damage is told from a crash.
+    refused = subprocess.run(
+        [sys.executable, "-c", f"import soqo; soqo.Controller.resume({str(journal)!r})"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    print("a second process: " + refused.stderr.splitlines()[-1].split(": ")[0])
+    controller.close()
+    data = bytearray(journal.read_bytes())
+    data[len(data) // 2] ^= 1
+    journal.write_bytes(data)
+    try:
+        soqo.Controller.resume(journal)
+    except soqo.errors.FileFormatError as error:
+        print(f"one bit flipped: {str(error).split(': ', 1)[1].split(',')[0]}")
