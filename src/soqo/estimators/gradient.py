@@ -54,6 +54,7 @@ class GradientEstimate:
         return cls(matrix, spectrum, np.zeros(batch, dtype=np.bool_), np.zeros(batch))
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a decorator takes half the time of a with
 def projected_gradient_step(
     estimate: GradientEstimate, u: Array, y: Array, rate: float, form: str = "exact"
 ) -> GradientEstimate:
@@ -80,13 +81,13 @@ def projected_gradient_step(
     """
     M = estimate.matrix
     slope, fraction = (0.5, 0.5) if form == "exact" else (1.0, 1.0)
-    with np.errstate(over="ignore", invalid="ignore"):
-        length = np.vecdot(u, u)
-        outer = np.matmul(u[..., :, None], u[..., None, :])
-        prediction = np.vecdot(M.reshape(*y.shape, -1), outer.reshape(*y.shape, -1))
-        factor = (rate * slope) * (fraction * prediction - y)
-        # In this order of multiplication the update is symmetric to the bit.
-        moved = M - factor[..., None, None] * outer
+    length = np.vecdot(u, u)
+    outer = np.matmul(u[..., :, None], u[..., None, :])
+    entries = *y.shape, -1
+    prediction = np.vecdot(M.reshape(entries), outer.reshape(entries))
+    factor = (rate * slope) * (fraction * prediction - y)
+    # In this order of multiplication the update is symmetric to the bit.
+    moved = M - factor[..., None, None] * outer
     diverged, overshoots = estimate.diverged, estimate.overshoots
     longest, limit = largest(length), math.sqrt(2.0 / (slope * fraction) / rate)
     overshot = length > limit if longest > limit else False
@@ -94,8 +95,7 @@ def projected_gradient_step(
     if sum_of_squares(factor) * longest * longest <= LARGEST:
         projected, spectrum = project(moved)
     else:
-        with np.errstate(over="ignore", invalid="ignore"):
-            fits = np.abs(factor) * length <= LARGEST
+        fits = np.abs(factor) * length <= LARGEST
         mask = fits[..., None]
         projected, spectrum = project(np.where(mask[..., None], moved, M))
         projected = np.where(mask[..., None], projected, M)
@@ -114,12 +114,12 @@ def projected_gradient_step(
 
 def project(matrix: Array) -> tuple[Array, Spectrum]:
     """The nearest positive semi-definite matrix in Frobenius norm, with its spectrum."""
-    spectrum = Spectrum.of(matrix)
-    if not spectrum.values.size or smallest(spectrum.values) >= 0.0:
-        return matrix, spectrum
-    outside = spectrum.values[..., 0] < 0.0
-    clipped = np.maximum(spectrum.values, 0.0)
-    factor = spectrum.vectors * np.sqrt(clipped)[..., None, :]
+    values, vectors = np.linalg.eigh(matrix)
+    if not values.size or smallest(values) >= 0.0:
+        return matrix, Spectrum(values, vectors)
+    clipped = np.maximum(values, 0.0)
+    factor = vectors * np.sqrt(clipped)[..., None, :]
     # Runs that were inside the cone keep their matrix to the bit.
-    projected = np.where(outside[..., None, None], np.matmul(factor, factor.mT), matrix)
-    return projected, Spectrum(clipped, spectrum.vectors)
+    projected = np.matmul(factor, factor.mT)
+    np.copyto(projected, matrix, where=values[..., :1, None] >= 0.0)
+    return projected, Spectrum(clipped, vectors)
