@@ -97,7 +97,8 @@ def numbers(name: str, value: Any, *, copy: bool = True) -> Array:
 
 def surely_finite(array: Array) -> bool:
     """A quick yes by one call of BLAS; a no may also mean that numbers are past 1e154, whose squares overflow."""
-    return math.isfinite(sum_of_squares(array))
+    flat = array.ravel()
+    return flat.size == 0 or math.isfinite(ddot(flat, flat))
 
 
 def sum_of_squares(array: Array) -> float:

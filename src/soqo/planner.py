@@ -25,6 +25,9 @@ from soqo.spectrum import Spectrum, positive_semidefinite
 
 __all__ = ["Plan", "advance", "contraction", "hindsight_optimum"]
 
+# As arrays, which NumPy takes up faster than Python's numbers; this is for every round.
+QUARTER, ONE, TWO = np.array(0.25), np.array(1.0), np.array(2.0)
+
 
 def contraction(a: Any, n: Any) -> Array:
     """The eigenvalue of C for an eigenvalue a of A, with n rounds to go (this one included).
@@ -65,16 +68,18 @@ def advance(a: Any, n: Any) -> Array:
     >>> advance(1e-20, math.inf)
     array(1.e-10)
     """
-    quarter = 0.25 * np.asarray(a, dtype=np.float64)
+    quarter = QUARTER * np.asarray(a, dtype=np.float64)
     h = np.sqrt(quarter)
     pull = h * np.tanh(times_angle(1.0, h, n))
-    return np.asarray(2.0 * pull / (np.sqrt(1.0 + quarter) + pull))
+    return np.asarray(TWO * pull / (np.sqrt(ONE + quarter) + pull))
 
 
 def times_angle(factor: float, h: Array, n: Any) -> Array:
     """factor n theta. Past 1e150 rounds nothing changes any more, and a finite number times theta = 0 is no NaN."""
-    n = min(n, 1e150) if isinstance(n, float | int) else np.minimum(n, 1e150)
-    return np.asarray((2.0 * factor * n) * np.arcsinh(h))
+    # A whole number of rounds is asked for every round, and a check for any kind of number takes as long as the sine.
+    n = min(n, 1e150) if type(n) is int or type(n) is float else np.minimum(n, 1e150)
+    angles: Array = (2.0 * factor * n) * np.arcsinh(h)
+    return angles
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +208,9 @@ def towards(spectrum: Spectrum, go: Array, x_prev: Array, v: Array) -> Array:
 
     As x_prev + (I - C)(v - x_prev) it leaves a player without curvature where it is, however far away v is.
     """
-    return np.asarray(x_prev + spectrum.apply(go, v - x_prev))
+    vectors = spectrum.vectors
+    x: Array = x_prev + np.matvec(vectors, go * np.vecmat(v - x_prev, vectors))
+    return x
 
 
 def lai_step(spectrum: Spectrum, n: float, x_prev: Array, v: Array) -> Array:
