@@ -1,100 +1,52 @@
-"""The paper's settings: which environment, which policies, how long, and which reading of the text.
-
-Where the paper leaves a number open, the setting says what stands here instead.
-"""
+"""The paper's settings, from the catalogue beside this file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
-from soqo.environment import Environment
 from soqo.errors import ArgumentError
-from soqo.noise import Uniform
-from soqo.policies.glide import GLIDE
-from soqo.policies.known import FTM, ROBD
-from soqo.policies.learners import OAL, POL
-from soqo.policies.scale import HySCaLE, SCaLE
-from soqo.problem import RandomProblem
-from soqo.processes import Correlated
+from soqo.experiments.spec import Setting, settings_in
 
-__all__ = ["SETTINGS", "Setting", "setting"]
+__all__ = ["catalogue", "figures", "find"]
 
 
-@dataclass(frozen=True, eq=False)
-class Setting:
-    """One experiment.
-
-    Attributes
-    ----------
-    name, title : str
-        The name on the command line, and the one above the figure.
-    source : str
-        Where in the paper it is from.
-    reading : str
-        What stands here for what the paper leaves open.
-    environment : Environment
-    policies : mapping of str to Policy, or to a function that makes one
-    horizon, runs : int
-    """
-
-    name: str
-    title: str
-    source: str
-    reading: str
-    environment: Environment
-    policies: Mapping[str, object]
-    horizon: int
-    runs: int
+@cache
+def catalogue() -> tuple[Setting, ...]:
+    """Every setting there is, in the paper's order."""
+    text = files("soqo.experiments").joinpath("catalogue.toml").read_text(encoding="utf-8")
+    return tuple(settings_in(text, "catalogue.toml", "catalogue"))
 
 
-PRIMARY = Setting(
-    name="primary",
-    title="Primary evaluation: correlated light-tailed steps, r = d = 4",
-    source="Section 4.2, Figure 3 (general_experiment)",
-    reading=(
-        "A drawn anew for each run with eigenvalues 0.01, 0.34, 0.67, 1 (the paper fixes only the smallest); "
-        "steps 0.3 delta + 0.7 N(0, 50^2), no martingale, so LAI is not the optimum here; "
-        "learning rate 1e-6 as printed, and 1e-8, which suits steps of this size better; SCaLE with the radius from "
-        "its readings' residual and a direct handover, and as printed; GLIDE, which is not in the paper, with and "
-        "without the use of what is predictable in v's steps"
-    ),
-    environment=Environment(
-        problem=RandomProblem(dim=4, rank=4, smallest=0.01, largest=1.0, spectrum="linear"),
-        process=Correlated(scale=50.0, alpha=0.7, form="mixture"),
-        noise=Uniform(cap=10.0),
-    ),
-    policies={
-        "FTM": FTM(),
-        "ROBD (knows A)": ROBD.knowing,
-        "POL, rate 1e-6": POL(learning_rate=1e-6),
-        "POL, rate 1e-8": POL(learning_rate=1e-8),
-        "OAL, rate 1e-6": OAL(learning_rate=1e-6),
-        "OAL, rate 1e-8": OAL(learning_rate=1e-8),
-        "SCaLE": SCaLE(noise_cap=10.0, rank=4, sigma_floor=0.01, c1=3.0),
-        "HySCaLE": HySCaLE(noise_cap=10.0, rank=4, sigma_floor=0.01, c1=3.0, learning_rate=1e-8),
-        "SCaLE as printed": SCaLE.as_printed(noise_cap=10.0, rank=4, sigma_floor=0.01, c1=3.0),
-        "GLIDE": GLIDE(),
-        "GLIDE, no drift": GLIDE(drift="none"),
-    },
-    horizon=1000,
-    runs=20,
-)
-
-SETTINGS: tuple[Setting, ...] = (PRIMARY,)
-"""Every setting there is, in the paper's order."""
-
-
-def setting(name: str) -> Setting:
-    """Look a setting up by name.
+def figures() -> dict[str, list[Setting]]:
+    """The settings by the figure that they are panels of.
 
     Examples
     --------
-    >>> setting("primary").horizon
+    >>> [setting.name for setting in figures()["heavy_tails"]]
+    ['heavy_tails_0.01', 'heavy_tails_1']
+    """
+    found: dict[str, list[Setting]] = {}
+    for setting in catalogue():
+        found.setdefault(setting.figure, []).append(setting)
+    return found
+
+
+def find(name: str) -> list[Setting]:
+    """The settings of a figure, or the one setting of a name.
+
+    Examples
+    --------
+    >>> find("primary")[0].horizon
     1000
     """
-    for candidate in SETTINGS:
-        if candidate.name == name:
-            return candidate
-    known = ", ".join(repr(candidate.name) for candidate in SETTINGS)
-    raise ArgumentError(f"figure must be one of {known}, got {name!r}")
+    by_figure = figures()
+    if name in by_figure:
+        return by_figure[name]
+    for setting in catalogue():
+        if setting.name == name:
+            return [setting]
+    known = ", ".join(repr(figure) for figure in by_figure)
+    raise ArgumentError(
+        f"figure must be one of {known}, or a panel that soqo list shows, got {name!r}"
+    )
