@@ -1,0 +1,2 @@
+"""The rules by which each claim is judged."""
+RULES = ()
