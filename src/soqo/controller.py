@@ -196,10 +196,8 @@ class Controller:
         An ``estimate`` of A is in the plant's units.
         """
         inside = self._player.diagnostics(self._state)
-        plain = {
-            k: v.item() if np.ndim(v) == 0 and hasattr(v, "item") else v for k, v in inside.items()
-        }
-        return {"round": self.round, "missed": self._missed, **plain}
+        mine = {"round": self.round, "missed": self._missed}
+        return {**mine, **{name: to_keep(value) for name, value in inside.items()}}
 
     def explain(self) -> str:
         """What it is doing and why, in a sentence or two."""
@@ -353,6 +351,13 @@ def decoded(data: bytes, source: Any) -> Standing:
     if not isinstance(standing, Standing):
         raise FileFormatError(f"{source} must hold a Standing, got {type(standing).__name__}")
     return standing
+
+
+def to_keep(value: Any) -> Any:
+    """What a caller may keep and change: a plain number, or an array that is no part of the state."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.copy() if value.ndim else value.item()
+    return value
 
 
 def floats(*parts: Any) -> bytes:
