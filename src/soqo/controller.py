@@ -17,10 +17,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from soqo.arguments import Array, finite_array, horizon_or_none, integer, numbers
+from soqo.arguments import Array, choice, finite_array, horizon_or_none, integer, numbers
 from soqo.errors import ArgumentError, FileFormatError, ProtocolError
 from soqo.files import decode, encode, replacing, sealed, unsealed
-from soqo.journal import Journal, Record
+from soqo.journal import DURABILITIES, Journal, Record
 from soqo.policies.base import Policy, State
 from soqo.policies.wrappers import Limited, in_plant_units
 from soqo.streams import stream
@@ -288,6 +288,7 @@ class Controller:
         )
 
     def _begin_journal(self, path: str | os.PathLike[str] | None, durability: str) -> None:
+        choice("durability", durability, DURABILITIES)
         if path is not None:
             self._journal = Journal.create(path, durability, encode(self._standing()))
 
