@@ -105,7 +105,7 @@ def read(data: bytes, source: Any) -> Contents:
     first = last_snapshot(data) or first_snapshot(data, source)
     records = list(records_from(data, first.end, first.check))
     last = records[-1] if records else first
-    check_end(data, last.end, source)
+    check_end(data, last, source)
     body = first.payload[len(MARK) + DIGEST :]
     size = first.end - first.start
     return Contents(body, records, last.end, last.check, size, len(data) - last.end)
@@ -122,7 +122,7 @@ def read_all(data: bytes, source: Any) -> tuple[bytes, Iterator[Record]]:
             last = record
             if record.kind != SNAPSHOT:
                 yield record
-        check_end(data, last.end, source)
+        check_end(data, last, source)
 
     return first.payload[len(MARK) + DIGEST :], others()
 
@@ -137,12 +137,12 @@ def check_magic(data: bytes, source: Any) -> None:
         )
 
 
-def check_end(data: bytes, end: int, source: Any) -> None:
-    """Refuse a journal in which a whole record comes after a place that has none."""
-    if end < len(data) and (later := whole_record_after(data, end)):
+def check_end(data: bytes, last: Record, source: Any) -> None:
+    """Refuse a journal in which a whole record comes after a place that has none, right behind the last."""
+    if last.end < len(data) and (later := whole_record_after(data, last)):
         raise FileFormatError(
-            f"{source} is damaged at byte {end}: a record there is not whole, though one at byte {later} is, so this "
-            f"was no crash; its first {end} bytes are a journal that can be resumed"
+            f"{source} is damaged at byte {last.end}: a record there is not whole, though one at byte {later} is, so "
+            f"this was no crash; its first {last.end} bytes are a journal that can be resumed"
         )
 
 
@@ -158,17 +158,21 @@ def first_snapshot(data: bytes, source: Any) -> Record:
 
 def record_at(data: bytes, start: int, previous: int) -> Record | None:
     """The record that starts here, if a whole one does; ``previous`` is the checksum of the one before."""
-    body = start + HEAD.size
-    if body > len(data):
+    stop, check = body_at(data, start, previous)
+    if not stop or CHECK.unpack_from(data, stop)[0] != check:
         return None
-    kind, length = HEAD.unpack_from(data, start)
-    stop = body + length
+    kind, payload = data[start : start + 1], data[start + HEAD.size : stop]
+    return Record(kind, payload, start, stop + CHECK.size, check)
+
+
+def body_at(data: bytes, start: int, previous: int) -> tuple[int, int]:
+    """Where the record that starts here has its checksum, and what that should be; zeros if the file ends before."""
+    if start + HEAD.size > len(data):
+        return 0, 0
+    stop = start + HEAD.size + HEAD.unpack_from(data, start)[1]
     if stop + CHECK.size > len(data):
-        return None
-    check = zlib.crc32(data[start:stop], previous)
-    if CHECK.unpack_from(data, stop)[0] != check:
-        return None
-    return Record(kind, data[body:stop], start, stop + CHECK.size, check)
+        return 0, 0
+    return stop, zlib.crc32(data[start:stop], previous)
 
 
 def records_from(data: bytes, start: int, previous: int) -> Iterator[Record]:
@@ -198,9 +202,13 @@ def last_snapshot(data: bytes) -> Record | None:
     return None
 
 
-def whole_record_after(data: bytes, end: int) -> int:
-    """Where a whole record starts after a place that has none; 0 if nowhere."""
-    for start in range(end + 1, len(data) - HEAD.size - CHECK.size + 1):
+def whole_record_after(data: bytes, last: Record) -> int:
+    """Where a whole record starts after the last one and a place that has none; 0 if nowhere."""
+    # If only the checksum there is damaged, the next record was still made with what it should be.
+    stop, check = body_at(data, last.end, last.check)
+    if stop and record_at(data, stop + CHECK.size, check):
+        return stop + CHECK.size
+    for start in range(last.end + 1, len(data) - HEAD.size - CHECK.size + 1):
         length = HEAD.unpack_from(data, start)[1]
         if start + HEAD.size + length + CHECK.size <= len(data):
             previous = CHECK.unpack_from(data, start - CHECK.size)[0]
