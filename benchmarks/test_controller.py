@@ -1,0 +1,174 @@
+"""What a controller adds to its policy, what a call costs with a journal, and how long it takes to resume one."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soqo import FTM, GLIDE, POL, Controller, Policy
+from soqo.journal import read_all, to_disk
+from soqo.problem import Coordinates
+
+DIM = 4
+ROUNDS = 2000
+LIMITS: dict[str, Any] = {"low": -200.0, "high": 200.0}
+WEIGHTS: dict[str, Any] = {"switching": [1.0, 4.0, 0.25, 2.0]}
+POLICIES: dict[str, Policy[Any]] = {"FTM": FTM(), "POL": POL(1e-8)}
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """On the disk that temporary files are on."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def minimizers(rounds: int, dim: int = DIM) -> Any:
+    """A random walk."""
+    steps = np.random.default_rng(0).standard_normal((rounds, dim))
+    return np.cumsum(5.0 * steps, axis=0)
+
+
+def timed(call: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
+    """Seconds, and what came back."""
+    begun = time.perf_counter()
+    result = call(*arguments)
+    return time.perf_counter() - begun, result
+
+
+def round_of_policy(policy: Any, state: Any, v: Any, y: float, applied: Any) -> Any:
+    """Act and observe; the state after."""
+    _, state = policy.act(state, v)
+    return policy.observe(state, y, applied)
+
+
+def round_of_controller(controller: Controller, v: Any, y: float) -> Any:
+    """Act and observe; the action."""
+    x = controller.act(v)
+    controller.observe(y)
+    return x
+
+
+# ---- without a journal -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize(
+    ("what", "options"),
+    [("plain", {}), ("with limits and weights", {**LIMITS, **WEIGHTS})],
+    ids=["plain", "wrapped"],
+)
+def test_what_a_controller_adds_to_a_round(name: str, what: str, options: Any) -> None:
+    policy, start = POLICIES[name], np.zeros(DIM)
+    controller = Controller(policy, start, **options)
+    # What the policy inside of the controller is told: plain coordinates, and what was applied where that may differ.
+    coordinates = Coordinates(options.get("switching"))
+    state, times = policy.start(start), []
+    # One after the other in every round, so that both meet the same disturbances.
+    for v in minimizers(ROUNDS):
+        live, x = timed(round_of_controller, controller, v, 1.0)
+        told = coordinates.to_plain(v), 1.0, coordinates.to_plain(x) if options else None
+        bare, state = timed(round_of_policy, policy, state, *told)
+        times.append((bare, live))
+    np.testing.assert_array_equal(coordinates.to_plain(controller.x), state.x)
+    bare, live = 1e6 * np.median(times, axis=0)
+    print(
+        f"\n{name}, d={DIM}, {what}: the policy {bare:.0f} us, the controller {live:.0f} us a round: "
+        f"{live - bare:.0f} us more (bar 30 us)"
+    )
+    assert live - bare <= 30.0
+
+
+# ---- with a journal --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("durability", ["process", "disk"])
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_call_with_a_journal(name: str, durability: str, folder: Path) -> None:
+    """Where the disk is waited for, 30 us beside that; where it is not, 30 us beside the call itself.
+
+    A disk that answers at fixed times hides what was computed meanwhile, so that the second says more. For the same
+    reason one kind is not measured right after another, but ten rounds of each in turn.
+    """
+    policy, start = POLICIES[name], np.zeros(DIM)
+    plain = Controller(policy, start)
+    kept = Controller(policy, start, journal=folder / "journal", durability=durability)
+    raw = Raw(folder / "raw", durability)
+    times: dict[str, list[float]] = {"write": [], "without": [], "with": []}
+    targets = minimizers(500 if durability == "disk" else ROUNDS)
+    for block in np.split(targets, len(targets) // 10):
+        for kind, player in (("write", raw), ("without", plain), ("with", kept)):
+            for v in block:
+                times[kind].append(timed(player.act, v)[0])
+                times[kind].append(timed(player.observe, 1.0)[0])
+    written, without, journaled = (1e6 * np.median(found) for found in times.values())
+    most = (written if durability == "disk" else without) + 30.0
+    print(
+        f"\n{name}, d={DIM}, durability {durability!r}: a call {journaled:.0f} us (bar {most:.0f} us), "
+        f"without a journal {without:.0f} us, a bare write of as many bytes {written:.0f} us"
+    )
+    assert (folder / "raw").stat().st_size == calls_in(folder / "journal")
+    assert journaled <= most
+
+
+class Raw:
+    """Writes as many bytes as a controller's journal does, and nothing else."""
+
+    def __init__(self, path: Path, durability: str) -> None:
+        self.descriptor, self.at = os.open(path, os.O_RDWR | os.O_CREAT), 0
+        self.to_disk = durability == "disk"
+
+    def act(self, v: Any) -> None:
+        self.put(9 + 16 * DIM)
+
+    def observe(self, y: float) -> None:
+        self.put(9 + 8)
+
+    def put(self, size: int) -> None:
+        self.at += os.pwrite(self.descriptor, bytes(size), self.at)
+        if self.to_disk:
+            to_disk(self.descriptor)
+
+
+def calls_in(path: Path) -> int:
+    """Bytes that the calls take in a journal."""
+    return sum(record.end - record.start for record in read_all(path.read_bytes(), path)[1])
+
+
+# ---- resuming --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("policy", "dim", "rounds"),
+    [
+        pytest.param(FTM(), 4, 1_000_000, id="FTM, a million rounds"),
+        pytest.param(POL(1e-8), 4, 100_000, id="POL"),
+        pytest.param(GLIDE(), 4, 20_000, id="GLIDE, d=4"),
+        pytest.param(GLIDE(), 10, 5_000, id="GLIDE, d=10"),
+    ],
+)
+def test_resuming_a_long_journal(policy: Policy[Any], dim: int, rounds: int, folder: Path) -> None:
+    path = folder / "journal"
+    targets = minimizers(10_000, dim)
+    controller = Controller(policy, np.zeros(dim), journal=path, durability="process")
+    for t in range(rounds):
+        v = targets[t % 10_000]
+        x = controller.act(v)
+        controller.observe(0.5 * (x - v) @ (x - v))
+    controller.close()
+    size = path.stat().st_size
+    seconds, resumed = timed(Controller.resume, path)
+    assert resumed.round == rounds
+    np.testing.assert_array_equal(resumed.x, controller.x)
+    print(
+        f"\n{type(policy).__name__}, d={dim}, {rounds:,} rounds: {size / rounds:.0f} bytes a round, "
+        f"{size / 1e6:.1f} MB; resumed in {seconds:.2f} s (bar 5 s)"
+    )
+    assert seconds <= 5.0
