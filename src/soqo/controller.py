@@ -248,8 +248,10 @@ class Controller:
         journal, contents = Journal.resume(path, durability)
         try:
             controller = cls._from(decoded(contents.state, path))
+            begun = perf_counter()
             for record in contents.records:
                 controller._replay(record, path)
+            journal.spend(perf_counter() - begun)
         except BaseException:
             journal.close()
             raise

@@ -310,6 +310,10 @@ class Journal:
         self._put(record)
         self._check = check
         self._due -= len(record)
+        self.spend(seconds)
+
+    def spend(self, seconds: float) -> None:
+        """Count what it took to compute, or compute again, what was recorded since the last snapshot."""
         self._spent += seconds
 
     def snapshot(self, state: bytes) -> None:
