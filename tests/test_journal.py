@@ -251,6 +251,20 @@ def test_a_snapshot_is_due_once_a_replay_would_take_long(tmp_path: Path) -> None
     assert read((tmp_path / "journal").read_bytes(), "journal").state == b"later state"
 
 
+def test_what_a_replay_took_counts_towards_the_next_snapshot(
+    in_memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or else a process that dies again and again, each time before a snapshot is due, would replay ever more."""
+    played = play(in_memory / "again", POL(1e-2), 2, 40)
+    with Controller.resume(in_memory / "again", durability="process") as controller:
+        monkeypatch.setattr(journals, "REPLAY", 1e-6)  # forty calls take longer
+        assert controller._journal is not None
+        assert controller._journal.snapshot_is_due
+        monkeypatch.undo()
+        assert not controller._journal.snapshot_is_due
+    assert snapshots_in(played.data) == 1
+
+
 def test_snapshots_at_most_double_a_journal(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     with Controller(FTM(), np.zeros(1), journal=path, durability="process") as controller:
@@ -607,6 +621,31 @@ def test_a_full_disk_stops_a_call_and_spoils_nothing(durability: str, in_memory:
     assert counts["calls that failed"] == 4 * counts["calls"]
     assert counts["snapshots put off"] > 0
     assert counts["snapshots"] > 1
+
+
+def test_a_disk_that_fails_to_keep_a_call_stops_the_controller_until_it_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal"
+    controller = Controller(POL(1e-2), np.ones(2), journal=path)
+    undisturbed = Controller(POL(1e-2), np.ones(2))
+    for each in (controller, undisturbed):
+        make_call(each, 0)
+
+    def broken(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journals, "to_disk", broken)
+        with pytest.raises(OSError, match="Input/output error"):
+            make_call(controller, 1)
+    assert same(standing(controller), standing(undisturbed))
+    with pytest.raises(ProtocolError, match="could not be put on the disk; resume it"):
+        make_call(controller, 1)
+    assert same(standing(controller), standing(undisturbed))
+    # The call may have come as far as the disk, or not; here it has.
+    make_call(undisturbed, 1)
+    assert same(standing(Controller.resume(path)), standing(undisturbed))
 
 
 # ---- killed ----------------------------------------------------------------------------------------------------------
