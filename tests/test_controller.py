@@ -367,7 +367,7 @@ def test_numbers_in_diagnostics_are_plain_numbers() -> None:
 
 def test_glide_explains_that_it_learns_then_is_confident_then_suspects_a_change() -> None:
     controller, rng = Controller(GLIDE(), np.zeros(2), horizon=500), np.random.default_rng(0)
-    assert controller.explain().startswith("Nothing played yet: GLIDE is learning, from 0 readings")
+    assert controller.explain().startswith("Nothing played yet: GLIDE is learning (readings: 0, unknowns: 3)")
     said, v = [], np.zeros(2)
     for t in range(120):
         A = np.diag([1.0, 2.0]) if t < 60 else np.diag([4.0, 0.1])
@@ -377,14 +377,14 @@ def test_glide_explains_that_it_learns_then_is_confident_then_suspects_a_change(
         controller.observe(0.5 * (x - v) @ A @ (x - v) + rng.uniform(-1.0, 1.0))
         said.append(controller.explain())
         assert said[-1].startswith(f"Round {t + 1} of 500 completed: GLIDE ")
-    assert "GLIDE is learning, from 1 readings for 3 unknowns" in said[0]
+    assert "GLIDE is learning (readings: 1, unknowns: 3)" in said[0]
     assert all("GLIDE is confident" in text for text in said[40:60])
     suspicious = [t for t, text in enumerate(said) if "GLIDE suspects a change" in text]
     assert 60 <= suspicious[0] <= 63
     assert f"the reading of round {suspicious[0] + 1} does not fit" in said[suspicious[0]]
     assert suspicious[-1] < 80
     assert (
-        f"confident, after 40 readings since the change it suspected in round {suspicious[0] + 1}"
+        f"confident (readings since the change it suspected in round {suspicious[0] + 1}: 40)"
         in (said[suspicious[0] + 39])
     )
     assert "missed" not in said[-1]

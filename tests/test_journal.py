@@ -660,3 +660,26 @@ def test_a_process_killed_at_any_moment_is_gone_on_with_to_the_bit(tmp_path: Pat
     assert 0 < counts["in mid-round"] < 200
     assert counts["rounds"] > 200
     assert counts["snapshots"] > 1
+
+
+def test_a_call_that_was_interrupted_after_it_was_written_is_not_played_on_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller = Controller(FTM(), [0.0], journal=tmp_path / "journal", durability="process")
+    controller.act([1.0])
+    controller.observe(0.5)
+    append = Journal.append
+
+    def interrupted(self: Journal, kind: bytes, payload: bytes, seconds: float = 0.0) -> None:
+        append(self, kind, payload, seconds)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "append", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            controller.act([2.0])
+    with pytest.raises(ProtocolError, match="the call before was interrupted"):
+        controller.act([3.0])
+    resumed = Controller.resume(tmp_path / "journal")
+    np.testing.assert_array_equal(resumed.pending, [2.0])
+    resumed.act([3.0])

@@ -129,11 +129,10 @@ class Controller:
         """
         begun, missed = perf_counter(), self._state.pending
         x, state = self._player.act(self._state, v)
-        if self._journal is not None:
-            self._journal.append(ACT, floats(state.v, x), perf_counter() - begun)
+        self._write(ACT, (state.v, x), begun)
         self._state = state
         self._missed += missed
-        self._snapshot_if_due()
+        self._written()
         return x
 
     def observe(self, y: Any, applied: Any = None, *, round: int | None = None) -> None:  # noqa: A002
@@ -153,12 +152,10 @@ class Controller:
             self._check_round(integer("round", round, least=1))
         begun, reading = perf_counter(), a_reading(y)
         state = self._player.observe(self._state, reading, applied)
-        if self._journal is not None:
-            parts = (reading,) if applied is None else (reading, state.x)
-            self._journal.append(OBSERVE, floats(*parts), perf_counter() - begun)
+        self._write(OBSERVE, (reading,) if applied is None else (reading, state.x), begun)
         self._state = state
         self._missed += math.isnan(reading)
-        self._snapshot_if_due()
+        self._written()
 
     @property
     def round(self) -> int:
@@ -283,6 +280,7 @@ class Controller:
         self._low, self._high, self._switching = standing.low, standing.high, standing.switching
         self._state, self._missed = standing.state, standing.missed
         self._journal: Journal | None = None
+        self._interrupted = False
 
     def _standing(self) -> Standing:
         return Standing(
@@ -294,7 +292,24 @@ class Controller:
         if path is not None:
             self._journal = Journal.create(path, durability, encode(self._standing()))
 
-    def _snapshot_if_due(self) -> None:
+    def _write(self, kind: bytes, parts: tuple[Any, ...], begun: float) -> None:
+        """Put a call in the journal before it takes effect."""
+        if self._journal is None:
+            return
+        if self._interrupted:
+            raise ProtocolError(
+                "the call before was interrupted, and may be in the journal: Controller.resume goes on from there"
+            )
+        self._interrupted = True
+        try:
+            self._journal.append(kind, floats(*parts), perf_counter() - begun)
+        except (OSError, ProtocolError):
+            self._interrupted = False  # nothing was written
+            raise
+
+    def _written(self) -> None:
+        """The call has taken effect; from time to time, a snapshot follows it."""
+        self._interrupted = False
         if self._journal is not None and self._journal.snapshot_is_due:
             # The call itself is in the journal already; a snapshot that finds no room is tried again at the next one.
             with suppress(OSError):

@@ -1,2 +1,3 @@
 """The rules by which each claim is judged."""
+
 RULES = ()

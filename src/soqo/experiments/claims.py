@@ -15,14 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from soqo.experiments.growth import Growth, growth_exponent
 from soqo.experiments.outcome import Outcome
 from soqo.experiments.spec import Setting
 from soqo.problem import RandomProblem
 
-import numpy as np
-
-__all__ = ["Book", "Claim", "Reading", "READINGS", "judge", "verdict"]
+__all__ = ["READINGS", "Book", "Claim", "Reading", "judge", "verdict"]
 
 
 @dataclass(frozen=True)

@@ -289,14 +289,14 @@ class GLIDE(Policy[GlideMemory]):
         if alarm and readings < p:
             return (
                 f"GLIDE suspects a change: the reading of round {alarm} does not fit what was learned before. It is "
-                f"learning anew, with {readings} readings since for {p} unknowns."
+                f"learning anew; readings since: {readings}, unknowns: {p}."
             )
         if int(memory.last_probe.item()) == state.round > 0:
             return "GLIDE is probing: this step aside costs less than what its reading will save."
         since = f" since the change it suspected in round {alarm}" if alarm else ""
         if doubt > CONFIDENT:
-            return f"GLIDE is learning, from {readings} readings{since} for {p} unknowns: {known}."
-        return f"GLIDE is confident, after {readings} readings{since}: {known}."
+            return f"GLIDE is learning (readings{since}: {readings}, unknowns: {p}): {known}."
+        return f"GLIDE is confident (readings{since}: {readings}): {known}."
 
     def doubt(self, state: State[GlideMemory]) -> Array:
         """The deviation of the gain where it is known least: 0 where all is known, 1/2 where nothing is."""
