@@ -367,7 +367,9 @@ def test_numbers_in_diagnostics_are_plain_numbers() -> None:
 
 def test_glide_explains_that_it_learns_then_is_confident_then_suspects_a_change() -> None:
     controller, rng = Controller(GLIDE(), np.zeros(2), horizon=500), np.random.default_rng(0)
-    assert controller.explain().startswith("Nothing played yet: GLIDE is learning (readings: 0, unknowns: 3)")
+    assert controller.explain().startswith(
+        "Nothing played yet: GLIDE is learning (readings: 0, unknowns: 3)"
+    )
     said, v = [], np.zeros(2)
     for t in range(120):
         A = np.diag([1.0, 2.0]) if t < 60 else np.diag([4.0, 0.1])

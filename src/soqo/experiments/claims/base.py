@@ -1,7 +1,7 @@
 """The paper's claims that simulation can test, judged by stated rules from the numbers of a run.
 
-A claim is tested in two readings: *as printed* (SCaLE and HySCaLE to the letter, learners with the rate of 1e-6 that the
-text names) and *calibrated* (soqo's defaults, against learners with either rate). The verdict is made of what passed:
+A claim is tested in two readings: *as printed* (SCaLE and HySCaLE to the letter, learners with the rate of 1e-6 that
+the text names) and *calibrated* (soqo's defaults, against learners with either rate). The verdict is what passed:
 
     holds                          in every setting, as printed
     holds only if calibrated       in every setting, but not as printed
@@ -12,8 +12,10 @@ text names) and *calibrated* (soqo's defaults, against learners with either rate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +24,7 @@ from soqo.experiments.outcome import Outcome
 from soqo.experiments.spec import Setting
 from soqo.problem import RandomProblem
 
-__all__ = ["READINGS", "Book", "Claim", "Reading", "judge", "verdict"]
+__all__ = ["READINGS", "Book", "Claim", "Reading", "judged", "verdict"]
 
 
 @dataclass(frozen=True)
@@ -141,18 +143,25 @@ def condition(kept: Mapping[str, bool], settings: Mapping[str, Setting]) -> str:
     return f"in {', '.join(good)}"
 
 
-def traits(settings: object) -> dict[str, Callable[[Setting], bool]]:
+def traits(settings: Iterable[Setting]) -> dict[str, Callable[[Setting], bool]]:
     """Properties that tell settings apart, with their words."""
+    every = list(settings)
     found: dict[str, Callable[[Setting], bool]] = {}
-    every: list[Setting] = list(settings)  # type: ignore[call-overload]
-    for rank in sorted({rank_of(setting) for setting in every}):
-        found[f"r = {rank}"] = lambda setting, rank=rank: rank_of(setting) == rank  # type: ignore[misc]
-    for sigma in sorted({smallest_of(setting) for setting in every}):
-        found[f"sigma_r = {sigma:g}"] = lambda s, sigma=sigma: smallest_of(s) == sigma  # type: ignore[misc]
-    for kind in sorted({kind_of(setting) for setting in every}):
-        found[f"steps are {kind}"] = lambda setting, kind=kind: kind_of(setting) == kind  # type: ignore[misc]
-        found[f"steps are not {kind}"] = lambda setting, kind=kind: kind_of(setting) != kind  # type: ignore[misc]
+    for words, of in PROPERTIES.items():
+        for value in sorted({of(setting) for setting in every}):
+            shown = f"{value:g}" if isinstance(value, float) else value
+            found[f"{words} {shown}"] = partial(equals, of, value)
+            if isinstance(value, str):
+                found[f"{words} not {shown}"] = lambda s, of=of, value=value: of(s) != value  # type: ignore[misc]
+    for cap in sorted({cap_of(setting) for setting in every}):
+        found[f"eta is at most {cap:g}"] = lambda setting, cap=cap: cap_of(setting) <= cap  # type: ignore[misc]
+        found[f"eta is at least {cap:g}"] = lambda setting, cap=cap: cap_of(setting) >= cap  # type: ignore[misc]
     return found
+
+
+def equals(of: Callable[[Setting], Any], value: Any, setting: Setting) -> bool:
+    """Whether a property has this value."""
+    return bool(of(setting) == value)
 
 
 def rank_of(setting: Setting) -> int:
@@ -172,9 +181,55 @@ def kind_of(setting: Setting) -> str:
     return type(setting.environment.process).__name__
 
 
-def judge(outcomes: Sequence[Outcome]) -> list[Claim]:
-    """Judge every claim from what was simulated."""
-    from soqo.experiments.claim_rules import RULES
+def cap_of(setting: Setting) -> float:
+    """The bound of the noise."""
+    return float(setting.environment.noise.cap)
 
-    book = Book(outcomes)
-    return [rule(book) for rule in RULES]
+
+PROPERTIES: dict[str, Callable[[Setting], Any]] = {
+    "r =": rank_of,
+    "sigma_r =": smallest_of,
+    "steps are": kind_of,
+}
+
+
+# ---- a claim in both readings ----------------------------------------------------------------------------------------
+
+
+def in_both_readings(names: Sequence[str], test: Callable[[str, Reading], bool]) -> Passed:
+    """The outcome of a test for each reading and setting."""
+    return {reading.name: {name: test(name, reading) for name in names} for reading in READINGS}
+
+
+def shares(passed: Passed) -> str:
+    """In how many settings each reading passed."""
+    return "; ".join(
+        f"{reading}: in {sum(kept.values())} of {len(kept)}" for reading, kept in passed.items()
+    )
+
+
+def judged(
+    book: Book,
+    text: str,
+    source: str,
+    rule: str,
+    names: Sequence[str],
+    test: Callable[[str, Reading], bool],
+    number: Callable[[], str] | None = None,
+) -> Claim:
+    """A claim that is tested in both readings, in each of some settings."""
+    where = f"in {', '.join(names)}" if len(names) <= 2 else f"in {len(names)} settings"
+    if not book.has(names):
+        return Claim(text, source, where, rule, "", "not tested")
+    passed = in_both_readings(names, test)
+    measured = shares(passed) if len(names) > 1 else ""
+    if number is not None:
+        measured = "; ".join(part for part in (number(), measured) if part)
+    return Claim(
+        text,
+        source,
+        f"both readings, {where}",
+        rule,
+        measured,
+        verdict(passed, book.settings(names)),
+    )

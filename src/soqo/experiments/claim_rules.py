@@ -1,3 +1,0 @@
-"""The rules by which each claim is judged."""
-
-RULES = ()

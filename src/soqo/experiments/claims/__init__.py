@@ -1,0 +1,19 @@
+"""The paper's claims that simulation can test, judged by stated rules from the numbers of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from soqo.experiments.claims.base import Book, Claim
+from soqo.experiments.claims.order import ORDER
+from soqo.experiments.claims.rates import RATES
+from soqo.experiments.claims.tuning import TUNING
+from soqo.experiments.outcome import Outcome
+
+__all__ = ["Claim", "judge"]
+
+
+def judge(outcomes: Sequence[Outcome]) -> list[Claim]:
+    """Judge every claim from what was simulated."""
+    book = Book(outcomes)
+    return [rule(book) for rule in (*ORDER, *RATES, *TUNING)]
