@@ -10,12 +10,12 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: run test check bench format clean
+.PHONY: run test check browser bench format clean
 
 run: $(VENV)/installed
 	$(BIN)/soqo reproduce --out results
 
-test: check
+test: check browser
 	$(BIN)/pytest -n 2 -q
 
 check: $(VENV)/installed
@@ -23,6 +23,16 @@ check: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The page of a run is tested in a real browser, which is installed where that is allowed.
+browser:
+	@if command -v chromium || command -v chromium-browser || command -v google-chrome; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		echo "installing chromium for the tests in a browser"; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } > /dev/null \
+		|| echo "chromium could not be installed: the tests in a browser are skipped"; \
+	else echo "no chromium and no right to install it: the tests in a browser are skipped"; fi
 
 bench: $(VENV)/installed
 	$(BIN)/pytest benchmarks -q -s -p no:xdist --benchmark-enable --benchmark-columns=min,median,rounds
