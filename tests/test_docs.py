@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from soqo.experiments.settings import setting
+from soqo.experiments.settings import find
 from soqo.simulation import simulate
 
 ROOT = Path(__file__).parent.parent
@@ -31,7 +31,7 @@ def test_a_console_block_shows_what_the_example_prints(script: str, output: str)
 
 
 def test_the_readme_shows_the_table_of_the_main_job() -> None:
-    primary = setting("primary")
+    (primary,) = find("primary")
     result = simulate(primary.environment, primary.policies, primary.horizon, primary.runs, seed=0)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = next(block for block in re.findall(r"```text\n(.*?)```", text, flags=re.DOTALL))
