@@ -47,8 +47,8 @@ def test_three_panels_have_medians_over_horizons_over_rounds_and_per_round(
         np.testing.assert_array_equal(x, np.arange(1, 61))
         np.testing.assert_allclose(y, np.median(outcome.curve(name), axis=0))
         x, y = line(per_round, name)
-        np.testing.assert_array_equal(x, np.arange(50, 61))
-        np.testing.assert_allclose(y[-1], np.median(np.diff(outcome.curve(name))[:, -50:].mean(1)))
+        np.testing.assert_array_equal(x, np.arange(7, 61))
+        np.testing.assert_allclose(y[-1], np.median(np.diff(outcome.curve(name))[:, -7:].mean(1)))
 
 
 def test_bands_are_quartiles(outcomes: dict[str, Outcome]) -> None:
@@ -63,7 +63,7 @@ def test_bands_are_quartiles(outcomes: dict[str, Outcome]) -> None:
 
 def test_one_horizon_makes_two_panels(outcomes: dict[str, Outcome]) -> None:
     titles = [axes.get_title(loc="left") for axes in regret_figure(outcomes["second"]).axes]
-    assert titles == ["Regret up to round t", "Regret per round, mean of 50 rounds"]
+    assert titles == ["Regret up to round t", "Regret per round, mean of 7 rounds"]
 
 
 def test_a_policy_has_the_same_color_in_every_panel_and_picture(

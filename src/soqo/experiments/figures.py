@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["regret_figure", "save_figure", "shared_title", "sweep_figure"]
 
 WINDOW = 50
-"""Rounds that regret per round is averaged over: one round's is mostly noise."""
+"""Rounds that regret per round is averaged over, an eighth of all at most: one round's is mostly noise."""
 
 POINTS = 240
 """Points of a curve that are drawn: more cannot be seen, and would only make the file larger."""
@@ -53,7 +53,7 @@ def regret_figure(outcome: Outcome) -> Figure:
     ['Regret up to round t', 'Regret per round, mean of 50 rounds']
     """
     setting, several = outcome.setting, len(outcome.horizons) > 1
-    window = min(WINDOW, setting.horizon)
+    window = max(1, min(WINDOW, setting.horizon // 8))
     with context():
         figure = new_figure(12.0 if several else 9.0, 4.5)
         panels = list(np.atleast_1d(figure.subplots(1, 3 if several else 2)))

@@ -163,9 +163,7 @@ def claim_row(claim: Claim, heads: Sequence[str]) -> str:
     cells = (
         f"{badge} {escape(symbols(rest))}".strip(),
         f'{escape(symbols(claim.text))} <span class="source">{escape(claim.source)}</span>',
-        escape(symbols(claim.number)) or "&ndash;",
-        escape(symbols(claim.rule)),
-        escape(symbols(claim.reading)),
+        *(escape(symbols(text)) or "&ndash;" for text in (claim.number, claim.rule, claim.reading)),
     )
     inner = "".join(
         f'<td role="cell" data-label="{head}">{cell}</td>'
@@ -216,16 +214,19 @@ def picture_article(picture: Picture, title: str, svg: str, level: int) -> str:
         if picture.reading
         else ""
     )
-    # Three panels need more room than two, and two would be too large in the whole width.
-    size = (
-        "wide" if picture.sweep or any(len(o.horizons) > 1 for o in picture.outcomes) else "narrow"
-    )
-    drawn = svg.replace("<svg ", f'<svg class="{size}" role="img" aria-label="{alt}" ', 1)
+    drawn = svg.replace("<svg ", f'<svg style="{size_of(svg)}" role="img" aria-label="{alt}" ', 1)
     return (
         f'<article id="{anchor(picture.name)}">\n<h{level}>{heading}</h{level}>\n{source}'
         f'<figure>\n<div class="picture" tabindex="0" role="group" aria-label="Picture: {heading}">{drawn}</div>\n'
         f"{reading}\n</figure>\n{summary(picture)}\n{links(picture)}\n</article>"
     )
+
+
+def size_of(svg: str) -> str:
+    """How narrow a picture may become before it is scrolled, and how wide: its labels must be read."""
+    found = re.search(r'viewBox="\S+ \S+ (\S+) ', svg)
+    width = float(found[1]) if found else 800.0
+    return f"min-width: {0.95 * width:.0f}px; max-width: {1.5 * width:.0f}px"
 
 
 def alternative(picture: Picture) -> str:
