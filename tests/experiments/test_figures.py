@@ -17,8 +17,10 @@ from soqo.errors import ArgumentError
 from soqo.experiments import figures
 from soqo.experiments.figures import (
     moving_mean,
+    new_figure,
     power,
     regret_figure,
+    regret_scale,
     save_figure,
     shared_title,
     sweep_figure,
@@ -127,7 +129,10 @@ def test_a_sweep_has_a_panel_per_family_and_a_line_per_setting(
         np.testing.assert_array_equal(x, [1, 2, 8])
         medians = [outcome.median(f"SCaLE, c1 {value:g}") for value in (1, 2, 8)]
         np.testing.assert_allclose(y, medians)
-    assert left.get_ylim() == right.get_ylim()
+    low, high = left.get_ylim()
+    assert right.get_ylim() == (low, high)
+    medians = [o.median(name) for o in parts for name in o.policies]
+    assert low < min(medians) <= max(medians) < high
     marks = [one for one in left.get_lines() if one.get_marker() == "o"]
     lowest = [min(o.median(f"SCaLE, c1 {value:g}") for value in (1, 2, 8)) for o in parts]
     np.testing.assert_allclose([float(np.asarray(m.get_ydata())[0]) for m in marks], lowest)
@@ -175,16 +180,19 @@ def test_every_text_of_a_picture_is_inside_it(outcomes: dict[str, Outcome]) -> N
             assert axes.xaxis.label.get_window_extent().y0 >= box.y1
 
 
-def test_tick_labels_do_not_overlap(outcomes: dict[str, Outcome]) -> None:
-    outcome = outcomes["intro"]
-    shifted = replace(outcome, final={h: r - 100.0 for h, r in outcome.final.items()})
-    for picture in (regret_figure(outcome), regret_figure(shifted)):
-        picture.draw_without_rendering()
-        for axes in picture.axes:
-            low, high = axes.get_ylim()
-            ticks = [t for t in axes.yaxis.get_major_ticks() if low <= t.get_loc() <= high]
-            boxes = sorted((t.label1.get_window_extent() for t in ticks), key=lambda box: box.y0)
-            assert all(one.y1 < other.y0 + 2 for one, other in pairwise(boxes))
+@pytest.mark.parametrize("low", [-3e4, -20.0, -1e-3, 0.5, 2e5])
+@pytest.mark.parametrize("middle", [1.0, 1e3, 1e5])
+def test_tick_labels_do_not_overlap_and_there_are_enough(low: float, middle: float) -> None:
+    picture = new_figure(4.0, 4.5)
+    axes = picture.subplots()
+    axes.plot([low, low, middle, middle, 2 * middle, 3e5])
+    regret_scale(axes)
+    picture.draw_without_rendering()
+    bottom, top = axes.get_ylim()
+    ticks = [tick for tick in axes.yaxis.get_major_ticks() if bottom <= tick.get_loc() <= top]
+    boxes = sorted((tick.label1.get_window_extent() for tick in ticks), key=lambda box: box.y0)
+    assert 2 <= len(boxes) <= 14
+    assert all(one.y1 < other.y0 + 2 for one, other in pairwise(boxes))
 
 
 def test_a_moving_mean_is_the_mean_of_the_last_rounds() -> None:

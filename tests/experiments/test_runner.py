@@ -138,6 +138,7 @@ def test_quick_keeps_settings_without_horizons_and_with_few() -> None:
     assert quickened(intro).horizons == ()
     assert quickened(replace(intro, horizons=(7,))).horizons == (7,)
     assert quickened(replace(intro, horizons=(7, 9))).horizons == (7, 9)
+    assert quickened(replace(intro, horizons=(1, 2, 3, 4, 5))).horizons == (1, 3, 5)
     assert quickened(replace(intro, runs=2)).runs == 2
 
 

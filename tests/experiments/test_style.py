@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 from matplotlib import colors
 
-from soqo.experiments.style import COLORS, OTHERS, look
+from soqo.experiments.style import COLORS, OTHERS, look, ordered
 
 # Viénot, Brettel and Mollon (1999): what a deuteranope and a protanope see of linear RGB.
 SIMULATED = {
@@ -36,3 +36,14 @@ def test_variants_share_a_color_and_differ_in_style() -> None:
     assert looks["Mine"] == (OTHERS[0], "-")
     assert looks["Yours"] == (OTHERS[1], "-")
     assert looks["Mine 2"] == (OTHERS[0], "--")
+
+
+def test_what_is_as_printed_is_dashed_wherever_it_stands() -> None:
+    names = ("SCaLE as printed", "SCaLE", "SCaLE, c1 5", "HySCaLE", "HySCaLE as printed")
+    assert [style for _, style in look(names).values()] == ["--", "-", ":", "-", "--"]
+
+
+def test_ordered_colors_become_lighter() -> None:
+    lightness = [np.array(colors.to_rgb(color)) @ [0.21, 0.72, 0.07] for color in ordered(6)]
+    assert lightness == sorted(lightness)
+    assert len(ordered(1)) == 1
