@@ -204,7 +204,7 @@ class Line:
 def lines_of(policies: tuple[str, ...]) -> list[Line]:
     """Each line a little thinner than the one before, so that one which hides another lets it show."""
     return [
-        Line(color, style, max(1.1, 2.6 - 0.15 * index), name)
+        Line(color, style, max(1.1, 2.3 - 0.12 * index), name)
         for index, (name, (color, style)) in enumerate(look(policies).items())
     ]
 
