@@ -110,10 +110,10 @@ def contents(groups: Mapping[str, Sequence[Picture]]) -> str:
     items = ['<li><a href="#claims">Claims</a></li>']
     for group in groups.values():
         title, rest = group_title(group)
-        item = f'<a href="#{anchor(group[0].figure, "figure")}">{escape(symbols(title))}</a>'
+        item = f'<a href="#{anchor(group[0].figure, "figure")}">{unbroken(title)}</a>'
         if len(group) > 1:
             inner = "".join(
-                f'<li><a href="#{anchor(picture.name)}">{escape(symbols(text))}</a></li>'
+                f'<li><a href="#{anchor(picture.name)}">{unbroken(text)}</a></li>'
                 for picture, text in zip(group, rest, strict=True)
             )
             item += f"<ul>{inner}</ul>"
@@ -205,8 +205,7 @@ def group_section(group: Sequence[Picture], inlined: Mapping[str, tuple[str, Any
 
 def picture_article(picture: Picture, title: str, svg: str, level: int) -> str:
     """A picture with all that belongs to it."""
-    # The first letter only: names such as SCaLE keep their own.
-    heading = escape(symbols(title[:1].upper() + title[1:]))
+    heading = unbroken(title)
     alt = escape(symbols(alternative(picture)), quote=True)
     source = f'<p class="source">{escape(picture.source)}</p>\n' if picture.source else ""
     reading = (
@@ -369,6 +368,17 @@ def amount(value: float) -> str:
 def anchor(name: str, kind: str = "picture") -> str:
     """An id that a link can name."""
     return f"{kind}-{re.sub(r'[^A-Za-z0-9_.-]', '-', name)}"
+
+
+def unbroken(title: str) -> str:
+    """A title as HTML, with a capital at its start, and no line break within an equation.
+
+    >>> unbroken("small steps, eta = 1")
+    'Small steps, η&nbsp;=&nbsp;1'
+    """
+    # The first letter only: names such as SCaLE keep their own.
+    text = escape(symbols(title[:1].upper() + title[1:]))
+    return text.replace(" = ", "&nbsp;=&nbsp;")
 
 
 def plural(count: int, thing: str) -> str:
