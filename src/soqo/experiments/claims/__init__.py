@@ -14,6 +14,7 @@ __all__ = ["Claim", "judge"]
 
 
 def judge(outcomes: Sequence[Outcome]) -> list[Claim]:
-    """Judge every claim from what was simulated."""
+    """Judge every claim from what was simulated; those that it does not test come last."""
     book = Book(outcomes)
-    return [rule(book) for rule in (*ORDER, *RATES, *TUNING)]
+    found = [rule(book) for rule in (*ORDER, *RATES, *TUNING)]
+    return sorted(found, key=lambda claim: claim.verdict == "not tested")

@@ -52,7 +52,9 @@ def about_c1(book: Book, text: str, rule: str, test: Callable[[str, str], bool])
         for family in families
     )
     words = verdict(passed, book.settings(ETAS))
-    return Claim(text, source, "both readings, eta = 1 .. 10,000, T = 400", rule, number, words)
+    return Claim(
+        text, source, "as printed and calibrated, eta = 1 .. 10,000, T = 400", rule, number, words
+    )
 
 
 def u_shaped(book: Book) -> Claim:
