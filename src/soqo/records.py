@@ -112,6 +112,8 @@ def describe(value: Any) -> Any:
         return {"class": type(value).__qualname__, **fields}
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(owner := getattr(value, "__self__", None), type):
+        return f"{owner.__qualname__}.{value.__name__}"  # LAI.knowing, and not that of the parent it is from
     return getattr(value, "__qualname__", type(value).__qualname__)
 
 
