@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +19,7 @@ import scipy
 import soqo
 from soqo.arguments import Array, BoolArray
 from soqo.environment import Environment
-from soqo.errors import FileFormatError
+from soqo.errors import ArgumentError, FileFormatError
 from soqo.experiments.outcome import Outcome
 from soqo.experiments.spec import Setting
 from soqo.files import decode, encode, replacing, sealed, unsealed
@@ -56,10 +58,15 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """A name that no other cell has, and this one only as long as the code is the same."""
+        """A name that no other cell has, and this one only as long as the code is the same.
+
+        Of classes that are not soqo's, the code is the file that they are in.
+        """
         specification = {
             "environment": describe(self.environment),
-            "policies": {name: describe(entry) for name, entry in self.policies.items()},
+            # Pairs, since the rows of a result are in their order.
+            "policies": [[name, describe(entry)] for name, entry in self.policies.items()],
+            "own": {name: hash_of(path) for name, path in sorted(own_classes(self).items())},
             "horizon": self.horizon,
             "seed": self.seed,
             "runs": [self.first_run, self.runs],
@@ -86,6 +93,61 @@ def code_version() -> str:
         digest.update(path.relative_to(root).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def own_classes(cell: Cell) -> dict[str, str]:
+    """The classes and functions of a cell that are not soqo's, and the files that they are in."""
+    found: dict[str, str] = {}
+    collect_own(cell.environment, "environment", found)
+    for name, entry in cell.policies.items():
+        collect_own(entry, f"policies[{name!r}]", found)
+    return found
+
+
+def own_modules(cell: Cell) -> set[str]:
+    """The files of own classes that a worker on another machine must be sent: modules outside of any package."""
+    return {path for path in own_classes(cell).values() if not is_packaged(Path(path))}
+
+
+def is_packaged(path: Path) -> bool:
+    """Whether a module is in a package, or installed; such ones a worker has to have by itself."""
+    return (path.parent / "__init__.py").exists() or "site-packages" in path.parts
+
+
+def collect_own(value: Any, where: str, found: dict[str, str]) -> None:
+    """Look for own classes in a value and in all that it holds."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            collect_own(item, f"{where}[{key!r}]", found)
+    elif isinstance(value, tuple | list):
+        for index, item in enumerate(value):
+            collect_own(item, f"{where}[{index}]", found)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        add_own(type(value), found)
+        for one in dataclasses.fields(value):
+            if one.init:
+                collect_own(getattr(value, one.name), f"{where}.{one.name}", found)
+    elif callable(value):
+        # A worker imports it by this name, and the key of the cell knows no more of it.
+        name = getattr(value, "__qualname__", "<unnamed>")
+        if "<" in name:
+            raise ArgumentError(
+                f"{where} must be a policy, or a function that a module has by name, such as ROBD.knowing, got {name}"
+            )
+        add_own(getattr(value, "__self__", value), found)
+
+
+def add_own(kind: Any, found: dict[str, str]) -> None:
+    """Note a class or function, unless it is soqo's."""
+    module = str(kind.__module__)
+    if module.partition(".")[0] != "soqo":
+        found[kind.__qualname__] = getattr(sys.modules.get(module), "__file__", None) or ""
+
+
+@cache
+def hash_of(path: str) -> str:
+    """Of a file's contents; of nothing where there is no file, as for what was typed in at a prompt."""
+    return hashlib.sha256(Path(path).read_bytes() if path else b"").hexdigest()[:16]
 
 
 def cells_of(setting: Setting, runs: int | None = None) -> list[Cell]:
