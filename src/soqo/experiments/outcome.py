@@ -59,7 +59,7 @@ class Outcome:
 
     def regret(self, policy: str, horizon: int | None = None) -> Array:
         """Regret at the end, shape (runs,); of the setting's own horizon if none is named."""
-        return np.asarray(self.final[horizon or self.setting.horizon][self._index(policy)])
+        return np.asarray(self.final[self._horizon(horizon)][self._index(policy)])
 
     def curve(self, policy: str) -> Array:
         """Regret up to each round, shape (runs, horizon)."""
@@ -71,7 +71,7 @@ class Outcome:
 
     def summary(self, horizon: int | None = None) -> Summary:
         """A few numbers for each policy."""
-        diverged = self.diverged[horizon or self.setting.horizon]
+        diverged = self.diverged[self._horizon(horizon)]
         return summarize(
             {name: self.regret(name, horizon) for name in self.policies},
             {name: int(diverged[k].sum()) for k, name in enumerate(self.policies)},
@@ -81,6 +81,12 @@ class Outcome:
         if policy not in self.policies:
             raise ArgumentError(f"policy must be one of {list(self.policies)}, got {policy!r}")
         return self.policies.index(policy)
+
+    def _horizon(self, horizon: int | None) -> int:
+        wanted = self.setting.horizon if horizon is None else horizon
+        if wanted not in self.final:
+            raise ArgumentError(f"horizon must be one of {list(self.horizons)}, got {horizon!r}")
+        return wanted
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
