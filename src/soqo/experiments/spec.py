@@ -23,9 +23,7 @@ is a policy of your own.
 
 from __future__ import annotations
 
-import dataclasses
-import importlib
-import sys
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,17 +34,15 @@ from soqo.arguments import integer
 from soqo.changes import Change
 from soqo.environment import Environment
 from soqo.errors import ArgumentError, FileFormatError
-from soqo.experiments.toml_lines import Document, parse
-from soqo.policies.base import Policy
-from soqo.policies.glide import GLIDE
-from soqo.policies.known import FTM, LAI, ROBD
-from soqo.policies.learners import OAL, POL
-from soqo.policies.scale import HySCaLE, SCaLE
+from soqo.experiments.kinds import KINDS, Kind, own_kind, told
+from soqo.experiments.toml_lines import Document, Way, parse
 from soqo.problem import Problem, RandomProblem
+from soqo.simulation import check_names
 
-__all__ = ["KINDS", "Setting", "Swept", "read_settings", "settings_in"]
+__all__ = ["Setting", "Swept", "read_settings", "settings_in"]
 
-Where = tuple[str | int, ...]
+NAME = re.compile(r"\w[\w .+-]*")
+"""What a setting or a figure may be called: its files are."""
 
 
 @dataclass(frozen=True)
@@ -93,25 +89,14 @@ class Setting:
     swept: Mapping[str, Swept] = field(default_factory=dict)
 
 
-KINDS: dict[str, Callable[..., Any]] = {
-    "FTM": FTM,
-    "LAI": LAI.knowing,
-    "ROBD": ROBD.knowing,
-    "POL": POL,
-    "OAL": OAL,
-    "SCaLE": SCaLE,
-    "SCaLE.as_printed": SCaLE.as_printed,
-    "HySCaLE": HySCaLE,
-    "HySCaLE.as_printed": HySCaLE.as_printed,
-    "GLIDE": GLIDE,
-}
-"""The policies that a file can name; those which know A take no arguments."""
-
-KNOWING = ("LAI", "ROBD")
-CLASSES = {"SCaLE.as_printed": SCaLE, "HySCaLE.as_printed": HySCaLE}
 TEXTS = ("name", "figure", "title", "source", "reading")
-COUNTS = {"horizon": 1, "runs": 1, "seed": 0}
+COUNTS = {"horizon": (1, 1000), "runs": (1, 20), "seed": (0, 0)}
+"""The least that each may be, and what it is where the file does not say."""
+
 TABLES = ("problem", "process", "noise", "common")
+ARRAYS = ("probe_limit", "initial")
+"""Arguments of policies that are arrays, where a list makes no sweep."""
+
 LISTS = ("policy", "change", "setting")
 ALLOWED = (*TEXTS, *COUNTS, "horizons", *TABLES, *LISTS)
 
@@ -127,12 +112,17 @@ def read_settings(path: str | Path) -> list[Setting]:
     source = Path(path)
     if not source.is_file():
         raise FileNotFoundError(f"there is no file {source}")
-    return settings_in(source.read_text(encoding="utf-8"), str(source), source.stem)
+    try:
+        text = source.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{source} is no TOML: it is not in UTF-8 ({error})") from error
+    return settings_in(text, str(source), source.stem)
 
 
 def settings_in(text: str, source: str, name: str) -> list[Setting]:
     """The settings in a text; ``name`` is for a single one that has none."""
     document = parse(text, source)
+    name = re.sub(r"[^\w+-]+", "_", name)
     check_keys(document, (), document.tree, ALLOWED)
     entries = as_list(document, ("setting",), document.tree.get("setting", []))
     if not entries:
@@ -144,7 +134,8 @@ def settings_in(text: str, source: str, name: str) -> list[Setting]:
         Reader(document, entry, ("setting", index), f"{name}_{index + 1}").setting()
         for index, entry in enumerate(entries)
     ]
-    names = [setting.name for setting in found]
+    # Some file systems do not tell capital letters from small ones.
+    names = [setting.name.casefold() for setting in found]
     for index, one in enumerate(names):
         if one in names[:index]:
             fail(document, ("setting", index, "name"), f"name must be unique, got {one!r} twice")
@@ -160,14 +151,14 @@ class Reader:
 
     document: Document
     own: dict[str, Any]
-    path: Where
+    path: Way
     default_name: str
 
     def setting(self) -> Setting:
         """The setting."""
         texts = {key: self.text(key) for key in TEXTS}
         name = texts["name"] or self.default_name
-        counts = {key: self.count(key, least) for key, least in COUNTS.items()}
+        counts = {key: self.count(key) for key in COUNTS}
         environment = self.environment()
         policies, swept = self.policies(environment)
         return Setting(
@@ -185,7 +176,7 @@ class Reader:
             swept=swept,
         )
 
-    def find(self, key: str, default: Any) -> tuple[Any, Where]:
+    def find(self, key: str, default: Any) -> tuple[Any, Way]:
         """A value, from the setting's own table or else from the file, and where it stands."""
         if key in self.own:
             return self.own[key], (*self.path, key)
@@ -195,10 +186,14 @@ class Reader:
         value, where = self.find(key, "")
         if not isinstance(value, str):
             fail(self.document, where, f"{key} must be a text, got {value!r}")
-        return " ".join(value.split())
+        text = " ".join(value.split())
+        if key in ("name", "figure") and text and not NAME.fullmatch(text):
+            allowed = "letters, digits, blanks and _ . + -, since files are called so"
+            fail(self.document, where, f"{key} must be of {allowed}, got {value!r}")
+        return text
 
-    def count(self, key: str, least: int) -> int:
-        default = {"horizon": 1000, "runs": 20, "seed": 0}[key]
+    def count(self, key: str) -> int:
+        least, default = COUNTS[key]
         value, where = self.find(key, default)
         return int(self.checked(where, lambda: integer(key, value, least=least)))
 
@@ -210,7 +205,7 @@ class Reader:
             fail(self.document, where, f"horizons must be increasing, got {found}")
         return tuple(found)
 
-    def table(self, key: str) -> tuple[dict[str, Any], Callable[[str], Where]]:
+    def table(self, key: str) -> tuple[dict[str, Any], Callable[[str], Way]]:
         """A table of the file with what the setting's own one changes; and where each of its keys stands."""
         general, own = self.document.tree.get(key, {}), self.own.get(key, {})
         for value, where in ((general, (key,)), (own, (*self.path, key))):
@@ -221,57 +216,63 @@ class Reader:
         return merged, lambda name: (*self.path, key, name) if name in own else (key, name)
 
     def environment(self) -> Environment:
-        problem = self.problem()
+        table, where = self.table("problem")
+        if not table:
+            needed = "a table with dim, rank and smallest, or with A"
+            fail(self.document, self.path, f"problem is missing: {needed}")
+        problem = self.problem(table, where)
         process = self.one_of("process", processes, processes.Process)
         found = self.one_of("noise", noise, noise.Noise)
-        value, where = self.find("change", [])
+        value, place = self.find("change", [])
         changes = [
-            self.built(Change, entry, lambda name, i=i: (*where, i, name))  # type: ignore[misc]
-            for i, entry in enumerate(as_list(self.document, where, value))
+            self.change(entry, (*place, index))
+            for index, entry in enumerate(as_list(self.document, place, value))
         ]
         made: Environment = self.checked(
-            where, lambda: Environment(problem, process, found, changes=changes)
+            place if changes else self.path,
+            lambda: Environment(problem, process, found, changes=changes),
         )
         return made
 
-    def problem(self) -> Problem | RandomProblem:
-        table, where = self.table("problem")
-        if not table:
-            fail(
-                self.document,
-                (),
-                "problem is missing: a table with dim, rank and smallest, or with A",
-            )
-        kind: Any = Problem if "A" in table else RandomProblem
-        return self.built(kind, table, where)  # type: ignore[no-any-return]
+    def problem(self, table: dict[str, Any], where: Callable[[str], Way]) -> Any:
+        return self.built(Kind.of(Problem if "A" in table else RandomProblem), table, where)
+
+    def change(self, entry: Any, place: Way) -> Any:
+        if not isinstance(entry, dict):
+            fail(self.document, place, f"change must be a table, got {entry!r}")
+        inner = entry.get("problem")
+        if isinstance(inner, dict):
+            entry = {**entry, "problem": self.problem(inner, lambda k: (*place, "problem", k))}
+        return self.built(Kind.of(Change), entry, lambda key: (*place, key))
 
     def one_of(self, key: str, module: Any, parent: type) -> Any:
         table, where = self.table(key)
         classes = {n: c for n in module.__all__ if isinstance(c := getattr(module, n), type)}
         known = {n: c for n, c in classes.items() if issubclass(c, parent) and c is not parent}
         kind = table.get("kind")
-        if kind not in known:
+        if not isinstance(kind, str) or kind not in known:
             place = where("kind") if "kind" in table else (key,)
-            fail(self.document, place, f"kind must be one of {', '.join(known)}, got {kind!r}")
+            got = f"got {kind!r}" if table else f"and the table {key} is missing"
+            fail(self.document, place, f"kind must be one of {', '.join(known)}, {got}")
         arguments = {k: v for k, v in table.items() if k != "kind"}
-        return self.built(known[kind], arguments, where)
+        return self.built(Kind.of(known[kind]), arguments, where)
 
-    def built(self, kind: Any, table: dict[str, Any], where: Callable[[str], Where]) -> Any:
+    def built(self, kind: Kind, table: dict[str, Any], where: Callable[[str], Way]) -> Any:
         """An object from a table of its arguments."""
-        names = arguments_of(kind)
         for key in table:
-            if key not in names:
-                allowed = ", ".join(names)
-                fail(
-                    self.document,
-                    where(key),
-                    f"{key!r} is unknown to {kind.__name__}; it has {allowed}",
-                )
+            if key not in kind.arguments:
+                allowed = ", ".join(kind.arguments) or "no arguments"
+                message = f"{key!r} is unknown to {kind.name}; it has {allowed}"
+                fail(self.document, where(key), message)
+        for key in kind.required:
+            if key not in table:
+                fail(self.document, where(key), f"{key} is missing: {kind.name} needs it")
         try:
-            return kind(**table)
-        except (ArgumentError, TypeError) as error:
-            named = next((k for k in table if str(error).startswith(k)), None)
-            fail(self.document, where(named) if named else where(""), str(error))
+            return kind.make(**table)
+        except Exception as error:  # an own class may raise anything
+            word = re.match(r"\w*", str(error))
+            named = word[0] if word and word[0] in table else ""
+            fail(self.document, where(named), str(error))
 
     # ---- policies --------------------------------------------------------------------------------------------------
 
@@ -279,125 +280,102 @@ class Reader:
         value, where = self.find("policy", [])
         entries = as_list(self.document, where, value)
         if not entries:
-            fail(self.document, (), "policy is missing: at least one [[policy]] with a kind")
+            message = "policy is missing: at least one [[policy]] with a kind"
+            fail(self.document, where if value else self.path, message)
+        self.check_common(entries)
         policies: dict[str, object] = {}
         swept: dict[str, Swept] = {}
         for index, entry in enumerate(entries):
-            place: Where = (*where, index)
+            place: Way = (*where, index)
             if not isinstance(entry, dict):
                 fail(self.document, place, f"policy must be a table, got {entry!r}")
             for name, arguments, one in self.spread(entry, place):
                 if name in policies:
                     fail(self.document, place, f"name must be unique, got {name!r} twice")
+                self.checked((*place, "name"), lambda name=name: check_names({name: None}))  # type: ignore[misc]
                 policies[name] = self.policy(arguments, place, environment)
                 if one is not None:
                     swept[name] = one
         return policies, swept
 
     def spread(
-        self, entry: dict[str, Any], place: Where
+        self, entry: dict[str, Any], place: Way
     ) -> list[tuple[str, dict[str, Any], Swept | None]]:
         """One policy, or one for each value of a list of numbers."""
         name = entry.get("name", entry.get("kind", ""))
         if not isinstance(name, str):
-            fail(self.document, (*place, "name"), f"name must be a text, got {name!r}")
+            wrong = "name" if "name" in entry else "kind"
+            fail(self.document, (*place, wrong), f"{wrong} must be a text, got {name!r}")
         arguments = {key: value for key, value in entry.items() if key != "name"}
-        lists = [
-            key
-            for key, value in arguments.items()
-            if isinstance(value, list) and key not in ("probe_limit", "initial")
-        ]
+        lists = [key for key, v in arguments.items() if isinstance(v, list) and key not in ARRAYS]
         if not lists:
             return [(name, arguments, None)]
         if len(lists) > 1:
-            fail(
-                self.document, (*place, lists[1]), f"one sweep at a time, got {' and '.join(lists)}"
-            )
+            message = f"one sweep at a time, got {' and '.join(lists)}"
+            fail(self.document, (*place, lists[1]), message)
         (key,) = lists
+        if not arguments[key]:
+            fail(
+                self.document,
+                (*place, key),
+                f"{key} must be a number or several, got an empty list",
+            )
+        for index, value in enumerate(arguments[key]):
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                message = f"{key} must be a list of numbers for a sweep, got {value!r} in it"
+                fail(self.document, (*place, key, index), message)
         return [
             (f"{name}, {key} {value:g}", {**arguments, key: value}, Swept(name, key, float(value)))
             for value in arguments[key]
         ]
 
-    def policy(self, arguments: dict[str, Any], place: Where, environment: Environment) -> object:
-        kind = arguments.get("kind")
+    def policy(self, arguments: dict[str, Any], place: Way, environment: Environment) -> object:
+        kind = self.kind(arguments.get("kind"), place)
         rest = {key: value for key, value in arguments.items() if key != "kind"}
-        if isinstance(kind, str) and ":" in kind:
-            made: Any = self.built(self.imported(kind, place), rest, lambda key: (*place, key))
-            return made
-        if kind not in KINDS:
-            allowed = f"{', '.join(KINDS)}, or 'module:Class'"
-            fail(self.document, (*place, "kind"), f"kind must be one of {allowed}, got {kind!r}")
-        if kind in KNOWING:
+        if kind.knows:
             if rest:
-                fail(
-                    self.document,
-                    (*place, next(iter(rest))),
-                    f"{kind} knows A and takes no arguments",
-                )
-            return KINDS[kind]
-        names = arguments_of(CLASSES.get(kind, KINDS[kind]))
-        common, _ = self.table("common")
+                message = f"{kind.name} knows A and takes no arguments"
+                fail(self.document, (*place, next(iter(rest))), message)
+            return kind.make
+        common, where_common = self.table("common")
         known = {**told(environment), **common}
-        known = {key: value for key, value in known.items() if key in names and key not in rest}
-        maker = Maker(KINDS[kind], names)
-        return self.built(maker, {**known, **rest}, lambda key: (*place, key))
+        known = {key: v for key, v in known.items() if key in kind.arguments and key not in rest}
 
-    def imported(self, kind: str, place: Where) -> Any:
-        """A policy of the user's own, from a module that Python finds, or beside the file."""
-        module, _, name = kind.partition(":")
-        folder = str(Path(self.document.source).parent.resolve())
-        if folder not in sys.path:
-            sys.path.append(folder)
-        try:
-            found = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError) as error:
-            fail(
-                self.document, (*place, "kind"), f"kind must be a class that Python finds: {error}"
-            )
-        if not (isinstance(found, type) and issubclass(found, Policy)):
-            fail(self.document, (*place, "kind"), f"kind must be a soqo.Policy, got {kind!r}")
-        return found
+        def where(key: str) -> Way:
+            return where_common(key) if key in common and key in known else (*place, key)
 
-    def checked(self, where: Where, make: Callable[[], Any]) -> Any:
+        return self.built(kind, {**known, **rest}, where)
+
+    def kind(self, name: Any, place: Way) -> Kind:
+        """A kind of policy by its name."""
+        if isinstance(name, str) and name in KINDS:
+            return KINDS[name]
+        if not isinstance(name, str) or ":" not in name:
+            allowed = f"{', '.join(KINDS)}, or 'module:Class'"
+            fail(self.document, (*place, "kind"), f"kind must be one of {allowed}, got {name!r}")
+        folder = Path(self.document.source).parent.resolve()
+        made: Kind = self.checked((*place, "kind"), lambda: own_kind(name, folder))
+        return made
+
+    def check_common(self, entries: list[Any]) -> None:
+        """Refuse what no policy has: it would change nothing."""
+        common, where = self.table("common")
+        own = [e["kind"] for e in entries if isinstance(e, dict) and ":" in str(e.get("kind"))]
+        kinds = [*KINDS.values(), *(self.kind(name, ("policy",)) for name in own if common)]
+        allowed = list(dict.fromkeys(key for kind in kinds for key in kind.arguments))
+        for key in common:
+            if key not in allowed:
+                message = f"{key!r} is unknown to every policy; they have {', '.join(allowed)}"
+                fail(self.document, where(key), message)
+
+    def checked(self, where: Way, make: Callable[[], Any]) -> Any:
         try:
             return make()
         except ArgumentError as error:
             fail(self.document, where, str(error))
 
 
-@dataclass(frozen=True)
-class Maker:
-    """A class method that makes a policy, with the name and the arguments of a class."""
-
-    make: Callable[..., Any]
-    names: tuple[str, ...]
-
-    @property
-    def __name__(self) -> str:
-        return str(getattr(self.make, "__qualname__", self.make))
-
-    def __call__(self, **arguments: Any) -> Any:
-        return self.make(**arguments)
-
-
-def arguments_of(kind: Any) -> tuple[str, ...]:
-    """The arguments that a dataclass takes."""
-    if isinstance(kind, Maker):
-        return kind.names
-    return tuple(f.name for f in dataclasses.fields(kind) if f.init)
-
-
-def told(environment: Environment) -> dict[str, Any]:
-    """What a setting knows that some policies must be told."""
-    problem = environment.problem
-    known: dict[str, Any] = {"noise_cap": environment.noise.cap}
-    if isinstance(problem, RandomProblem) and problem.switching is None:
-        known |= {"rank": problem.rank, "sigma_floor": problem.smallest}
-    return known
-
-
-def check_keys(document: Document, path: Where, table: Any, allowed: Any) -> None:
+def check_keys(document: Document, path: Way, table: Any, allowed: Any) -> None:
     """Refuse keys that mean nothing."""
     if not isinstance(table, dict):
         fail(document, path, f"{path[0]} must be a table, got {table!r}")
@@ -406,13 +384,13 @@ def check_keys(document: Document, path: Where, table: Any, allowed: Any) -> Non
             fail(document, (*path, key), f"{key!r} is unknown; allowed are {', '.join(allowed)}")
 
 
-def as_list(document: Document, where: Where, value: Any) -> list[Any]:
+def as_list(document: Document, where: Way, value: Any) -> list[Any]:
     """A list, as an array or an array of tables is."""
     if not isinstance(value, list):
         fail(document, where, f"{where[-1]} must be a list, got {value!r}")
     return value
 
 
-def fail(document: Document, where: Where, message: str) -> NoReturn:
+def fail(document: Document, where: Way, message: str) -> NoReturn:
     """Say where in the file, and what."""
     raise FileFormatError(f"{document.where(where)}: {message}")
