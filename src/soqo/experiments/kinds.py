@@ -20,7 +20,7 @@ from soqo.policies.learners import OAL, POL
 from soqo.policies.scale import HySCaLE, SCaLE
 from soqo.problem import RandomProblem
 
-__all__ = ["KINDS", "REQUIRED", "Kind", "own_kind", "policy_kinds", "told"]
+__all__ = ["KINDS", "REQUIRED", "TOLD", "Kind", "own_kind", "policy_kinds", "told"]
 
 
 class Required:
@@ -148,6 +148,14 @@ def own_kind(name: str, folder: Path) -> Kind:
     if not dataclasses.is_dataclass(found):
         raise ArgumentError(f"kind must be a dataclass, got {name!r}")
     return Kind.of(found, name)
+
+
+TOLD = {
+    "noise_cap": "the noise's, unless given",
+    "rank": "the problem's, unless given or unknown",
+    "sigma_floor": "the problem's, unless given or unknown",
+}
+"""What a policy learns from its setting."""
 
 
 def told(environment: Environment) -> dict[str, Any]:
