@@ -124,9 +124,9 @@ def run(
     plan = [(setting, cells_of(setting, runs)) for setting in settings]
     names = {cell.key: setting.name for setting, cells in plan for cell in cells}
     todo = {cell.key: cell for _, cells in plan for cell in cells}
-    work = Work(store, names, len(todo), progress)
+    work = Work(store, names, todo, progress)
     try:
-        work.look(todo)
+        work.look()
         missing = [cell for key, cell in todo.items() if key not in work.results]
         if scheduler is None and min(count, len(missing)) <= 1:
             work.here(missing)
@@ -145,15 +145,16 @@ class Work:
         self,
         store: Store,
         names: dict[str, str],
-        total: int,
+        cells: dict[str, Cell],
         progress: Callable[[Tick], None] | None,
     ) -> None:
-        self.store, self.names, self.total, self.progress = store, names, total, progress
+        self.store, self.names, self.cells, self.progress = store, names, cells, progress
+        self.total = len(cells)
         self.results: dict[str, CellResult] = {}
 
-    def look(self, cells: dict[str, Cell]) -> None:
+    def look(self) -> None:
         """Take what was kept from before."""
-        for key, cell in cells.items():
+        for key, cell in self.cells.items():
             if (found := self.store.load(cell)) is not None:
                 self.results[key] = found
                 self.tick(cell, kept=True, seconds=0.0)
@@ -203,8 +204,10 @@ class Work:
 
     def stopped(self) -> NoReturn:
         """Say how to go on."""
+        # What is in the folder counts: the stop may have come right after a cell was written.
+        done = sum(self.store.path(cell).exists() for cell in self.cells.values())
         raise Stopped(
-            f"stopped with {len(self.results)} of {self.total} cells done, which are kept in {self.store.folder}; the "
+            f"stopped with {done} of {self.total} cells done, which are kept in {self.store.folder}; the "
             "same command goes on from there"
         ) from None
 
