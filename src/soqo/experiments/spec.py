@@ -281,8 +281,8 @@ class Reader:
         entries = as_list(self.document, where, value)
         if not entries:
             message = "policy is missing: at least one [[policy]] with a kind"
-            fail(self.document, where if value else self.path, message)
-        self.check_common(entries)
+            fail(self.document, where if where in self.document.lines else self.path, message)
+        self.check_common(entries, where)
         policies: dict[str, object] = {}
         swept: dict[str, Swept] = {}
         for index, entry in enumerate(entries):
@@ -357,11 +357,13 @@ class Reader:
         made: Kind = self.checked((*place, "kind"), lambda: own_kind(name, folder))
         return made
 
-    def check_common(self, entries: list[Any]) -> None:
+    def check_common(self, entries: list[Any], place: Way) -> None:
         """Refuse what no policy has: it would change nothing."""
         common, where = self.table("common")
-        own = [e["kind"] for e in entries if isinstance(e, dict) and ":" in str(e.get("kind"))]
-        kinds = [*KINDS.values(), *(self.kind(name, ("policy",)) for name in own if common)]
+        kinds = list(KINDS.values())
+        for index, entry in enumerate(entries):
+            if isinstance(entry, dict) and ":" in str(entry.get("kind")):
+                kinds.append(self.kind(entry["kind"], (*place, index)))
         allowed = list(dict.fromkeys(key for kind in kinds for key in kind.arguments))
         for key in common:
             if key not in allowed:
