@@ -2,56 +2,246 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 import soqo
+from soqo.experiments.settings import catalogue
+
+SPEC = """
+name = "tiny"
+title = "A tiny plant"
+horizon = 40
+runs = 12
+problem = { dim = 2, rank = 2, smallest = 0.5, largest = 1.0 }
+process = { kind = "Gaussian", scale = 20.0 }
+noise = { kind = "Uniform", cap = 5.0 }
+policy = [{ kind = "FTM" }, { kind = "SCaLE" }]
+"""
+
+COMMAND = [sys.executable, "-W", "error", "-m", "soqo"]
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+CELL = re.compile(
+    r"cell done=(\d+) total=(\d+) setting=(\S+) horizon=(\d+) first_run=(\d+) runs=(\d+) "
+    r"kept=(yes|no) seconds=(\d+\.\d)"
+)
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-W", "error", "-m", "soqo", *arguments],
+        [*COMMAND, *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
+        env=ENVIRONMENT,
     )
 
 
-def test_reproduce_prints_a_table_and_says_where_the_files_are(tmp_path: Path) -> None:
-    done = run("reproduce", "primary", "--runs", "2", "--out", str(tmp_path / "here"))
+def complaint(*arguments: str | Path) -> str:
+    """The one line that a command leaves when it is wrong."""
+    done = run(*arguments)
+    assert done.returncode == 2, done
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("soqo: ")
+    return line.removeprefix("soqo: ")
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.toml"
+    path.write_text(SPEC)
+    return path
+
+
+# ---- simulations ---------------------------------------------------------------------------------------------------
+
+
+def test_reproduce_prints_claims_and_a_table_and_says_where_the_report_is(tmp_path: Path) -> None:
+    out = tmp_path / "here"
+    done = run("reproduce", "primary", "--quick", "--runs", "2", "--out", out, "--workers", "1")
     assert done.returncode == 0, done.stderr
     assert "ROBD (knows A)" in done.stdout
-    assert "reading: A drawn anew" in done.stdout
-    for suffix in (".png", ".svg", ".csv", ".nc"):
-        file = tmp_path / "here" / f"primary{suffix}"
-        assert file.stat().st_size > 0
-        assert f"wrote {file}" in done.stdout.replace("\n", "")
-    assert done.stderr == ""
+    assert "Primary evaluation" in done.stdout
+    assert done.stdout.endswith(f"report: {out / 'index.html'}\n")
+    assert (out / "index.html").stat().st_size > 0
+    lines = done.stderr.splitlines()
+    assert lines
+    for number, line in enumerate(lines, start=1):
+        cell = CELL.fullmatch(line)
+        assert cell, line
+        assert (cell[1], cell[2], cell[3]) == (str(number), str(len(lines)), "primary")
 
 
-def test_list_names_every_figure() -> None:
+def test_simulate_runs_a_file_and_goes_on_where_it_was(spec: Path, tmp_path: Path) -> None:
+    first = run("simulate", spec, "--out", tmp_path / "out", "--workers", "2")
+    assert first.returncode == 0, first.stderr
+    assert "tiny: A tiny plant\nregret against LAI after 40 rounds, 12 runs:" in first.stdout
+    assert re.search(r"^SCaLE .*0/12$", first.stdout, flags=re.MULTILINE)
+    assert [CELL.fullmatch(line)[7] for line in first.stderr.splitlines()] == ["no", "no"]  # type: ignore[index]
+    more = run("simulate", spec, "--out", tmp_path / "out", "--workers", "1", "--runs", "20")
+    assert more.returncode == 0, more.stderr
+    kept = [CELL.fullmatch(line)[7] for line in more.stderr.splitlines()]  # type: ignore[index]
+    assert kept == ["yes", "no"]
+
+
+def test_ctrl_c_leaves_with_130_and_the_same_command_goes_on(spec: Path, tmp_path: Path) -> None:
+    spec.write_text(
+        SPEC.replace("horizon = 40", "horizon = 3000").replace("runs = 12", "runs = 60")
+    )
+    command = [*COMMAND, "simulate", str(spec), "--out", str(tmp_path), "--workers", "2"]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    assert CELL.fullmatch(first.strip()), first + process.stderr.read()
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert out == ""
+    cells, last = err.splitlines()[:-1], err.splitlines()[-1]
+    assert all(CELL.fullmatch(line) for line in cells)
+    said = re.fullmatch(
+        r"soqo: stopped with (\d+) of 6 cells done, which are kept in (.*); the same command goes on "
+        r"from there",
+        last,
+    )
+    assert said, err
+    assert int(said[1]) == len(list(Path(said[2]).glob("*.cell"))) >= 1
+    assert not list(Path(said[2]).glob(".*.tmp"))
+
+
+def test_on_a_terminal_there_is_a_bar_in_place_of_lines(spec: Path, tmp_path: Path) -> None:
+    outer, inner = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "simulate", str(spec), "--out", str(tmp_path), "--workers", "1"],
+        stdout=subprocess.PIPE,
+        stderr=inner,
+        env={**ENVIRONMENT, "TERM": "xterm", "COLUMNS": "100"},
+    )
+    os.close(inner)
+    shown = b""
+    deadline = time.monotonic() + 60.0
+    while time.monotonic() < deadline:
+        try:
+            piece = os.read(outer, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(outer)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert b"report: " in out
+    assert "cells (tiny)" in shown.decode()
+    assert "2/2" in shown.decode()
+    assert "cell done=" not in shown.decode()
+
+
+# ---- the other commands --------------------------------------------------------------------------------------------
+
+
+def test_list_names_every_figure_and_panel() -> None:
     done = run("list")
     assert done.returncode == 0
-    assert "primary" in done.stdout
-    assert "Section 4.2" in done.stdout
+    lines = done.stdout.splitlines()
+    assert len(lines) == 1 + len(catalogue())
+    for setting, line in zip(catalogue(), lines[1:], strict=True):
+        assert setting.name in line
+        assert setting.title in line
+        assert line.endswith(setting.source)
+
+
+def test_policies_names_kinds_and_arguments() -> None:
+    done = run("policies")
+    assert done.returncode == 0
+    assert "POL: Passive online learner" in done.stdout
+    assert "    learning_rate: must be given\n" in done.stdout
+    assert "    c1: 3.0\n" in done.stdout
+    assert "module:Class: " in done.stdout
+
+
+def test_tune_prints_a_curve_and_writes_files(spec: Path, tmp_path: Path) -> None:
+    done = run("tune", spec, "--values", "1,2,8", "--runs", "4", "--out", tmp_path / "tuned")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert re.search(r"^best c1 = \d, 95% interval \d .. \d, ", done.stdout, flags=re.MULTILINE)
+    assert done.stdout.count("#") >= 3
+    for suffix in (".csv", ".png", ".svg"):
+        path = tmp_path / "tuned" / f"tiny_tune_c1{suffix}"
+        assert path.stat().st_size > 0
+        assert f"wrote {path}" in done.stdout
+
+
+def test_estimate_prints_the_matrix_and_its_certificate(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((12, 2))
+    y = 0.5 * np.square(Z) @ [2.0, 1.0] + rng.uniform(-0.01, 0.01, 12)
+    data = tmp_path / "data.csv"
+    np.savetxt(data, np.c_[Z, y], delimiter=",", header="z1,z2,y", comments="")
+    done = run("estimate", data)
+    assert done.returncode == 0, done.stderr
+    fields = dict(re.findall(r"^(\w+): (.*)$", done.stdout, flags=re.MULTILINE))
+    assert fields["status"].startswith("solved")
+    assert fields["rank"] == "2"
+    estimate = soqo.trace_min(Z, y, float(fields["radius"]))
+    assert float(fields["trace"]) == pytest.approx(np.trace(estimate.matrix), rel=1e-4)
+    assert float(fields["residual"]) == pytest.approx(estimate.residual, rel=1e-4)
+    bound = re.match(r"the trace is at least (\S+),", fields["certificate"])
+    assert bound
+    assert float(bound[1]) == pytest.approx(estimate.dual, rel=1e-4)
+    assert float(fields["gap"]) < 1e-5
+    matrix = [[float(cell) for cell in line.split()] for line in done.stdout.splitlines()[2:4]]
+    np.testing.assert_allclose(matrix, estimate.matrix, atol=1e-4)
 
 
 def test_version_and_help() -> None:
     assert run("--version").stdout.strip() == f"soqo {soqo.__version__}"
-    assert "reproduce" in run("--help").stdout
+    bare = run()
+    assert bare.returncode == 0
+    for name in ("reproduce", "list", "simulate", "tune", "estimate", "policies"):
+        assert name in bare.stdout
 
 
-def test_a_wrong_name_or_number_is_one_line_and_no_traceback(tmp_path: Path) -> None:
-    unknown = run("reproduce", "nothing", "--out", str(tmp_path))
-    assert unknown.returncode == 2
-    assert unknown.stderr.strip() == "soqo: figure must be one of 'primary', got 'nothing'"
-    (tmp_path / "file").touch()
-    blocked = run("reproduce", "--runs", "1", "--out", str(tmp_path / "file"))
-    assert blocked.returncode == 2
-    assert blocked.stderr.startswith("soqo: ")
-    assert "Traceback" not in blocked.stderr
-    runs = run("reproduce", "--runs", "0", "--out", str(tmp_path))
-    assert runs.returncode == 2
-    assert runs.stderr.strip() == "soqo: runs must be a positive integer, got 0"
+# ---- mistakes ------------------------------------------------------------------------------------------------------
+
+
+def test_wrong_arguments_are_one_line(spec: Path) -> None:
+    assert complaint("reproduce", "nothing") == (
+        "figure must be one of 'intro', 'primary', 'heavy_tails', 'rank_deficient', 'sensitivity', "
+        "'appendix', or a panel that soqo list shows, got 'nothing'"
+    )
+    assert complaint("simulate", spec, "--runs", "0") == "runs must be a positive integer, got 0"
+    assert "--runs" in complaint("simulate", spec, "--runs", "many")
+    both = complaint("simulate", spec, "--workers", "2", "--scheduler", "tcp://127.0.0.1:1")
+    assert both == "--workers and --scheduler exclude each other"
+    assert complaint("tune", spec, "--values", "1,x").startswith("--values must be numbers")
+
+
+def test_wrong_files_are_one_line(spec: Path, tmp_path: Path) -> None:
+    spec.write_text(SPEC.replace("runs = 12", "rums = 12"))
+    assert complaint("simulate", spec).startswith(f"{spec}, line 5: 'rums' is unknown; allowed are")
+    assert complaint("tune", tmp_path / "no.toml") == f"there is no file {tmp_path / 'no.toml'}"
+    data = tmp_path / "data.csv"
+    data.write_text("z1,y\n1,two\n")
+    expected = f"{data}, line 2, column y: it must be a finite number, got 'two'"
+    assert complaint("estimate", data) == expected
+    spec.write_text(SPEC)
+    assert str(data) in complaint("simulate", spec, "--out", data)

@@ -72,10 +72,12 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     (tmp_path / "script.py").write_text(SCRIPT)
     started: list[subprocess.Popen[str]] = []
 
-    def begin(**options: Any) -> subprocess.Popen[str]:
-        script, spec, cells = (str(tmp_path / n) for n in ("script.py", "spec.toml", "cells"))
+    def begin(
+        spec: str = "spec.toml", folder: str = "cells", **options: Any
+    ) -> subprocess.Popen[str]:
+        paths = [str(tmp_path / name) for name in ("script.py", spec, folder)]
         process = subprocess.Popen(
-            [sys.executable, "-W", "error", script, spec, cells, json.dumps(options)],
+            [sys.executable, "-W", "error", *paths, json.dumps(options)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -305,6 +307,40 @@ def test_a_cluster_gives_the_same_to_the_bit_though_a_worker_is_killed(
     assert process.returncode == 0, err
     assert out.split("\n")[-2] == f"checksum {expected}"
     assert out.count("computed") == 12
+
+
+OWN = """
+from dataclasses import dataclass
+import soqo
+
+@dataclass(frozen=True)
+class Lazy(soqo.Policy[None]):
+    share: float
+
+    def decide(self, state, v):
+        return state.x + self.share * (v - state.x), None
+"""
+
+
+def test_a_policy_beside_the_file_goes_to_the_workers(
+    cluster: tuple[str, list[subprocess.Popen[bytes]]],
+    start: Callable[..., subprocess.Popen[str]],
+    tmp_path: Path,
+) -> None:
+    # The workers run in tmp_path, where they must not find the module by themselves.
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "lazy_for_test.py").write_text(OWN)
+    before, _, _ = SPEC.partition("policy = ")
+    policy = 'policy = [{ kind = "lazy_for_test:Lazy", share = [0.25, 0.5] }]'
+    (tmp_path / "mine" / "spec.toml").write_text(before + policy)
+    found: list[str] = []
+    for options in ({"scheduler": cluster[0]}, {"workers": 2}):
+        process = start(spec="mine/spec.toml", folder=f"cells{len(found)}", runs=20, **options)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+        assert out.count("computed") == 4
+        found.append(out.split("\n")[-2])
+    assert found[0] == found[1]
 
 
 def test_a_scheduler_that_does_not_answer_is_an_error_that_names_it(
