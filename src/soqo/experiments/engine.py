@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -216,6 +216,8 @@ class Work:
         reason = str(error) if isinstance(error, SoqoError) else f"{type(error).__name__}: {error}"
         if isinstance(error, BrokenProcessPool):
             reason = "a worker process died, perhaps for want of memory; fewer workers need less"
+        elif isinstance(error, CancelledError):
+            reason = "the scheduler gave it up, or was lost"
         raise Failed(
             f"setting {self.names[cell.key]!r}, {cell.runs} runs of {cell.horizon} rounds from run {cell.first_run}: "
             f"{reason} ({len(self.results)} of {self.total} cells are done, and kept in {self.store.folder})"
