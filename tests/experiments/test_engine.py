@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -89,8 +90,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
     yield begin
     for process in started:
-        if process.poll() is None:
-            process.kill()
+        with suppress(ProcessLookupError):  # its workers too, should it have left any behind
+            os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
 
 
@@ -258,6 +259,25 @@ def test_a_worker_that_dies_is_an_error_that_says_so(
     workers_of(process)[0].kill()
     _, err = process.communicate(timeout=30)
     assert "a worker process died, perhaps for want of memory" in err.strip().split("\n")[-1]
+
+
+def test_a_worker_is_deaf_to_ctrl_c_and_leaves_with_its_parent() -> None:
+    code = """
+import os, signal, time
+from multiprocessing import Pipe
+from soqo.experiments.engine import stay_while
+reader, writer = Pipe(duplex=False)
+stay_while(reader)
+os.kill(os.getpid(), signal.SIGINT)
+print("deaf", flush=True)
+writer.close()
+time.sleep(20)
+print("still here")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("deaf\n", "", 1)
 
 
 # ---- a cluster -----------------------------------------------------------------------------------------------------
