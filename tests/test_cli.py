@@ -73,6 +73,10 @@ def test_reproduce_prints_claims_and_a_table_and_says_where_the_report_is(tmp_pa
     assert done.returncode == 0, done.stderr
     assert "ROBD (knows A)" in done.stdout
     assert "Primary evaluation" in done.stdout
+    assert re.search(
+        r"^(holds|does not hold).*: SCaLE and HySCaLE .*; Section 4.2", done.stdout, re.M
+    )
+    assert re.search(r"^not tested: \d+ claims", done.stdout, re.M)
     assert done.stdout.endswith(f"report: {out / 'index.html'}\n")
     assert (out / "index.html").stat().st_size > 0
     lines = done.stderr.splitlines()

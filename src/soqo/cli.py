@@ -21,6 +21,7 @@ import numpy as np
 
 from soqo.errors import ArgumentError, SoqoError
 from soqo.experiments import runner
+from soqo.experiments.claims import Claim
 from soqo.experiments.engine import Stopped, Tick
 from soqo.experiments.kinds import REQUIRED, TOLD, policy_kinds
 from soqo.experiments.outcome import Outcome
@@ -35,6 +36,9 @@ __all__ = ["app", "main"]
 
 FEW = 4
 """Up to so many settings are shown with their tables; those of more are in the report."""
+
+UNTESTED = "not tested"
+"""The verdict on a claim whose settings were not run."""
 
 INTERRUPTED = 130
 """The exit code of a command that Ctrl-C stopped, by the custom of shells."""
@@ -99,9 +103,7 @@ def reproduce(
     report = simulated(settings, out, runs, quick, workers, scheduler)
     if len(report.outcomes) <= FEW:
         show_tables(report.outcomes)
-    for claim in report.claims:
-        number = f" ({claim.number})" if claim.number else ""
-        say(f"{claim.verdict}: {claim.text}{number}; {claim.source}")
+    show_claims(report.claims)
     say(f"report: {report.index}")
 
 
@@ -150,6 +152,16 @@ def show_tables(outcomes: Sequence[Outcome]) -> None:
         say(f"{setting.name}: {setting.title}")
         say(f"regret against LAI after {setting.horizon} rounds, {outcome.runs} runs:\n")
         say(f"{outcome.summary()}\n")
+
+
+def show_claims(claims: Sequence[Claim]) -> None:
+    """Verdicts and numbers; of claims that other settings would test, how many there are."""
+    tested = [claim for claim in claims if claim.verdict != UNTESTED]
+    for claim in tested:
+        number = f" ({claim.number})" if claim.number else ""
+        say(f"{claim.verdict}: {claim.text}{number}; {claim.source}")
+    if untested := len(claims) - len(tested):
+        say(f"{UNTESTED}: {untested} claims, which need other settings")
 
 
 @contextmanager
