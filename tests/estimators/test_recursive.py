@@ -256,8 +256,20 @@ def test_at_u_zero_there_is_no_direction_to_be_biased_in() -> None:
 
 def test_the_belief_starts_from_the_prior() -> None:
     belief = Belief.start(Model(3, "none"), 2)
-    np.testing.assert_array_equal(smat(belief.mean), np.tile(np.eye(3), (2, 1, 1)))
-    np.testing.assert_allclose(covariance(belief)[1], prior_covariance(3), atol=1e-14)
+    weights = stats.norm.pdf(SCALES, scale=SCALE_DEVIATION)
+    s, square = (np.average(np.exp(k * SCALES), weights=weights) for k in (1.0, 2.0))
+    np.testing.assert_allclose(smat(belief.mean), np.tile(s * np.eye(3), (2, 1, 1)), rtol=1e-14)
+    np.testing.assert_allclose(covariance(belief)[1] / square, prior_covariance(3), atol=1e-14)
+    np.testing.assert_allclose(belief.scale, s, rtol=1e-14)
+
+
+def test_a_reading_that_tells_nothing_of_the_matrix_leaves_the_prior() -> None:
+    model = Model(3, "none")
+    before = Belief.start(model, 1)
+    after = before.update(model, np.zeros((1, 3)), np.array([0.7]))
+    np.testing.assert_allclose(after.mean, before.mean, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(covariance(after), covariance(before), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(after.scale, before.scale, rtol=1e-12)
 
 
 @pytest.mark.parametrize("bias", BIASES)

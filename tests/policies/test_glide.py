@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from soqo import (
     FTM,
@@ -24,6 +25,7 @@ from soqo import (
 )
 from soqo.checks import POLICY_CHECKS, Bench
 from soqo.errors import ArgumentError
+from soqo.estimators.scales import SCALE_DEVIATION, SCALES
 from soqo.noise import Adversarial, Uniform
 from soqo.planner import contraction
 from soqo.processes import Cauchy, Correlated, Gaussian
@@ -193,8 +195,22 @@ def test_without_a_model_of_bias_false_readings_mislead_it() -> None:
 
 def test_a_prior_of_the_wrong_scale_is_soon_corrected() -> None:
     environment = Environment(RandomProblem(4, 4, 10.0, 100.0), Gaussian(1.0), Uniform(10.0))
-    regret = final(environment, {"FTM": FTM(), "I": LAI(np.eye(4)), "GLIDE": GLIDE()}, 1000)
+    policies = {"FTM": FTM(), "I": LAI(np.eye(4)), "GLIDE": GLIDE()}
+    regret = final(environment, policies, 1000, runs=100)
     assert regret["GLIDE"] < 1.5 * regret["FTM"] < 0.1 * regret["I"]
+
+
+def test_the_first_action_is_for_the_mean_of_the_prior() -> None:
+    """No action costs less in expectation where E[C^{-1}] is nearly linear in A, as it is for a large one."""
+    weights = stats.norm.pdf(SCALES, scale=SCALE_DEVIATION)
+    s = np.exp(SCALES)
+    v = np.array([3.0, -1.0])
+    x, _ = GLIDE().act(GLIDE().start(np.zeros(2)), v)
+    share = np.linspace(0.01, 0.99, 99)[:, None]
+    C = contraction(s, np.inf)
+    cost = np.average(np.square(share - C) / C, axis=1, weights=weights)
+    best = share[np.argmin(cost), 0]
+    np.testing.assert_allclose(x, (1.0 - best) * v, rtol=0.01)
 
 
 def test_many_unknowns_and_low_rank() -> None:
@@ -284,14 +300,20 @@ def test_one_matrix_for_all_runs_or_one_plant() -> None:
     assert np.isfinite(result.regret("G")).all()
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.1])
-def test_a_minimizer_at_rest_is_reached_and_nothing_breaks(noise: float) -> None:
+@pytest.mark.parametrize(
+    ("noise", "probing", "near"),
+    # Where there is no noise but round-off, even a probe of that size is worth its price: it ends farther from v.
+    [(0.0, True, 1e-50), (0.0, False, 1e-100), (0.1, True, 1e-100)],
+)
+def test_a_minimizer_at_rest_is_reached_and_nothing_breaks(
+    noise: float, probing: bool, near: float
+) -> None:
     """x - v shrinks below the smallest number whose square is one."""
-    policy, rng = GLIDE(), np.random.default_rng(0)
+    policy, rng = GLIDE(probing=probing), np.random.default_rng(0)
     state = policy.start(np.ones(2))
     with np.errstate(over="raise", invalid="raise", divide="raise"):
         for _ in range(900):
             x, state = policy.act(state, np.zeros(2))
             state = policy.observe(state, 0.5 * x @ x + noise * rng.uniform(-1.0, 1.0))
-    assert np.abs(x).max() < 1e-100
+    assert np.abs(x).max() < near
     assert np.isfinite(policy.diagnostics(state)["estimate"]).all()

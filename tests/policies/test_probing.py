@@ -15,7 +15,14 @@ from soqo.estimators.recursive import Belief, Model
 from soqo.noise import Uniform
 from soqo.planner import contraction
 from soqo.policies.glide import GLIDE
-from soqo.policies.probing import SAFETY, SIZES, divided_differences, worthwhile_probe
+from soqo.policies.probing import (
+    BOLD,
+    SAFETY,
+    SIZES,
+    boldly,
+    divided_differences,
+    worthwhile_probe,
+)
 from soqo.processes import Gaussian
 from soqo.spectrum import Spectrum
 
@@ -304,6 +311,52 @@ def test_more_noise_asks_for_a_longer_step_and_more_patience(bias: str) -> None:
     noisy = case.patience()
     assert noisy > 2.0 * quiet
     assert np.linalg.norm(case.probe(noisy)) > 1.5 * short
+
+
+# ---- boldness ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bias", ["none", "constant", "direction"])
+def test_it_is_bold_where_the_trace_is_in_doubt_by_more_than_a_known_scale_allows(
+    bias: str,
+) -> None:
+    model = Model(4, bias)
+    belief = Belief.start(model, 2)
+    values = np.array([0.4, 0.9, 3.0, 7.0])
+    spectrum = Spectrum.of(np.tile(np.diag(values), (2, 1, 1)))
+    p = model.unknowns
+    identity = svec(np.eye(4))
+    # With the scale known to be the mean eigenvalue, the trace has deviation 3 sqrt(4) times that, by the prior.
+    allowed = 3.0 * 2.0 * values.mean()
+    trace = math.sqrt(identity @ (belief.root[0] @ belief.root[0].T)[:p, :p] @ identity)
+    factor = allowed / trace * np.array([0.99, 1.01])
+    belief = replace(belief, root=factor[:, None, None] * belief.root)
+    played = boldly(belief, model, spectrum)
+    np.testing.assert_array_equal(played.values, [values, [0.4, 0.9, 1.0, 1.0]])
+    np.testing.assert_array_equal(played.vectors, spectrum.vectors)
+
+
+LARGE = RandomProblem(4, 4, 10.0, 100.0)
+
+
+def test_a_large_curvature_is_found_boldly_where_readings_are_noise() -> None:
+    environment = Environment(LARGE, Gaussian(1.0), Uniform(10.0))
+    policies = {"bold": GLIDE(), "timid": GLIDE(probing=False)}
+    result = simulate(environment, policies, 400, 60, seed=0)
+    bold, timid = (np.median(result.tracks[name].excess.sum(axis=1)) for name in policies)
+    assert bold < 0.7 * timid
+    np.testing.assert_array_equal(  # not before two readings were heard
+        result.tracks["bold"].excess[:, : BOLD.start],
+        result.tracks["timid"].excess[:, : BOLD.start],
+    )
+
+
+def test_readings_above_the_noise_leave_no_room_for_boldness() -> None:
+    environment = Environment(LARGE, Gaussian(50.0), Uniform(10.0))
+    policies = {"GLIDE": GLIDE(), "timid": GLIDE(probing=False)}
+    result = simulate(environment, policies, 40, 20, seed=0)
+    assert not result.tracks["GLIDE"].diagnostics["probes"].any()
+    np.testing.assert_array_equal(result.tracks["GLIDE"].excess, result.tracks["timid"].excess)
 
 
 # ---- in play -------------------------------------------------------------------------------------------------------

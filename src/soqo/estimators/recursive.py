@@ -26,10 +26,10 @@ import numpy as np
 
 from soqo.arguments import Array, BoolArray
 from soqo.estimators.measurements import Indices, svec, svec_rows
-from soqo.estimators.scales import Likelihood, averaged
+from soqo.estimators.scales import PRIOR_SCALE, PRIOR_SQUARE, Likelihood, averaged
 from soqo.spectrum import Spectrum
 
-__all__ = ["Belief", "Model", "eigenvalue_deviations", "tamed"]
+__all__ = ["TRACE", "Belief", "Model", "eigenvalue_deviations", "tamed"]
 
 Counts = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -128,7 +128,7 @@ class Belief:
     largest : Array, shape (runs,)
         The largest reading.
     prior_mean, prior_unit : Array, shape (runs, d, d) and (runs,)
-        What A is around before the first reading, and the unit of s.
+        What A is around before the first reading where s = 1, and the unit of s.
     """
 
     mean: Array
@@ -152,13 +152,13 @@ class Belief:
         d, p, q = model.dim, model.unknowns, model.biases
         identity = np.tile(np.eye(d), (runs, 1, 1))
         root = np.zeros((runs, p + q, p + q))
-        root[:, :p, :p] = prior_root(d)
+        root[:, :p, :p] = math.sqrt(PRIOR_SQUARE) * prior_root(d)
         columns = q + p + 1
         return cls(
-            mean=np.concatenate([svec(identity), np.zeros((runs, q))], axis=1),
+            mean=np.concatenate([PRIOR_SCALE * svec(identity), np.zeros((runs, q))], axis=1),
             root=root,
             noise=np.ones(runs),
-            scale=np.ones(runs),
+            scale=np.full(runs, PRIOR_SCALE),
             readings=np.zeros(runs),
             heard=np.zeros(runs),
             second_moment=np.zeros((runs, d, d)),

@@ -10,13 +10,22 @@ import numpy as np
 
 from soqo.arguments import Array
 
-__all__ = ["Average", "Likelihood", "averaged"]
+__all__ = ["PRIOR_SCALE", "PRIOR_SQUARE", "Average", "Likelihood", "averaged"]
 
 SCALES = np.log(10.0) * np.linspace(-2.0, 2.0, 9)
 """The scales s that are weighed against each other, as logarithms."""
 
-SCALE_DEVIATION = 1.5
-"""The deviation of log s around zero: the switching weight is the unit of A."""
+SCALE_DEVIATION = math.log(10.0)
+"""The deviation of log s around zero: the switching weight is the unit of A, give or take a factor of ten."""
+
+LOG_PRIOR = -0.5 * np.square(SCALES / SCALE_DEVIATION)
+"""The logarithm of the prior of each scale, but for a constant."""
+
+PRIOR_SCALE = float(np.average(np.exp(SCALES), weights=np.exp(LOG_PRIOR)))
+"""The mean of s before the first reading. It is above the median, one: what is large counts for more in a mean."""
+
+PRIOR_SQUARE = float(np.average(np.exp(2.0 * SCALES), weights=np.exp(LOG_PRIOR)))
+"""The mean of s^2 before the first reading."""
 
 NOISE_POWER = 0.15
 """The prior of sigma is sigma^0.15 in log sigma: nearly flat, but small noise has to be earned by the readings."""
@@ -77,7 +86,7 @@ class Likelihood:
         inside = (np.log(variance) + relative * error).sum(axis=-1)
         surplus = (self.readings - self.D.shape[1])[:, None]
         outside = 2.0 * surplus * noises + self.rest[:, None] / sigma2
-        prior = NOISE_POWER * noises[:, :, None] - 0.5 * np.square(SCALES / SCALE_DEVIATION)
+        prior = NOISE_POWER * noises[:, :, None] + LOG_PRIOR
         log_weights = prior - 0.5 * (inside + outside[:, :, None])
         weights = np.exp(log_weights - log_weights.max(axis=(1, 2), keepdims=True))
         weights /= weights.sum(axis=(1, 2), keepdims=True)

@@ -34,7 +34,7 @@ from soqo.estimators.recursive import (
 from soqo.planner import advance, towards
 from soqo.policies.base import Policy, State
 from soqo.policies.drift import Drift
-from soqo.policies.probing import worthwhile_probe
+from soqo.policies.probing import BOLD, boldly, worthwhile_probe
 from soqo.spectrum import Spectrum
 from soqo.streams import Rng
 
@@ -112,7 +112,8 @@ class GLIDE(Policy[GlideMemory]):
     robust : bool
         Whether such a bias may be several times as large as the noise; for an adversary.
     probing : bool
-        Whether to step aside where the information is worth its price.
+        Whether to step aside where the information is worth its price, and to play the first rounds boldly where the
+        readings do not show how large A is.
     alarms : bool
         Whether to look out for changes of A.
     memory : float, optional
@@ -174,7 +175,7 @@ class GLIDE(Policy[GlideMemory]):
         zeros = np.zeros(runs)
         return GlideMemory(
             belief=belief,
-            spectrum=Spectrum.of(belief.prior_mean),
+            spectrum=Spectrum.of(belief.scale[:, None, None] * belief.prior_mean),
             moment=np.zeros((runs, d, d)),
             surprise=np.ones(runs),
             probes=zeros,
@@ -187,15 +188,17 @@ class GLIDE(Policy[GlideMemory]):
     def decide(self, state: State[GlideMemory], v: Array) -> tuple[Array, GlideMemory]:
         d, memory = v.shape[-1], state.memory
         x_prev, target = state.x.reshape(-1, d), v.reshape(-1, d)
-        drift = memory.drift
+        drift, spectrum = memory.drift, memory.spectrum
+        if self.probing and state.round in BOLD:
+            spectrum = boldly(memory.belief, self.model(d), spectrum)
         aim = target
-        go = advance(memory.spectrum.values, state.rounds_to_go)
+        go = advance(spectrum.values, state.rounds_to_go)
         if self.drift == "auto":
             if state.round:
                 step = target - state.v.reshape(-1, d)
                 drift = drift.seen(np.clip(step, -FARTHEST, FARTHEST))
-            aim = target + drift.lead(memory.spectrum, go, state.rounds_to_go)
-        x = towards(memory.spectrum, go, x_prev, aim)
+            aim = target + drift.lead(spectrum, go, state.rounds_to_go)
+        x = towards(spectrum, go, x_prev, aim)
         w = np.clip(x_prev - target, -FARTHEST, FARTHEST)
         moment = averaged_moment(memory.moment, w, state.round)
         probes, last_probe = memory.probes, memory.last_probe

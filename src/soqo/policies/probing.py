@@ -9,22 +9,33 @@ in the eigenbasis of the estimate. A reading at u takes Cov(E) down by the outer
 its own variance; so what it saves per round is a quadratic form. It saves so for the rounds to come, but no longer than
 until the movement that happens anyway would have told the same. To step aside by delta costs 1/2 delta'C^{-1} delta,
 future included.
+
+That is for small errors. The scale of A may be wrong by factors, when the first readings are little more than noise;
+and if A is large, playing for a small one costs much in every round. What a reading tells grows with the fourth power
+of |u| and what it costs with the square, so a few readings from far off find the scale for less than many from nearby:
+:func:`boldly`.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from soqo.arguments import Array
-from soqo.estimators.measurements import smat
-from soqo.estimators.recursive import Belief, Model, eigenvalue_deviations
+from soqo.estimators.measurements import smat, svec
+from soqo.estimators.recursive import TRACE, Belief, Model, eigenvalue_deviations
 from soqo.planner import contraction
 from soqo.spectrum import Spectrum
 
-__all__ = ["worthwhile_probe"]
+__all__ = ["BOLD", "boldly", "worthwhile_probe"]
 
 SAFETY = 32.0
 """How many times its price a probe must promise to save."""
+
+BOLD = range(2, 6)
+"""How many rounds there were before one that may be played boldly: one reading cannot be told from noise at all, and
+what four bold ones do not show is too small to be worth more."""
 
 SIZES = (0.3, 1.0, 3.0)
 """Probes to consider, in units of the size at which the doubt about A outweighs the noise."""
@@ -92,6 +103,22 @@ def worthwhile_probe(
             best = np.where(better[:, None], step, best)
             gain = np.where(better, net, gain)
     return best
+
+
+def boldly(belief: Belief, model: Model, spectrum: Spectrum) -> Spectrum:
+    """What to play for: the estimate, or no more than the switching weight where the scale of A is still unknown.
+
+    It is unknown where the deviation of A along the identity is above TRACE times the mean eigenvalue, more than the
+    prior says for a known scale. One is the prior's median of s; its mean, which the estimate begins with, is larger
+    and right for a single round, but from there one sees little.
+    """
+    along = svec(np.eye(model.dim)) / math.sqrt(model.dim)
+    spread = along @ belief.root[:, : model.unknowns]
+    unknown = np.sqrt(np.vecdot(spread, spread)) > TRACE * spectrum.values.mean(axis=1)
+    return Spectrum(
+        np.where(unknown[:, None], np.minimum(spectrum.values, 1.0), spectrum.values),
+        spectrum.vectors,
+    )
 
 
 def divided_differences(a: Array, c: Array, to_go: float) -> Array:
