@@ -20,8 +20,10 @@ import numpy as np
 
 import sixteen_settings
 import soqo
+from soqo.arguments import Array
 from soqo.noise import Adversarial, Noise, Uniform
 from soqo.processes import Gaussian, Process
+from soqo.streams import Rng, per_run
 from soqo.summary import short
 
 ROUNDS = 1000
@@ -47,6 +49,36 @@ class RareJumps(Process):
     def steps(self, rng: np.random.Generator, horizon: int, dim: int) -> Any:
         draws = rng.standard_normal((horizon, dim + 1))
         return self.scale * draws[:, 1:] * (draws[:, :1] > 1.7507)  # the normal's 96th percentile
+
+
+@dataclass(frozen=True, eq=False)
+class Told(soqo.Policy[tuple[soqo.State[Any], Array]]):
+    """A policy that starts afresh in a round, from where it stands: it is told when A changes. Memory: its state and a
+    seed for each run, as the second start needs random numbers too."""
+
+    policy: soqo.Policy[Any]
+    round: int
+
+    def begin(
+        self, x0: Array, horizon: int | None, rng: Rng | None
+    ) -> tuple[soqo.State[Any], Array]:
+        inner = self.policy.start(x0, horizon, rng)
+        return inner, per_run(
+            rng, x0.shape[:-1], lambda generator: np.asarray(generator.integers(2**31), float)
+        )
+
+    def decide(self, state: soqo.State[Any], v: Array) -> tuple[Array, tuple[Any, Array]]:
+        inner, seeds = state.memory
+        if state.round == self.round - 1:
+            left = None if state.horizon is None else state.horizon - state.round
+            generators = [np.random.default_rng(int(seed)) for seed in seeds]
+            inner = self.policy.start(state.x, left, generators)
+        x, inner = self.policy.act(inner, v)
+        return x, (inner, seeds)
+
+    def learn(self, state: soqo.State[Any], y: Array) -> tuple[soqo.State[Any], Array]:
+        inner, seeds = state.memory
+        return self.policy.observe(inner, y, applied=state.x), seeds
 
 
 @dataclass(frozen=True)
@@ -195,44 +227,61 @@ def change_table(runs: int) -> None:
     """Print what happens when A changes: at once in round 500, and by a rotation over rounds 300 to 700."""
     problem, process, noise = soqo.RandomProblem(4, 4, 1.0, 4.0), Gaussian(50.0), Uniform(10.0)
     still = soqo.Environment(problem, process, noise)
-    entries = {
+    scale = soqo.SCaLE(10.0, 4, 1.0)
+    entries: dict[str, soqo.Policy[Any]] = {
         "GLIDE": soqo.GLIDE(),
         "without alarms": soqo.GLIDE(alarms=False),
         "memory 200": soqo.GLIDE(memory=200.0),
-        "SCaLE": soqo.SCaLE(10.0, 4, 1.0),
+        "SCaLE": scale,
+        "SCaLE, told": scale,
         "HySCaLE": soqo.HySCaLE(10.0, 4, 1.0, learning_rate=1e-8),
         "POL 1e-6": soqo.POL(1e-6),
         "FTM": soqo.FTM(),
     }
     undisturbed = soqo.simulate(still, entries, ROUNDS, runs, seed=0)
-    recovery = 5 * 10  # 5 d(d+1)/2 rounds
-    late, young = slice(499 + recovery, 599 + recovery), slice(recovery, 100 + recovery)
-
-    def per_round(result: soqo.Result, name: str, rounds: slice) -> str:
-        return short(float(np.median(result.tracks[name].excess[:, rounds].mean(axis=1)))).rjust(16)
-
-    for title, change in (
-        ("A changes in round 500", soqo.Change(500)),
-        ("A turns over rounds 300 to 700", soqo.Change(300, over=400)),
+    for title, change, done in (
+        ("A changes in round 500", soqo.Change(500), 500),
+        ("A turns over rounds 300 to 700", soqo.Change(300, over=400), 700),
     ):
-        result = soqo.simulate(replace(still, changes=(change,)), entries, ROUNDS, runs, seed=0)
-        print(f"\n{title}: medians over {runs} runs of regret, and of regret per round")
-        heads = (
-            f"{late.start + 1}..{late.stop}",
-            "undisturbed",
-            f"in {young.start + 1}..{young.stop}",
+        told = {**entries, "SCaLE, told": Told(scale, done)}
+        result = soqo.simulate(replace(still, changes=(change,)), told, ROUNDS, runs, seed=0)
+        print(f"\n{title}: medians over {runs} runs of regret, and of regret per round since")
+        recovery_table(result, undisturbed, done)
+
+
+def recovery_table(result: soqo.Result, undisturbed: soqo.Result, done: int) -> None:
+    """Print regret, and per round 4p to 6p rounds after A has become what it stays, p = 10 the number of unknowns.
+
+    Beside it stands that of an undisturbed run of the same age (as many rounds after its start), in the same rounds,
+    and over all rounds; in parentheses, how many times that it is.
+    """
+    age = slice(40, 60)
+    late = slice(done - 1 + age.start, done - 1 + age.stop)
+
+    def per_round(result: soqo.Result, name: str, rounds: slice) -> float:
+        return float(np.median(result.tracks[name].excess[:, rounds].mean(axis=1)))
+
+    heads = (f"{late.start + 1}..{late.stop}", "of this age", "of this round", "of all rounds")
+    widths = (10, 16, 16, 16)
+    shown = " ".join(head.rjust(width) for head, width in zip(heads, widths, strict=True))
+    print("policy".ljust(16), "regret".rjust(10), shown, " alarms")
+    for name in result.tracks:
+        final = short(float(np.median(result.regret(name)[:, -1]))).rjust(10)
+        found = per_round(result, name, late)
+        others = (
+            per_round(undisturbed, name, age),
+            per_round(undisturbed, name, late),
+            float(np.median(undisturbed.regret(name)[:, -1])) / ROUNDS,
         )
+        cells = (f"{short(other)} ({short(found / other)})".rjust(16) for other in others)
         print(
-            "policy".ljust(16), "regret".rjust(10), *(head.rjust(16) for head in heads), " alarms"
+            name.ljust(16),
+            final,
+            short(found).rjust(10),
+            *cells,
+            alarms(result, undisturbed, name),
+            flush=True,
         )
-        for name in entries:
-            final = short(float(np.median(result.regret(name)[:, -1]))).rjust(10)
-            cells = (
-                per_round(result, name, late),
-                per_round(undisturbed, name, late),
-                per_round(undisturbed, name, young),
-            )
-            print(name.ljust(16), final, *cells, alarms(result, undisturbed, name), flush=True)
 
 
 def alarms(result: soqo.Result, undisturbed: soqo.Result, name: str) -> str:
