@@ -255,7 +255,9 @@ class GLIDE(Policy[GlideMemory]):
         error = np.abs(y - expected)
         variance = doubt + np.square(belief.noise) + np.square(RELATIVE_ERROR * np.vecdot(u, u))
         square = np.square(error) / variance
-        ready = ~np.isnan(y) & (belief.readings >= model.unknowns + 5)
+        # As long as there are hardly more readings than unknowns, nobody knows how large the noise is.
+        more = max(5, model.unknowns // 2)
+        ready = ~np.isnan(y) & (belief.readings >= model.unknowns + more)
         far = square > FAR**2
         if self.noise_cap is not None:
             far |= error > self.noise_cap + 4.0 * np.sqrt(variance - np.square(belief.noise))
