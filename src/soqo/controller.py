@@ -82,8 +82,8 @@ class Controller:
     --------
     >>> import soqo
     >>> controller = Controller(soqo.GLIDE(), x0=[20.0, 20.0], low=18.0, high=27.0, switching=[1.0, 4.0])
-    >>> controller.act(v=[40.0, 21.0])          # the first actuator is asked for no more than it can do
-    array([27.        , 20.61803399])
+    >>> float(controller.act(v=[40.0, 21.0])[0])       # the first actuator is asked for no more than it can do
+    27.0
     >>> controller.pending is None, controller.round
     (False, 0)
     >>> controller.observe(85.0, applied=[27.0, 20.5])

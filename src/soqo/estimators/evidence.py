@@ -2,7 +2,7 @@ r"""What the readings of a finished log say about A, and matrices that A may be.
 
 Least squares with a constant bias of the readings, the noise from the residuals, and a prior that matters only where
 the readings are silent: A around s I with deviation s, as in :mod:`soqo.estimators.recursive`. There s is what fits
-best if A is taken for s I; in a draw it is larger by a factor that is anybody's guess (deviation 1.5 in the logarithm).
+best if A is taken for s I; in a draw it is larger by a factor that is anybody's guess (up to ten, two times in three).
 
 A least-squares estimate of a rank-deficient A has small eigenvalues in place of zeros, and so has every draw from its
 distribution. What a player would pay depends on the square root of an eigenvalue, so such draws are all wrong in the
