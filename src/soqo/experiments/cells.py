@@ -86,10 +86,14 @@ class CellResult:
 
 @cache
 def code_version() -> str:
-    """A hash of soqo's own source, and of the versions of what it computes with."""
+    """A hash of the source that makes the numbers, and of the versions of what it computes with.
+
+    The command and the experiments around this file only say what to compute, and draw what came of it.
+    """
     digest = hashlib.sha256(f"{np.__version__} {scipy.__version__}".encode())
     root = Path(soqo.__file__).parent
-    for path in sorted(root.rglob("*.py")):
+    around = {*root.glob("cli.py"), *root.glob("experiments/**/*.py")} - {Path(__file__)}
+    for path in sorted({*root.rglob("*.py")} - around):
         digest.update(path.relative_to(root).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
