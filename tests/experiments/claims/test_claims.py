@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -128,6 +129,22 @@ def test_a_claim_whose_settings_were_not_run_is_not_tested() -> None:
     tested = [text for text, claim in found.items() if claim.verdict != "not tested"]
     assert len(tested) == 5
     assert all("Section 4.2, primary" in found[text].source for text in tested)
+
+
+def test_a_setting_of_ones_own_with_a_name_of_the_papers_tests_no_claim() -> None:
+    own = replace(SETTINGS["primary"], policies={"FTM": SETTINGS["primary"].policies["FTM"]})
+    assert {claim.verdict for claim in judge([invented(own, as_the_paper_says)])} == {"not tested"}
+
+
+@pytest.mark.parametrize("name", sorted(SETTINGS))
+def test_every_setting_alone_can_be_judged(name: str) -> None:
+    assert len(claims(as_the_paper_says, [name])) == 18
+
+
+def test_one_horizon_has_no_rate() -> None:
+    short = replace(SETTINGS["primary"], horizons=())
+    found = {claim.text: claim for claim in judge([invented(short, as_the_paper_says)])}
+    assert found["the regret of SCaLE and HySCaLE grows sub-linearly"].verdict == "not tested"
 
 
 def test_verdict_names_a_bound_of_the_noise() -> None:

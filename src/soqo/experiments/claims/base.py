@@ -23,6 +23,7 @@ import numpy as np
 
 from soqo.experiments.growth import Growth, growth_exponent
 from soqo.experiments.outcome import Outcome
+from soqo.experiments.settings import catalogue
 from soqo.experiments.spec import Setting
 from soqo.problem import RandomProblem
 
@@ -96,17 +97,22 @@ Passed = dict[str, dict[str, bool]]
 
 
 class Book:
-    """The outcomes by the names of their settings."""
+    """The outcomes by the names of their settings, as far as these are the paper's."""
 
     def __init__(self, outcomes: Sequence[Outcome]) -> None:
-        self.outcomes = {outcome.setting.name: outcome for outcome in outcomes}
+        known = {setting.name: set(setting.policies) for setting in catalogue()}
+        self.outcomes = {
+            outcome.setting.name: outcome
+            for outcome in outcomes
+            if known.get(outcome.setting.name) == set(outcome.policies)
+        }
 
     def __getitem__(self, name: str) -> Outcome:
         return self.outcomes[name]
 
-    def has(self, names: Sequence[str]) -> bool:
-        """Whether every one of these was run."""
-        return all(name in self.outcomes for name in names)
+    def has(self, names: Sequence[str], horizons: int = 1) -> bool:
+        """Whether every one of these was run, with so many horizons."""
+        return all(name in self.outcomes and len(self[name].horizons) >= horizons for name in names)
 
     def median(self, name: str, policy: str, horizon: int | None = None) -> float:
         """The median regret of a policy at the end."""
@@ -225,10 +231,11 @@ def judged(
     names: Sequence[str],
     test: Callable[[str, Reading], bool],
     number: Callable[[], str] | None = None,
+    horizons: int = 1,
 ) -> Claim:
-    """A claim that is tested in every reading, in each of some settings."""
+    """A claim that is tested in every reading, in each of some settings, which need so many horizons."""
     where = f"in {', '.join(names)}" if len(names) <= 2 else f"in {len(names)} settings"
-    if not book.has(names):
+    if not book.has(names, horizons):
         return Claim(text, source, where, rule, "", "not tested")
     passed = in_every_reading(names, test)
     measured = shares(passed) if len(names) > 1 else ""

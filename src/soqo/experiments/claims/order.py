@@ -69,6 +69,7 @@ def longer_horizons(book: Book) -> Claim:
         ["primary"],
         test,
         number,
+        horizons=2,
     )
 
 
