@@ -142,7 +142,7 @@ def gradients_fail(book: Book) -> Claim:
             f"sigma_r = {name.rsplit('_', 1)[1]}, {r.name}: SCaLE {short(book.median(name, r.scale))}, HySCaLE "
             f"{short(book.median(name, r.hyscale))}, best learner "
             f"{short(min(book.median(name, other) for other in r.learners))}"
-            for r in READINGS
+            for r in READINGS[:2]
             for name in CAUCHY
         ),
     )
