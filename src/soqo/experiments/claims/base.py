@@ -205,6 +205,7 @@ PROPERTIES: dict[str, Callable[[Setting], Any]] = {
     "r =": rank_of,
     "sigma_r =": smallest_of,
     "steps are": kind_of,
+    "eta =": cap_of,
 }
 
 
