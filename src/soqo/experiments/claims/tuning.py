@@ -12,7 +12,10 @@ from soqo.experiments.spec import Swept
 __all__ = ["TUNING"]
 
 ETAS = [f"sensitivity_{eta}" for eta in ("1", "10", "100", "1000", "10000")]
-SWEPT = {"as printed": ("SCaLE as printed",), "calibrated": ("SCaLE", "HySCaLE")}
+SWEPT = {
+    "as printed": ("SCaLE as printed", "HySCaLE as printed"),
+    "calibrated": ("SCaLE", "HySCaLE"),
+}
 
 
 def u_curve(book: Book, name: str, family: str) -> tuple[list[float], list[float]]:
