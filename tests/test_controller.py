@@ -354,6 +354,16 @@ def test_the_estimate_is_of_a_in_the_plants_units(limits: Any, switching: Any) -
     np.testing.assert_allclose(controller.diagnostics()["estimate"], CURVATURE, atol=1e-3)
 
 
+def test_a_journal_is_not_saved_over(tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    controller = Controller(FTM(), [0.0], journal=journal)
+    controller.act([1.0])
+    with pytest.raises(ArgumentError, match="path must not be a journal"):
+        controller.save(journal)
+    controller.close()
+    assert Controller.resume(journal).pending is not None
+
+
 def test_numbers_in_diagnostics_are_plain_numbers() -> None:
     controller = Controller(GLIDE(), np.zeros(2))
     found = controller.diagnostics()

@@ -126,6 +126,12 @@ def test_a_log_that_is_always_at_v_is_reported_as_saying_nothing() -> None:
     assert "says nothing about A" in str(found)
 
 
+def test_a_log_without_a_reading_says_nothing() -> None:
+    _, log = live(Halfway(), Problem(np.eye(3)), *walk(10, 20, 5.0))
+    silent = Log(log.v, log.x, np.full(20, np.nan), log.x0)
+    assert replay(GLIDE(), silent, draws=4).information is Information.NONE
+
+
 def test_a_log_that_moves_one_way_is_reported_as_partial() -> None:
     problem = Problem(random_curvature(3, 3, 0.5, 2.0, rng=np.random.default_rng(5)))
     v, noise = walk(5, 200, 5.0)

@@ -20,7 +20,7 @@ import numpy as np
 from soqo.arguments import Array, choice, finite_array, horizon_or_none, integer, numbers
 from soqo.errors import ArgumentError, FileFormatError, ProtocolError
 from soqo.files import decode, encode, replacing, sealed, unsealed
-from soqo.journal import DURABILITIES, Journal, Record
+from soqo.journal import DURABILITIES, Journal, Record, is_journal
 from soqo.policies.base import Policy, State
 from soqo.policies.wrappers import Limited, in_plant_units
 from soqo.streams import stream
@@ -212,7 +212,9 @@ class Controller:
     # ---- files -----------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write one file with everything in it, whole or not at all."""
+        """Write one file with everything in it, whole or not at all; a journal is never written over."""
+        if is_journal(path):
+            raise ArgumentError(f"path must not be a journal, which has more in it, got {path}")
         contents = sealed(MAGIC, encode(self._standing()))
         with replacing(path) as temporary:
             temporary.write_bytes(contents)

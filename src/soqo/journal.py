@@ -37,7 +37,7 @@ try:
 except ImportError:  # Windows, which has no such locks
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["DURABILITIES", "Contents", "Journal", "Record", "read", "read_all"]
+__all__ = ["DURABILITIES", "Contents", "Journal", "Record", "is_journal", "read", "read_all"]
 
 MAGIC = b"soqo-journal 1\n\0"
 MARK = b"soqo snapshot 1\n"
@@ -125,6 +125,16 @@ def read_all(data: bytes, source: Any) -> tuple[bytes, Iterator[Record]]:
         check_end(data, last, source)
 
     return first.payload[len(MARK) + DIGEST :], others()
+
+
+def is_journal(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a journal at this path, of whatever layout."""
+    word = MAGIC[: MAGIC.index(b" ")]
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(word)) == word
+    except OSError:
+        return False
 
 
 def check_magic(data: bytes, source: Any) -> None:

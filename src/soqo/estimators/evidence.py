@@ -82,7 +82,11 @@ class Evidence:
     @classmethod
     def of(cls, u: Array, y: Array) -> Evidence:
         """Of readings y at u, shapes (n,) and (n, d); NaN for none."""
-        u, y = tamed(u[~np.isnan(y)], y[~np.isnan(y)])
+        heard = ~np.isnan(y)
+        if not heard.any():
+            p = svec_rows(u[:1]).shape[1]
+            return cls(np.zeros((1, p + 1)), np.zeros(1), 1.0, 1.0)
+        u, y = tamed(u[heard], y[heard])
         rows = np.concatenate([svec_rows(u), np.ones((y.size, 1))], axis=1)
         square = np.vecdot(u, u)
         noise = deviation(rows, y)
