@@ -135,6 +135,7 @@ class Controller:
         self._written()
         return x
 
+    # "round" is what the property of that name counts; the builtin is not used here.
     def observe(self, y: Any, applied: Any = None, *, round: int | None = None) -> None:  # noqa: A002
         """Hear the measured cost of the action that waits for it.
 

@@ -41,7 +41,7 @@ def encode(record: Any) -> bytes:
     tree, arrays = pack(record)
     table, parts = [], []
     for array in arrays.values():
-        axes = sorted(range(array.ndim), key=lambda k, a=array: -abs(a.strides[k]))  # type: ignore[misc]
+        axes = np.argsort([-abs(stride) for stride in array.strides], kind="stable").tolist()
         table.append([array.dtype.str, list(array.shape), axes])
         parts.append(np.ascontiguousarray(array.transpose(axes)).tobytes())
     text = json.dumps({"soqo": __version__, "tree": tree, "arrays": table}).encode()

@@ -35,7 +35,7 @@ from soqo.files import sync_folder
 try:
     import fcntl
 except ImportError:  # Windows, which has no such locks
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # mypy takes the name for the module
 
 __all__ = ["DURABILITIES", "Contents", "Journal", "Record", "is_journal", "read", "read_all"]
 
@@ -345,7 +345,9 @@ class Journal:
 
     def _open(self, path: Path, flags: int) -> None:
         if fcntl is None:
-            raise NotImplementedError("a journal needs the file locks of a POSIX system; use save")
+            raise ArgumentError(
+                "journal must be None on a system without POSIX file locks; save works there"
+            )
         self._descriptor = os.open(path, flags | os.O_CLOEXEC, 0o644)
         self._process = os.getpid()
         status = os.fstat(self._descriptor)

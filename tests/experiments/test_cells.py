@@ -75,7 +75,7 @@ def test_the_key_changes_with_the_code(monkeypatch: pytest.MonkeyPatch, tmp_path
     before = CELL.key
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "a.py").write_text("1")
-    monkeypatch.setattr(module.soqo, "__file__", str(tmp_path / "__init__.py"))  # type: ignore[attr-defined]
+    monkeypatch.setattr(module.soqo, "__file__", str(tmp_path / "__init__.py"))  # type: ignore[attr-defined]  # an import of the module, not a name of it
     versions = []
     for text in ("1", "2"):
         (tmp_path / "sub" / "a.py").write_text(text)

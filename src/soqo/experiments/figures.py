@@ -212,7 +212,7 @@ def lines_of(policies: tuple[str, ...]) -> list[Line]:
 def context() -> AbstractContextManager[None]:
     """The house style, for as long as a picture is made."""
     matplotlib = require_extra("matplotlib", "lab")
-    return matplotlib.rc_context(RC)  # type: ignore[no-any-return]
+    return matplotlib.rc_context(RC)  # type: ignore[no-any-return]  # found at run time, so untyped
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -242,8 +242,9 @@ def band(axes: Axes, x: Array, samples: Array, line: Line, marker: str = "") -> 
 def quartiles(samples: Array) -> tuple[Array, Array, Array]:
     """The lower quartile, the median and the upper one over the runs; NaN where they are those of a diverged run."""
     capped = np.nan_to_num(samples, nan=HUGE, posinf=HUGE, neginf=-HUGE).clip(-HUGE, HUGE)
-    lower, median, upper = np.quantile(capped, [0.25, 0.5, 0.75], axis=0)
-    return tuple(np.where(np.abs(q) < 0.1 * HUGE, q, np.nan) for q in (lower, median, upper))  # type: ignore[return-value]
+    found = np.quantile(capped, [0.25, 0.5, 0.75], axis=0)
+    lower, median, upper = np.where(np.abs(found) < 0.1 * HUGE, found, np.nan)
+    return lower, median, upper
 
 
 def regret_scale(*panels: Axes) -> None:

@@ -126,7 +126,7 @@ class Outcome:
             },
         )
         dataset.attrs["checksum"] = checksum(self.final, self.diverged, self.curves)
-        return dataset  # type: ignore[no-any-return]
+        return dataset  # type: ignore[no-any-return]  # xarray is found at run time, so untyped
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write a NetCDF file, whole or not at all (extra ``lab``)."""

@@ -26,6 +26,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -200,7 +201,7 @@ class Reader:
     def horizons(self) -> tuple[int, ...]:
         value, where = self.find("horizons", [])
         items = as_list(self.document, where, value)
-        found = [self.checked(where, lambda h=h: integer("horizons", h, least=1)) for h in items]  # type: ignore[misc]
+        found = [self.checked(where, partial(integer, "horizons", h, least=1)) for h in items]
         if sorted(set(found)) != found:
             fail(self.document, where, f"horizons must be increasing, got {found}")
         return tuple(found)
@@ -292,7 +293,7 @@ class Reader:
             for name, arguments, one in self.spread(entry, place):
                 if name in policies:
                     fail(self.document, place, f"name must be unique, got {name!r} twice")
-                self.checked((*place, "name"), lambda name=name: check_names({name: None}))  # type: ignore[misc]
+                self.checked((*place, "name"), partial(check_names, {name: None}))
                 policies[name] = self.policy(arguments, place, environment)
                 if one is not None:
                     swept[name] = one

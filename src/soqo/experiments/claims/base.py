@@ -27,7 +27,7 @@ from soqo.experiments.settings import catalogue
 from soqo.experiments.spec import Setting
 from soqo.problem import RandomProblem
 
-__all__ = ["READINGS", "Book", "Claim", "Reading", "judged", "verdict"]
+__all__ = ["READINGS", "SIXTEEN", "Book", "Claim", "Reading", "judged", "verdict"]
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,14 @@ READINGS = (
         ("POL, rate 1e-6", "OAL, rate 1e-6"),
     ),
 )
+
+SIXTEEN = [
+    f"{process}_r{rank}_{sigma}"
+    for rank in (4, 1)
+    for process in ("gaussian", "correlated", "cauchy", "laplace")
+    for sigma in ("1", "0.01")
+]
+"""The settings of the appendix."""
 
 Passed = dict[str, dict[str, bool]]
 """For each reading, for each setting: whether the rule is kept."""
@@ -167,16 +175,26 @@ def traits(settings: Iterable[Setting]) -> dict[str, Callable[[Setting], bool]]:
             shown = f"{value:g}" if isinstance(value, float) else value
             found[f"{words} {shown}"] = partial(equals, of, value)
             if isinstance(value, str):
-                found[f"{words} not {shown}"] = lambda s, of=of, value=value: of(s) != value  # type: ignore[misc]
+                found[f"{words} not {shown}"] = partial(differs, of, value)
     for cap in sorted({cap_of(setting) for setting in every}):
-        found[f"eta is at most {cap:g}"] = lambda setting, cap=cap: cap_of(setting) <= cap  # type: ignore[misc]
-        found[f"eta is at least {cap:g}"] = lambda setting, cap=cap: cap_of(setting) >= cap  # type: ignore[misc]
+        found[f"eta is at most {cap:g}"] = partial(has_cap, 0.0, cap)
+        found[f"eta is at least {cap:g}"] = partial(has_cap, cap, np.inf)
     return found
 
 
 def equals(of: Callable[[Setting], Any], value: Any, setting: Setting) -> bool:
     """Whether a property has this value."""
     return bool(of(setting) == value)
+
+
+def differs(of: Callable[[Setting], Any], value: Any, setting: Setting) -> bool:
+    """Whether a property has another value."""
+    return not equals(of, value, setting)
+
+
+def has_cap(low: float, high: float, setting: Setting) -> bool:
+    """Whether the bound of the noise is in a range."""
+    return low <= cap_of(setting) <= high
 
 
 def rank_of(setting: Setting) -> int:

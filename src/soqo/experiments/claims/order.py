@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from soqo.experiments.claims.base import READINGS, Book, Claim, Reading, judged
+from soqo.experiments.claims.base import READINGS, SIXTEEN, Book, Claim, Reading, judged
 from soqo.summary import short
 
 __all__ = ["ORDER"]
 
-PROCESSES = ("gaussian", "correlated", "cauchy", "laplace")
-SIXTEEN = [f"{p}_r{r}_{s}" for r in (4, 1) for p in PROCESSES for s in ("1", "0.01")]
 LIGHT = ["primary", *(name for name in SIXTEEN if name.startswith(("gaussian", "correlated")))]
 CAUCHY = ["heavy_tails_0.01", "heavy_tails_1"]
 RANK = ["rank_deficient_0.01", "rank_deficient_1"]
@@ -111,6 +109,11 @@ def descent_needs_an_estimate(book: Book) -> Claim:
         "HySCaLE's median is below those of POL and OAL",
         ["primary"],
         lambda name, r: beats(book, name, (r.hyscale,), r.learners),
+        lambda: "; ".join(
+            f"{r.name}: HySCaLE {short(book.median('primary', r.hyscale))}, best learner "
+            f"{short(min(book.median('primary', other) for other in r.learners))}"
+            for r in READINGS
+        ),
     )
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 
-from soqo.experiments.claims.base import READINGS, Book, Claim, Reading, judged, verdict
+from soqo.experiments.claims.base import READINGS, SIXTEEN, Book, Claim, Reading, judged, verdict
+from soqo.policies.scale import SCaLE
 from soqo.summary import short
 
 __all__ = ["RATES"]
 
-PROCESSES = ("gaussian", "correlated", "cauchy", "laplace")
-FULL = [f"{process}_r4_{sigma}" for process in PROCESSES for sigma in ("1", "0.01")]
+FULL = [name for name in SIXTEEN if "_r4_" in name]
 MARGIN = 0.05
 """What an exponent from a few horizons may be above a bound that it keeps."""
 
-DEFICIENT = [f"{process}_r1_{sigma}" for process in PROCESSES for sigma in ("1", "0.01")]
+DEFICIENT = [name for name in SIXTEEN if "_r1_" in name]
 
 
 def exponents(book: Book, names: Sequence[str], reading: Reading) -> str:
@@ -139,7 +140,9 @@ def exploration_costs(book: Book) -> Claim:
 
     def share(name: str, reading: Reading) -> tuple[float, float]:
         setting = book[name].setting
-        m = getattr(setting.policies[reading.scale], "exploration_rounds")(4)  # noqa: B009
+        m = cast(SCaLE, setting.policies[reading.scale]).exploration_rounds(
+            setting.environment.problem.dim
+        )
         curve = np.median(book[name].curve(reading.scale), axis=0)
         return float(curve[m - 1] / m), float((curve[-1] - curve[m - 1]) / (curve.size - m))
 
