@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import soqo
-from soqo import errors, noise, processes
+from soqo import errors, noise, processes, theory
 from soqo.checks import check_noise, check_policy, check_process
 
 NAMES = [
@@ -20,7 +20,7 @@ NAMES = [
     *("Problem", "RandomProblem", "random_curvature", "processes", "noise", "Environment", "Paths"),
     *("Plan", "hindsight_optimum", "simulate", "Result", "checks", "errors", "__version__"),
     *("SCaLE", "HySCaLE", "Estimate", "Status", "trace_min", "lad", "psd_least_squares"),
-    *("GLIDE", "Change", "Controller", "Log", "replay", "Replay", "Information"),
+    *("GLIDE", "Change", "Controller", "Log", "replay", "Replay", "Information", "theory"),
 ]
 
 
@@ -31,7 +31,7 @@ def test_exported_names_are_exactly_these() -> None:
 
 def test_everything_public_has_a_docstring() -> None:
     missing = []
-    for owner in (soqo, processes, noise, errors):
+    for owner in (soqo, processes, noise, errors, theory):
         for name in owner.__all__:
             value = getattr(owner, name)
             if isinstance(value, str | ModuleType):

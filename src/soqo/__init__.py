@@ -2,10 +2,10 @@
 
 Each round a player sees the moving minimizer v_t, plays x_t, pays 1/2 (x-v)'A(x-v) + 1/2 |x_t - x_{t-1}|^2 and hears
 one noisy number, the hitting cost. A is unknown. Everything that a user needs is a name of this module;
-`soqo.processes`, `soqo.noise` and `soqo.checks` are modules to look into.
+`soqo.processes`, `soqo.noise`, `soqo.theory` and `soqo.checks` are modules to look into.
 """
 
-from soqo import checks, errors, noise, processes
+from soqo import checks, errors, noise, processes, theory
 from soqo.changes import Change
 from soqo.controller import Controller
 from soqo.environment import Environment, Paths
@@ -63,5 +63,6 @@ __all__ = [
     "random_curvature",
     "replay",
     "simulate",
+    "theory",
     "trace_min",
 ]

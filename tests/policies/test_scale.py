@@ -61,7 +61,7 @@ def literal_scale(policy: Any, v: Any, A: Any, noise: Any, z: Any, rate: float |
     path = [v[t] + gamma * z[t] for t in range(m)]
     U = gamma * z[:m]
     y = 0.5 * np.einsum("mi,ij,mj->m", U, A, U) + noise[:m]
-    M = reference.trace_min(U, y, policy.l1_radius(U, y)).matrix
+    M = reference.trace_min(U, y, policy.recovery.radii(U, y)).matrix
     x = path[-1]
     if policy.handover == "replay":
         x = np.zeros(d)
@@ -118,11 +118,11 @@ def test_probe_variance_follows_each_reading() -> None:
 def test_the_radius_follows_each_reading() -> None:
     rng = np.random.default_rng(1)
     Z, y = rng.standard_normal((40, 3)), rng.uniform(1, 2, 40)
-    assert SCaLE(2.0, 1, 1.0, radius="cap").l1_radius(Z, y) == 80.0
-    assert SCaLE(2.0, 1, 1.0, radius=5.0).l1_radius(Z, y) == 5.0
-    assert SCaLE(2.0, 1, 1.0).l1_radius(Z, y) == pytest.approx(1.05 * lad(Z, y).residual)
+    assert SCaLE(2.0, 1, 1.0, radius="cap").recovery.radii(Z, y) == 80.0
+    assert SCaLE(2.0, 1, 1.0, radius=5.0).recovery.radii(Z, y) == 5.0
+    assert SCaLE(2.0, 1, 1.0).recovery.radii(Z, y) == pytest.approx(1.05 * lad(Z, y).residual)
     # Nine readings of six unknowns: the residual would say nothing.
-    assert SCaLE(2.0, 1, 1.0).l1_radius(Z[:9], y[:9]) == 9.0
+    assert SCaLE(2.0, 1, 1.0).recovery.radii(Z[:9], y[:9]) == 9.0
 
 
 def test_limits_hold_while_probing_and_the_estimator_knows() -> None:

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,7 @@ TOLD = {
     "noise_cap": "the noise's, unless given",
     "rank": "the problem's, unless given or unknown",
     "sigma_floor": "the problem's, unless given or unknown",
+    "covariance": "that of the process's steps, unless given, or none if it is no martingale",
 }
 """What a policy learns from its setting."""
 
@@ -164,4 +166,7 @@ def told(environment: Environment) -> dict[str, Any]:
     known: dict[str, Any] = {"noise_cap": environment.noise.cap}
     if isinstance(problem, RandomProblem) and problem.switching is None:
         known |= {"rank": problem.rank, "sigma_floor": problem.smallest}
+        if environment.process.is_martingale:
+            with suppress(ArgumentError):  # a scale for another dimension is for the simulation to refuse
+                known["covariance"] = environment.process.covariance(problem.dim)
     return known

@@ -95,7 +95,7 @@ COUNTS = {"horizon": (1, 1000), "runs": (1, 20), "seed": (0, 0)}
 """The least that each may be, and what it is where the file does not say."""
 
 TABLES = ("problem", "process", "noise", "common")
-ARRAYS = ("probe_limit", "initial")
+ARRAYS = ("probe_limit", "initial", "covariance", "prior")
 """Arguments of policies that are arrays, where a list makes no sweep."""
 
 LISTS = ("policy", "change", "setting")

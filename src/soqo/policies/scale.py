@@ -10,24 +10,28 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from soqo.arguments import Array, BoolArray, choice, finite_array, integer, largest, number
 from soqo.errors import ArgumentError
-from soqo.estimators.batched import smallest_radii, trace_min_runs
 from soqo.estimators.estimate import Status
 from soqo.estimators.gradient import FORMS, GradientEstimate, projected_gradient_step
-from soqo.estimators.least_squares import psd_least_squares
+from soqo.estimators.recovery import Recovery
 from soqo.planner import Plan, lai_step
 from soqo.policies.base import Policy, State
+from soqo.spectrum import positive_semidefinite
 from soqo.streams import Rng, per_run
+from soqo.theory.phases import HANDOVERS
+from soqo.theory.probing import optimal_gamma2
 
 __all__ = ["HySCaLE", "Phase", "SCaLE", "ScaleMemory"]
 
-GAMMA_RULES = ("algorithm", "appendix", "guarantee")
-RADIUS_RULES = ("residual", "cap")
+GAMMA_RULES = ("algorithm", "appendix", "guarantee", "optimal")
+DRAWS = 32
+"""Of probes and noise, for the optimal level."""
 
 
 class Phase(IntEnum):
@@ -105,10 +109,12 @@ class SCaLE(Policy[ScaleMemory]):
         The rank of A, and a floor of its smallest nonzero eigenvalue, in coordinates where switching is plain l2.
     c1
         Probes per rank and dimension: m = ceil(c1 rank d).
-    gamma2 : {"algorithm", "appendix", "guarantee"} or float
+    gamma2 : {"algorithm", "appendix", "guarantee", "optimal"} or float
         The variance of a probe. ``"algorithm"``: sqrt(eta) max(T^p, 1/sigma), as Algorithm 1 has it, with p = 2/3 where
         rank < d and 1/2 otherwise. ``"appendix"``: sqrt(eta) max((T-m)^p, 2/sigma). ``"guarantee"``: eta max(T^p,
-        2/sigma), what the stated error eta/gamma^2 <= min(T^-p, sigma/2) needs.
+        2/sigma), what the stated error eta/gamma^2 <= min(T^-p, sigma/2) needs. ``"optimal"``: what
+        :func:`soqo.theory.optimal_gamma2` finds for ``prior`` and ``covariance`` (a second or two at d = 4; it does
+        not know of ``probe_limit``).
     radius : {"residual", "cap"} or float
         The l1 radius of the estimator. ``"residual"``: 1.05 times the least absolute deviations, the smallest radius
         that has a solution; where m is at most 1.5 d(d+1)/2 these interpolate and say nothing, and eta m / 2 is used.
@@ -119,6 +125,11 @@ class SCaLE(Policy[ScaleMemory]):
         What stands in for an estimate that is consistent with zero: PSD least squares, or nothing (the player freezes).
     probe_limit : float or array_like of shape (d,), optional
         Bound on |x - v| per actuator while probing; the estimator uses the probes really played.
+    covariance : float, array_like or Process, optional
+        Of v's steps, for the optimal level.
+    prior : array_like, shape (d, d) or (k, d, d), optional
+        What A may be, for the optimal level: one matrix, or equally likely ones. If not given, a matrix of this rank
+        whose eigenvalues are all ``sigma_floor``.
 
     Examples
     --------
@@ -136,6 +147,8 @@ class SCaLE(Policy[ScaleMemory]):
     handover: str = "direct"
     fallback: str = "least_squares"
     probe_limit: Any = None
+    covariance: Any = None
+    prior: Any = None
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {
@@ -144,14 +157,17 @@ class SCaLE(Policy[ScaleMemory]):
             "sigma_floor": number("sigma_floor", self.sigma_floor, above=0.0),
             "c1": number("c1", self.c1, above=0.0),
         }
-        for name, rules in (("gamma2", GAMMA_RULES), ("radius", RADIUS_RULES)):
-            value = getattr(self, name)
-            if isinstance(value, str):
-                choice(name, value, rules)
-            else:
-                checked[name] = number(name, value, least=0.0)
-        choice("handover", self.handover, ("direct", "replay"))
-        choice("fallback", self.fallback, ("least_squares", "none"))
+        recovery = Recovery(checked["noise_cap"], self.radius, self.fallback)
+        checked["radius"] = recovery.radius
+        if not isinstance(self.gamma2, str):
+            checked["gamma2"] = number("gamma2", self.gamma2, least=0.0)
+        elif choice("gamma2", self.gamma2, GAMMA_RULES) == "optimal":
+            if self.covariance is None:
+                raise ArgumentError("covariance must be given for gamma2 = 'optimal', got None")
+            number("noise_cap", self.noise_cap, above=0.0)
+        choice("handover", self.handover, HANDOVERS)
+        if self.prior is not None:
+            checked["prior"] = positive_semidefinite("prior", self.prior)[0]
         if self.probe_limit is not None:
             limit = finite_array("probe_limit", self.probe_limit)
             if limit.ndim > 1 or not (limit > 0.0).all():
@@ -180,6 +196,8 @@ class SCaLE(Policy[ScaleMemory]):
             raise ArgumentError(
                 f"horizon must be given for gamma2 = {self.gamma2!r}, got None: give gamma2 as a number"
             )
+        if self.gamma2 == "optimal":
+            return best_level(self, dim, horizon)
         rounds = horizon
         if self.gamma2 == "appendix":
             rounds = max(1, horizon - self.exploration_rounds(dim))
@@ -187,6 +205,11 @@ class SCaLE(Policy[ScaleMemory]):
         floor = (1.0 if self.gamma2 == "algorithm" else 2.0) / self.sigma_floor
         noise = self.noise_cap if self.gamma2 == "guarantee" else math.sqrt(self.noise_cap)
         return float(noise * max(power, floor))
+
+    @property
+    def recovery(self) -> Recovery:
+        """How readings become an estimate."""
+        return Recovery(self.noise_cap, self.radius, self.fallback)
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> ScaleMemory:
         *batch, d = x0.shape
@@ -241,14 +264,11 @@ class SCaLE(Policy[ScaleMemory]):
 
     def estimated(self, memory: ScaleMemory) -> ScaleMemory:
         """The end of probing: an estimate for each run, and how it came about."""
-        Z, y = memory.u, memory.y
-        matrices, statuses = trace_min_runs(Z, y, self.l1_radius(Z, y))
+        matrices, statuses = self.recovery(memory.u, memory.y)
         phase = memory.phase.copy()
         for run, status in np.ndenumerate(statuses):
-            heard = ~np.isnan(y[run])
-            phase[run] = PHASES[status] if heard.any() else Phase.NO_READINGS
-            if phase[run] == Phase.CONSISTENT_WITH_ZERO and self.fallback == "least_squares":
-                matrices[run] = psd_least_squares(Z[run][heard], y[run][heard]).matrix
+            silent = np.isnan(memory.y[run]).all()
+            phase[run] = Phase.NO_READINGS if silent else PHASES[status]
         return replace(memory, phase=phase, estimate=GradientEstimate.initial(matrices))
 
     def handed_over(self, memory: ScaleMemory, state: State[ScaleMemory]) -> Array:
@@ -257,18 +277,6 @@ class SCaLE(Policy[ScaleMemory]):
             return state.x
         path = Plan(memory.estimate.matrix, state.horizon).path(memory.x0, memory.v)
         return np.asarray(path[..., -1, :])
-
-    def l1_radius(self, Z: Array, y: Array) -> Array:
-        """The radius of the estimator for the readings of each run, (*batch, m) with NaN where there was none."""
-        if not isinstance(self.radius, str):
-            return np.full(y.shape[:-1], self.radius)
-        count, d = (~np.isnan(y)).sum(axis=-1), Z.shape[-1]
-        if self.radius == "cap":
-            return np.asarray(self.noise_cap * count)
-        radii = np.asarray(0.5 * self.noise_cap * count)
-        telling = count > 1.5 * d * (d + 1) / 2
-        radii[telling] = 1.05 * smallest_radii(Z[telling], y[telling])
-        return radii
 
     def diverged(self, state: State[ScaleMemory]) -> BoolArray:
         return state.diverged | state.memory.estimate.diverged
@@ -285,6 +293,24 @@ class SCaLE(Policy[ScaleMemory]):
         m, phase = state.memory.probes.shape[-2], Phase(int(state.memory.phase))
         when = f", round {min(state.round, m)} of {m}" if phase is Phase.EXPLORING else ""
         return f"{type(self).__name__} is {phase.in_words()}{when}."
+
+
+@lru_cache(maxsize=64)
+def best_level(policy: SCaLE, dim: int, horizon: int) -> float:
+    """The probing level with the least expected regret, which takes seconds and is asked for by every batch of runs."""
+    prior = policy.prior
+    if prior is None:
+        prior = np.diag(np.where(np.arange(dim) < policy.rank, policy.sigma_floor, 0.0))
+    return optimal_gamma2(
+        prior,
+        policy.covariance,
+        horizon,
+        policy.exploration_rounds(dim),
+        policy.noise_cap,
+        estimator=policy.recovery,
+        handover=policy.handover,
+        draws=DRAWS,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from soqo.experiments.growth import Growth, growth_exponent
 from soqo.experiments.outcome import Outcome
 from soqo.experiments.settings import catalogue
 from soqo.experiments.spec import Setting
 from soqo.problem import RandomProblem
+from soqo.theory.growth import Growth, growth_exponent
 
 __all__ = ["READINGS", "SIXTEEN", "Book", "Claim", "Reading", "judged", "verdict"]
 

@@ -31,10 +31,11 @@ def growth_exponent(horizons: Array, regret: Array, resamples: int = 1000) -> Gr
     ----------
     horizons : array_like, shape (k,)
         At least two.
-    regret : array_like, shape (k, runs)
-        Regret at the end, for each horizon.
+    regret : array_like, shape (k,) or (k, runs)
+        Regret at the end, for each horizon; exact regret is one number for each.
     resamples : int
-        Of the runs, for the interval; runs are resampled together over the horizons.
+        Of the runs, for the interval; runs are resampled together over the horizons. A single run has none: its
+        interval is the exponent itself.
 
     Examples
     --------
@@ -45,8 +46,12 @@ def growth_exponent(horizons: Array, regret: Array, resamples: int = 1000) -> Gr
     lengths, values = finite_array("horizons", horizons), finite_array("regret", regret)
     if lengths.ndim != 1 or lengths.size < 2 or not (lengths > 0.0).all():
         raise ArgumentError(f"horizons must be at least two positive numbers, got {lengths}")
+    if values.ndim == 1:
+        values = values[:, None]
     if values.ndim != 2 or values.shape[0] != lengths.size or not values.shape[1]:
-        raise ArgumentError(f"regret must have shape ({lengths.size}, runs), got {values.shape}")
+        raise ArgumentError(
+            f"regret must have shape {(lengths.size,)} or ({lengths.size}, runs), got {values.shape}"
+        )
     integer("resamples", resamples, least=1)
     medians = np.median(values, axis=1)
     if (medians <= 0.0).any():

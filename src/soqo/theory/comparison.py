@@ -1,0 +1,99 @@
+"""A curvature beside an estimate of it: their spectra, and their difference in each other's coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from soqo.arguments import Array
+from soqo.errors import ArgumentError
+from soqo.planner import contraction
+from soqo.spectrum import Spectrum, positive_semidefinite
+from soqo.theory.sums import pair_factors, pair_factors_sum
+
+__all__ = ["Comparison"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A = Q D Q' and A_hat = P D^ P', either of them one matrix or a batch.
+
+    Every sum here is of A - A_hat times something smooth, never a difference of two sums: so it is as accurate, in
+    proportion, for an estimate that is nearly right.
+    """
+
+    true: Spectrum
+    estimate: Spectrum
+    error: Array
+
+    @classmethod
+    def of(cls, A: Any, A_hat: Any) -> Comparison:
+        """Checked: both positive semi-definite, and of shapes that go together."""
+        A, true = positive_semidefinite("A", A)
+        A_hat, estimate = positive_semidefinite("A_hat", A_hat)
+        try:
+            batch = np.broadcast_shapes(A.shape[:-2], A_hat.shape[:-2])
+        except ValueError:
+            batch = None
+        if batch is None or A.shape[-1] != A_hat.shape[-1]:
+            raise ArgumentError(f"A_hat must have A's shape {A.shape}, got {A_hat.shape}")
+        return cls(true, estimate, A - A_hat)
+
+    @property
+    def dim(self) -> int:
+        """The dimension d."""
+        return int(self.error.shape[-1])
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The shape of the batch; () for one estimate of one matrix."""
+        return self.error.shape[:-2]
+
+    @cached_property
+    def error_in_basis(self) -> Array:
+        """P'(A - A^)P."""
+        P = self.estimate.vectors
+        return np.asarray(P.swapaxes(-1, -2) @ self.error @ P)
+
+    # ---- 1/2 <M, C - C^>: what wrong gains lose where v moves -------------------------------------------------------
+
+    def value(self, moment: Array, rounds: int) -> Array:
+        """1/2 <M, C - C^> for the gains with so many rounds to go."""
+        factors = pair_factors(self.true.values, self.estimate.values, rounds)
+        return self._between(factors, moment)
+
+    def value_sum(self, moment: Array, rounds: int) -> Array:
+        """The same, summed over the last ``rounds`` rounds."""
+        factors = pair_factors_sum(self.true.values, self.estimate.values, rounds)
+        return self._between(factors, moment)
+
+    def _between(self, factors: Array, moment: Array) -> Array:
+        # Q'(C - C^)P is Q'(A - A^)P times the divided differences of the contraction, which are the factors.
+        Q, P = self.true.vectors, self.estimate.vectors
+        error, mixed = (Q.swapaxes(-1, -2) @ matrix @ P for matrix in (self.error, moment))
+        return np.asarray(-0.5 * np.sum(factors * error * mixed, axis=(-1, -2)))
+
+    # ---- 1/2 E|u|^2 in the norm of C^ (A - A^) C^: what it pays where it stands -------------------------------------
+
+    def basis(self, moment: Array, rounds: int) -> Array:
+        """What a distance from v with second moment M, so many rounds before the end, adds in all of them."""
+        values = self.estimate.values
+        return self._within(pair_factors(values, values, rounds), moment)
+
+    def basis_sum(self, moment: Array, rounds: int) -> Array:
+        """What steps of v with second moment M in each of the last ``rounds`` rounds add."""
+        values = self.estimate.values
+        return self._within(pair_factors_sum(values, values, rounds), moment)
+
+    def _within(self, factors: Array, moment: Array) -> Array:
+        P = self.estimate.vectors
+        weights = factors * (P.swapaxes(-1, -2) @ moment @ P)
+        return np.asarray(0.5 * np.sum(self.error_in_basis * weights, axis=(-1, -2)))
+
+
+def gains(spectrum: Spectrum, to_go: Array) -> Array:
+    """The eigenvalues of the gains with so many rounds to go, shape (rounds, *batch, d)."""
+    return contraction(spectrum.values, to_go.reshape(-1, *[1] * spectrum.values.ndim))

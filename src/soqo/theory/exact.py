@@ -1,0 +1,183 @@
+r"""The exact expected regret of LAI with an estimate of A: the paper's Proposition 1, without Monte Carlo.
+
+A player who plays x_t = C^_t x_{t-1} + (I - C^_t) v_t with the gains of an estimate A^ stands at u_t = x_{t-1} - v_t
+before it moves, and u_{t+1} = C^_t u_t - step_{t+1}. If v is a martingale, all that matters of it is the covariance of
+its steps, and E[u u'] follows a linear recursion that is diagonal in A^'s eigenbasis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from soqo.arguments import Array, integer, vector
+from soqo.errors import ArgumentError
+from soqo.planner import contraction
+from soqo.theory.comparison import Comparison, gains
+from soqo.theory.moments import StepMoments, step_moments
+
+MOST_ENTRIES = 30_000
+"""How many entries the matrices of a block of rounds may have, for the sake of memory."""
+
+__all__ = ["ExactRegret", "exact_regret", "exact_regret_as_squares"]
+
+
+@dataclass(frozen=True, eq=False)
+class ExactRegret:
+    """Expected regret, split as Proposition 1 splits it; numbers, or arrays for a batch of estimates.
+
+    Attributes
+    ----------
+    value : float or Array of shape (*batch,)
+        R^val: the sum of 1/2 E|v_s - v_{s-1}|^2 in the norm of C_s - C^_s, what wrong gains lose where v moves. Where
+        the player does not start on the minimizer, the term 1/2 |x0 - v0|^2 in the norm of C_1 - C^_1 is in it.
+    basis : float or Array of shape (*batch,)
+        R^basis: the sum of 1/2 E|x_{s-1} - v_s|^2 in the norm of C^_s (A - A^) C^_s.
+    value_rounds, basis_rounds : Array of shape (T, *batch), or None
+        The terms of each round, if asked for.
+    """
+
+    value: Any
+    basis: Any
+    value_rounds: Array | None = None
+    basis_rounds: Array | None = None
+
+    @property
+    def total(self) -> Any:
+        """The regret. It is of second order in the error of the estimate, and its two parts are not: they cancel."""
+        return self.value + self.basis
+
+    def __str__(self) -> str:
+        if np.ndim(self.value):
+            return (
+                f"exact regret of {np.size(self.value)} estimates, mean {np.mean(self.total):.6g}"
+            )
+        return f"exact regret {self.total:.6g} (value {self.value:.6g}, basis {self.basis:.6g})"
+
+
+def exact_regret(
+    A: Any,
+    A_hat: Any,
+    covariance: Any,
+    horizon: int,
+    x0_minus_v0: Any = None,
+    *,
+    per_round: bool = False,
+) -> ExactRegret:
+    """The expected regret against LAI of a player who takes A_hat for A: Proposition 1, exactly.
+
+    Assumptions: v is a martingale whose steps have a covariance (their distribution, and what else their sizes depend
+    on, do not matter), and A_hat is fixed before round 1. Erratum: as printed the proposition is for x0 = v0; in
+    general S_1 = E[u_1 u_1'] has a term more, and so has the value part.
+
+    It costs O(T d^2 + d^3), and for one covariance a number of rounds that the slowest gain needs to settle, if that
+    is less than T; with one covariance matrix per round O(T d^3).
+
+    Parameters
+    ----------
+    A : array_like, shape (d, d) or (*batch, d, d)
+        The curvature, in coordinates where switching is plain l2.
+    A_hat : array_like, shape (d, d) or (*batch, d, d)
+        The estimate, or several.
+    covariance : float, array_like or Process
+        Of v's steps: s^2 for s^2 I, or shape (d, d), or one of these a round with shape (T,) or (T, d, d), or a
+        process, which must be a martingale.
+    horizon : int
+        The number of rounds T.
+    x0_minus_v0 : array_like of shape (d,), optional
+        Where the player starts from the minimizer; on it, if not given.
+    per_round : bool
+        Whether to give the terms of each round too (a loop over rounds).
+
+    Examples
+    --------
+    >>> regret = exact_regret(A=[[2.0]], A_hat=[[1.0]], covariance=1.0, horizon=100)
+    >>> print(regret)
+    exact regret 2.8642 (value -5.73516, basis 8.59936)
+    >>> float(exact_regret([[2.0]], [[1.0]], covariance=1.0, horizon=10**6).total.round(3))
+    28401.811
+    """
+    horizon = integer("horizon", horizon, least=1)
+    pair = Comparison.of(A, A_hat)
+    moments = step_moments(covariance, pair.dim, horizon)
+    start = None
+    if x0_minus_v0 is not None:
+        away = vector("x0_minus_v0", x0_minus_v0, (pair.dim,))
+        start = np.outer(away, away)
+    if per_round or moments.constant is None:
+        value, basis = terms_of_rounds(pair, moments, horizon, start)
+        rounds = (value, basis) if per_round else (None, None)
+        return ExactRegret(value.sum(axis=0), basis.sum(axis=0), *rounds)
+    value = pair.value_sum(moments.constant, horizon)
+    basis = pair.basis_sum(moments.constant, horizon)
+    if start is not None:
+        value = value + pair.value(start, horizon)
+        basis = basis + pair.basis(start, horizon)
+    return ExactRegret(value[()], basis[()])
+
+
+def terms_of_rounds(
+    pair: Comparison, moments: StepMoments, horizon: int, start: Array | None
+) -> tuple[Array, Array]:
+    """The value and the basis term of each round, both of shape (T, *batch)."""
+    value, basis = np.empty((2, horizon, *pair.batch))
+    P, error = pair.estimate.vectors, 0.5 * pair.error_in_basis
+    standing = np.zeros(P.shape)  # E[(x_t - v_t)(x_t - v_t)'] in the basis P
+    if start is not None:
+        standing = P.swapaxes(-1, -2) @ start @ P
+    size = max(1, MOST_ENTRIES // error.size)
+    for first in range(0, horizon, size):
+        rounds = slice(first, min(first + size, horizon))
+        to_go = np.arange(horizon - rounds.start, horizon - rounds.stop, -1.0)
+        ours, theirs = gains(pair.true, to_go), gains(pair.estimate, to_go)
+        value[rounds] = 0.5 * (
+            np.sum(ours * moments.diagonals(pair.true.vectors, rounds), axis=-1)
+            - np.sum(theirs * moments.diagonals(P, rounds), axis=-1)
+        )
+        both = theirs[..., :, None] * theirs[..., None, :]
+        steps = moments.within(P, rounds)
+        for factor, step in zip(both, steps, strict=True):
+            standing = np.multiply(standing + step, factor, out=factor)
+        basis[rounds] = np.sum(error * both, axis=(-1, -2))
+    if start is not None:
+        value[0] += pair.value(start, horizon)
+    return value, basis
+
+
+def exact_regret_as_squares(
+    A: Any, A_hat: Any, covariance: Any, horizon: int, x0_minus_v0: Any = None
+) -> Array:
+    """The same regret as a sum of squares, one term for each round.
+
+    Round s has 1/2 E|(C^_s - C_s)(x_{s-1} - v_s)|^2 in the norm of C_s^{-1}. In each round the player is compared with
+    LAI's step from where the player itself stands. No term is negative and nothing cancels, so this keeps its digits
+    however good the estimate is; it costs O(T d^3). Parameters as in :func:`exact_regret`, for one A and one estimate.
+
+    Returns
+    -------
+    Array, shape (T,)
+
+    Examples
+    --------
+    >>> float(exact_regret_as_squares([[2.0]], [[1.0]], covariance=1.0, horizon=100).sum().round(5))
+    2.8642
+    """
+    horizon = integer("horizon", horizon, least=1)
+    pair = Comparison.of(A, A_hat)
+    true, estimate, dim = pair.true, pair.estimate, pair.dim
+    if pair.batch:
+        raise ArgumentError(f"A and A_hat must have shape {(dim, dim)} here, got a batch")
+    moments = step_moments(covariance, dim, horizon)
+    away = np.zeros(dim) if x0_minus_v0 is None else vector("x0_minus_v0", x0_minus_v0, (dim,))
+    second = np.outer(away, away)
+    plain = np.eye(dim)
+    terms = np.empty(horizon)
+    for t in range(horizon):
+        gain = contraction(true.values, horizon - t)
+        C, C_hat = true.matrix(gain), estimate.matrix(contraction(estimate.values, horizon - t))
+        second = second + moments.within(plain, slice(t, t + 1))[0]
+        gap = C_hat - C
+        terms[t] = 0.5 * np.sum(gap @ true.matrix(1.0 / gain) @ gap * second)
+        second = C_hat @ second @ C_hat
+    return terms
