@@ -167,6 +167,8 @@ def told(environment: Environment) -> dict[str, Any]:
     if isinstance(problem, RandomProblem) and problem.switching is None:
         known |= {"rank": problem.rank, "sigma_floor": problem.smallest}
         if environment.process.is_martingale:
-            with suppress(ArgumentError):  # a scale for another dimension is for the simulation to refuse
+            with suppress(
+                ArgumentError
+            ):  # a scale for another dimension is for the simulation to refuse
                 known["covariance"] = environment.process.covariance(problem.dim)
     return known

@@ -40,7 +40,7 @@ class Comparison:
             batch = None
         if batch is None or A.shape[-1] != A_hat.shape[-1]:
             raise ArgumentError(f"A_hat must have A's shape {A.shape}, got {A_hat.shape}")
-        return cls(true, estimate, A - A_hat)
+        return cls(of_batch(true, batch), of_batch(estimate, batch), A - A_hat)
 
     @property
     def dim(self) -> int:
@@ -55,8 +55,19 @@ class Comparison:
     @cached_property
     def error_in_basis(self) -> Array:
         """P'(A - A^)P."""
-        P = self.estimate.vectors
-        return np.asarray(P.swapaxes(-1, -2) @ self.error @ P)
+        return np.asarray(self.overlap.swapaxes(-1, -2) @ self.error_between)
+
+    @cached_property
+    def error_between(self) -> Array:
+        """Q'(A - A^)P, from the spectra: what the two parts of regret have in common then cancels to the last digit."""
+        return np.asarray(
+            self.overlap * (self.true.values[..., :, None] - self.estimate.values[..., None, :])
+        )
+
+    @cached_property
+    def overlap(self) -> Array:
+        """Q'P."""
+        return np.asarray(self.true.vectors.swapaxes(-1, -2) @ self.estimate.vectors)
 
     # ---- 1/2 <M, C - C^>: what wrong gains lose where v moves -------------------------------------------------------
 
@@ -73,8 +84,8 @@ class Comparison:
     def _between(self, factors: Array, moment: Array) -> Array:
         # Q'(C - C^)P is Q'(A - A^)P times the divided differences of the contraction, which are the factors.
         Q, P = self.true.vectors, self.estimate.vectors
-        error, mixed = (Q.swapaxes(-1, -2) @ matrix @ P for matrix in (self.error, moment))
-        return np.asarray(-0.5 * np.sum(factors * error * mixed, axis=(-1, -2)))
+        weights = factors * (Q.swapaxes(-1, -2) @ moment @ P)
+        return np.asarray(-0.5 * np.sum(self.error_between * weights, axis=(-1, -2)))
 
     # ---- 1/2 E|u|^2 in the norm of C^ (A - A^) C^: what it pays where it stands -------------------------------------
 
@@ -94,6 +105,14 @@ class Comparison:
         return np.asarray(0.5 * np.sum(self.error_in_basis * weights, axis=(-1, -2)))
 
 
-def gains(spectrum: Spectrum, to_go: Array) -> Array:
-    """The eigenvalues of the gains with so many rounds to go, shape (rounds, *batch, d)."""
+def of_batch(spectrum: Spectrum, batch: tuple[int, ...]) -> Spectrum:
+    """The same spectrum for each of a batch."""
+    d = spectrum.values.shape[-1]
+    values, vectors = spectrum.values, spectrum.vectors
+    return Spectrum(np.broadcast_to(values, (*batch, d)), np.broadcast_to(vectors, (*batch, d, d)))
+
+
+def gains(spectrum: Spectrum, horizon: int, rounds: slice) -> Array:
+    """The eigenvalues of the gains in some rounds, counted from 0: shape (rounds, *batch, d)."""
+    to_go = np.arange(horizon - rounds.start, horizon - rounds.stop, -1.0)
     return contraction(spectrum.values, to_go.reshape(-1, *[1] * spectrum.values.ndim))

@@ -122,24 +122,26 @@ def terms_of_rounds(
 ) -> tuple[Array, Array]:
     """The value and the basis term of each round, both of shape (T, *batch)."""
     value, basis = np.empty((2, horizon, *pair.batch))
-    P, error = pair.estimate.vectors, 0.5 * pair.error_in_basis
+    Q, P = pair.true.vectors, pair.estimate.vectors
     standing = np.zeros(P.shape)  # E[(x_t - v_t)(x_t - v_t)'] in the basis P
     if start is not None:
         standing = P.swapaxes(-1, -2) @ start @ P
-    size = max(1, MOST_ENTRIES // error.size)
-    for first in range(0, horizon, size):
-        rounds = slice(first, min(first + size, horizon))
-        to_go = np.arange(horizon - rounds.start, horizon - rounds.stop, -1.0)
-        ours, theirs = gains(pair.true, to_go), gains(pair.estimate, to_go)
-        value[rounds] = 0.5 * (
-            np.sum(ours * moments.diagonals(pair.true.vectors, rounds), axis=-1)
-            - np.sum(theirs * moments.diagonals(P, rounds), axis=-1)
-        )
-        both = theirs[..., :, None] * theirs[..., None, :]
-        steps = moments.within(P, rounds)
-        for factor, step in zip(both, steps, strict=True):
+    size = max(1, MOST_ENTRIES // pair.error.size)
+    blocks = [slice(first, min(first + size, horizon)) for first in range(0, horizon, size)]
+    for rounds in blocks:
+        gain = gains(pair.estimate, horizon, rounds)
+        both = gain[..., :, None] * gain[..., None, :]
+        for factor, step in zip(both, moments.between(P, P, rounds), strict=True):
             standing = np.multiply(standing + step, factor, out=factor)
-        basis[rounds] = np.sum(error * both, axis=(-1, -2))
+        basis[rounds] = 0.5 * np.sum(pair.error_in_basis * both, axis=(-1, -2))
+    factors = np.zeros(P.shape)  # those of soqo.theory.sums, from the last round back
+    for rounds in reversed(blocks):
+        ours, theirs = gains(pair.true, horizon, rounds), gains(pair.estimate, horizon, rounds)
+        both = ours[..., :, None] * theirs[..., None, :]
+        for factor in both[::-1]:
+            factors = np.multiply(factors + 1.0, factor, out=factor)
+        terms = pair.error_between * moments.between(Q, P, rounds) * both
+        value[rounds] = -0.5 * np.sum(terms, axis=(-1, -2))
     if start is not None:
         value[0] += pair.value(start, horizon)
     return value, basis
@@ -176,7 +178,7 @@ def exact_regret_as_squares(
     for t in range(horizon):
         gain = contraction(true.values, horizon - t)
         C, C_hat = true.matrix(gain), estimate.matrix(contraction(estimate.values, horizon - t))
-        second = second + moments.within(plain, slice(t, t + 1))[0]
+        second = second + moments.between(plain, plain, slice(t, t + 1))[0]
         gap = C_hat - C
         terms[t] = 0.5 * np.sum(gap @ true.matrix(1.0 / gain) @ gap * second)
         second = C_hat @ second @ C_hat

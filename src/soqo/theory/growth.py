@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ class Growth:
         return f"{self.exponent:.2f} ({self.low:.2f} .. {self.high:.2f})"
 
 
-def growth_exponent(horizons: Array, regret: Array, resamples: int = 1000) -> Growth:
+def growth_exponent(horizons: Any, regret: Any, resamples: int = 1000) -> Growth:
     """The slope of log median regret against log T, by least squares.
 
     Parameters

@@ -42,35 +42,18 @@ class StepMoments:
             None if self.matrices is None else self.matrices[rounds],
         )
 
-    def diagonals(self, vectors: Array, rounds: slice) -> Array:
-        """q'Sigma_t q for each column q of ``vectors``, (*batch, d, d), in some rounds: (rounds, *batch, d)."""
+    def between(self, left: Array, right: Array, rounds: slice) -> Array:
+        """L'Sigma_t R in some rounds, for matrices L and R of shape (*batch, d, d): (rounds, *batch, d, d)."""
+        across = left.swapaxes(-1, -2)
         if self.variances is not None:
-            return per_round(self.variances[rounds], vectors[..., 0, :])
-        return np.asarray(np.sum(vectors * (self._matrices(vectors, rounds) @ vectors), axis=-2))
-
-    def within(self, vectors: Array, rounds: slice) -> Array:
-        """V'Sigma_t V in some rounds, (rounds, *batch, d, d)."""
-        if self.variances is not None:
-            return per_round(self.variances[rounds], vectors) * np.eye(self.dim)
-        return vectors.swapaxes(-1, -2) @ self._matrices(vectors, rounds) @ vectors
-
-    def traces(self, rounds: slice) -> Array:
-        """tr Sigma_t in some rounds."""
-        return np.asarray(self.diagonals(np.eye(self.dim), rounds).sum(axis=-1))
-
-    def _matrices(self, vectors: Array, rounds: slice) -> Array:
-        """Sigma_t in some rounds, with axes for the batch of ``vectors`` between."""
-        if self.matrices is None:
-            assert self.constant is not None
-            count = rounds.stop - rounds.start
-            return np.broadcast_to(self.constant, (count, *vectors.shape))
-        chosen = self.matrices[rounds]
-        return chosen.reshape(len(chosen), *[1] * (vectors.ndim - 2), self.dim, self.dim)
-
-
-def per_round(variances: Array, like: Array) -> Array:
-    """Numbers of rounds, each for all entries of an array."""
-    return np.broadcast_to(variances.reshape(-1, *[1] * like.ndim), (variances.size, *like.shape))
+            variances = self.variances[rounds].reshape(-1, *[1] * left.ndim)
+            return np.asarray(variances * (across @ right))
+        if self.matrices is not None:
+            chosen = self.matrices[rounds]
+            return across @ chosen.reshape(-1, *[1] * (left.ndim - 2), self.dim, self.dim) @ right
+        assert self.constant is not None
+        same = across @ self.constant @ right
+        return np.broadcast_to(same, (rounds.stop - rounds.start, *same.shape))
 
 
 def step_moments(covariance: Any, dim: int, horizon: int) -> StepMoments:

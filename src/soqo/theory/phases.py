@@ -118,9 +118,7 @@ def exact_scale_regret(
     exploitation                                 0
     total                                  540.554
     """
-    horizon, m = integer("horizon", horizon, least=2), integer("m", m, least=1)
-    if m >= horizon:
-        raise ArgumentError(f"m must be below horizon = {horizon}, got {m}")
+    horizon, m = two_phases(horizon, m)
     gamma2 = number("gamma2", gamma2, least=0.0)
     choice("handover", handover, HANDOVERS)
     pair = Comparison.of(A, A_hat)
@@ -152,6 +150,14 @@ def exact_scale_regret(
     parts = (irreducible, collection, jump, exploitation.value, exploitation.basis)
     a, b, c, value, basis = (np.broadcast_to(part, shape).copy()[()] for part in parts)
     return ScaleRegret(a, b, c, ExactRegret(value, basis))
+
+
+def two_phases(horizon: Any, m: Any) -> tuple[int, int]:
+    """A horizon and the rounds of probing, which leave some to exploit."""
+    horizon, m = integer("horizon", horizon, least=2), integer("m", m, least=1)
+    if m >= horizon:
+        raise ArgumentError(f"m must be below horizon = {horizon}, got {m}")
+    return horizon, m
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,10 +204,10 @@ def irreducible_cost(true: Spectrum, moments: StepMoments, horizon: int, m: int)
     if moments.constant is not None:
         summed = contraction_sum(true.values, horizon) - contraction_sum(true.values, horizon - m)
         return 0.5 * trace_with(true, summed, moments.constant)
-    rounds = gains(true, np.arange(horizon, horizon - m, -1.0))
-    return np.asarray(
-        0.5 * np.sum(rounds * moments.diagonals(true.vectors, slice(0, m)), axis=(0, -1))
-    )
+    early = slice(0, m)
+    Q = true.vectors
+    inside = np.diagonal(moments.between(Q, Q, early), axis1=-2, axis2=-1)
+    return np.asarray(0.5 * np.sum(gains(true, horizon, early) * inside, axis=(0, -1)))
 
 
 def trace_with(spectrum: Spectrum, values: Array, moment: Array) -> Array:
@@ -217,9 +223,9 @@ def virtual(
     P = estimate.vectors
     mean = estimate.into(away)
     standing = mean[..., :, None] * mean[..., None, :]
-    steps = moments.within(P, slice(0, m))
-    to_go = np.arange(horizon, horizon - m, -1.0)
-    for gain, step in zip(gains(estimate, to_go), steps, strict=True):
+    early = slice(0, m)
+    steps = moments.between(P, P, early)
+    for gain, step in zip(gains(estimate, horizon, early), steps, strict=True):
         mean = gain * mean
         standing = (standing + step) * (gain[..., :, None] * gain[..., None, :])
     return estimate.out_of(mean), P @ standing @ P.swapaxes(-1, -2)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from soqo.arguments import Array, integer, number
 from soqo.errors import ArgumentError
@@ -22,7 +21,8 @@ from soqo.estimators.recovery import Recovery
 from soqo.noise import Noise, Uniform
 from soqo.problem import Problem
 from soqo.spectrum import positive_semidefinite, quadratic_form
-from soqo.theory.phases import exact_scale_regret
+from soqo.theory.moments import step_moments
+from soqo.theory.phases import exact_scale_regret, two_phases
 
 __all__ = ["Estimator", "ExpectedRegret", "expected_scale_regret", "optimal_gamma2"]
 
@@ -130,7 +130,9 @@ def expected_scale_regret(
     (array([  827.,  4321., 39699.]), array([  28.,  263., 2627.]))
     """
     levels = np.atleast_1d(np.asarray(gamma2, dtype=np.float64))
-    luck = Luck.draw(A, integer("m", m, least=1), noise, draws, seed)
+    horizon, m = two_phases(horizon, m)
+    luck = Luck.draw(A, m, noise, draws, seed)
+    step_moments(covariance, luck.z.shape[-1], horizon)  # to complain before the work, not after
     recover = Recovery(luck.noise.cap) if estimator is None else estimator
     rows = []
     for level in levels:
@@ -172,6 +174,10 @@ def optimal_gamma2(
     2.0
     """
 
+    from scipy.optimize import (
+        minimize_scalar,
+    )  # here, because it would double the time of importing soqo
+
     def regret(log_level: float) -> float:
         found = expected_scale_regret(
             math.exp(log_level),
@@ -188,7 +194,7 @@ def optimal_gamma2(
         return float(found.mean[0])
 
     cap = noise.cap if isinstance(noise, Noise) else number("noise", noise, above=0.0)
-    guess = math.log(cap) + math.log(integer("horizon", horizon, least=2)) / 3.0
+    guess = math.log(cap) + math.log(two_phases(horizon, m)[0]) / 3.0
     best = first_search(regret, guess)
     step = math.log(FACTOR)
     found = minimize_scalar(

@@ -17,8 +17,9 @@ by Gauss's quadrature for sums, and a sum over a million rounds needs some three
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss, legvander
@@ -28,14 +29,15 @@ from soqo.planner import contraction
 
 __all__ = ["contraction_sum", "pair_factors", "pair_factors_sum"]
 
-NEAR = 1e-3
-"""Angles whose difference is below this share of the smaller one are close: three terms of the series do for them."""
+NEAR, TERMS = 0.05, 9
+"""Angles whose difference is below this share of the smaller one are close, and so many terms of the series do for
+them: where N theta is above 20 nothing is left to sum, so the series is in numbers below 1."""
 
 NODES = 20
 """Points in each octave. The nearest pole is three half-lengths from its middle: errors of (3 + 8^1/2)^(-2 NODES)."""
 
-MANY = 50_000
-"""From so many terms on, a sum of a polynomial is its integral and one correction."""
+MANY = 1000
+"""From so many terms on, the sum of a polynomial is found from its derivatives at the ends, without cancellation."""
 
 
 def contraction_sum(a: Array, rounds: int) -> Array:
@@ -74,27 +76,51 @@ def rounds_rule(rounds: int) -> tuple[Array, Array]:
 @lru_cache(maxsize=256)
 def sum_rule(count: int) -> tuple[Array, Array]:
     """Gauss's rule on -1..1 for the sum over the middles of so many equal parts in place of the integral."""
+    middles = (2.0 * np.arange(min(count, MANY)) + 1.0) / count - 1.0
     if count <= NODES:
-        return middles(count), np.ones(count)
-    k = np.arange(NODES)
-    if count <= MANY:
-        moments = legvander(middles(count), NODES - 1).sum(axis=0)
-    else:
-        # Euler and Maclaurin: P_k'(1) - P_k'(-1) is k (k + 1) for even k, and the next term is below round-off.
-        moments = np.where(k % 2, 0.0, -k * (k + 1.0) / (12.0 * count))
-        moments[0] = count
+        return middles, np.ones(count)
+    x, w, polynomials = gauss()
+    moments = legendre_sums(count) if count > MANY else legvander(middles, NODES - 1).sum(axis=0)
+    return x, w * (polynomials @ ((np.arange(NODES) + 0.5) * moments))
+
+
+@cache
+def gauss() -> tuple[Array, Array, Array]:
+    """Gauss's points and weights, and the Legendre polynomials at the points."""
     x, w = leggauss(NODES)
-    return x, w * (legvander(x, NODES - 1) @ ((k + 0.5) * moments))
+    return x, w, np.asarray(legvander(x, NODES - 1), dtype=np.float64)
 
 
-def middles(count: int) -> Array:
-    """The middles of so many equal parts of -1..1."""
-    return (2.0 * np.arange(count) + 1.0) / count - 1.0
+def legendre_sums(count: int) -> Array:
+    """The sums of P_0..P_{NODES-1} over the middles of so many equal parts of -1..1, by Euler and Maclaurin.
+
+    With h = 2 / count, a sum over middles is 1/h times the integral, plus the sum over j of B_2j(1/2) / (2j)! h^(2j-1)
+    times the difference of the (2j-1)-st derivative between the ends, which for P_k with even k is twice (k + i)! /
+    (2^i i! (k - i)!) with i = 2j - 1, and 0 for odd k. For polynomials the series ends.
+    """
+    sums = end_corrections() @ (2.0 / count) ** np.arange(NODES)
+    sums[0] = count
+    return np.asarray(sums)
+
+
+@cache
+def end_corrections() -> Array:
+    """The coefficients of h^i in the sum of P_k, shape (NODES, NODES)."""
+    from scipy.special import bernoulli  # here, because it would slow down importing soqo
+
+    numbers = bernoulli(NODES)
+    table = np.zeros((NODES, NODES))
+    for k in range(2, NODES, 2):
+        for i in range(1, k + 1, 2):
+            at_end = math.factorial(k + i) / (2**i * math.factorial(i) * math.factorial(k - i))
+            table[k, i] = 2.0 * at_end * (2.0**-i - 1.0) * numbers[i + 1] / math.factorial(i + 1)
+    return table
 
 
 def pair_sums(a: Array, b: Array, n: Array, weights: Array) -> Array:
     """The weighted sum of k_N over the given N."""
-    one, other = Angles.of(a, n), Angles.of(b, n)
+    one = Angles.of(a, n)
+    other = one if b is a else Angles.of(b, n)
     pair = Pair.of(one, other)
     w = weights[:, None]
     plus = pair.share_a * gram(w * one.over_half, other.cosh)
@@ -110,10 +136,24 @@ def near_pairs(one: Angles, other: Angles, difference: Array, n: Array, w: Array
     """The second quotient for angles that are close, by its series in their difference."""
     left, right = one.inverse_cosh(n), other.inverse_cosh(n)
     square = difference**2
-    total: Array = np.zeros(())
-    for power, weight in ((1, 1.0), (3, square / 6.0), (5, square * square / 120.0)):
-        total = total + weight * gram(w * n[:, None] ** power * left, right)
-    return np.asarray(2.0 * total / (1.0 + square / 24.0))
+    powers = n ** (2 * np.arange(TERMS)[:, None] + 1)
+    axes = [1] * (left.ndim - 2)
+    sums = gram(powers.reshape(TERMS, *axes, -1, 1) * (w * left), right)
+    weights = np.array([1.0 / math.factorial(2 * k + 1) for k in range(TERMS)])
+    total = horner(square, weights.reshape(TERMS, *axes, 1, 1) * sums)
+    # sinh(x)/x for half the difference, by the same series.
+    quarter = 0.25 * square
+    return np.asarray(
+        2.0 * total / (1.0 + quarter / 6.0 * (1.0 + quarter / 20.0 * (1.0 + quarter / 42.0)))
+    )
+
+
+def horner(x: Array, coefficients: Array) -> Array:
+    """A polynomial in x, entry by entry; the coefficients have an axis in front, from the constant on."""
+    total = np.zeros(x.shape)
+    for coefficient in coefficients[::-1]:
+        total = total * x + coefficient
+    return total
 
 
 def gram(left: Array, right: Array) -> Array:
