@@ -11,7 +11,7 @@ import pytest
 
 from soqo.errors import ArgumentError, FileFormatError
 from soqo.processes import Gaussian
-from soqo.records import describe, pack, same, unpack
+from soqo.records import changed, describe, pack, same, unpack
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,14 @@ def test_same_sees_every_difference() -> None:
     assert not same(Nested(np.zeros(1)), Nested(np.zeros(1, dtype=np.int64)))
     assert not same(Nested(1), Nested(1.0))
     assert not same(Nested(None), Gaussian(1.0))
+
+
+def test_a_changed_record_is_as_its_constructor_makes_it_and_leaves_the_old_one() -> None:
+    before = Nested(np.arange(3.0), inner=1)
+    after = changed(before, inner=2)
+    assert type(after) is Nested
+    assert vars(after) == vars(Nested(before.array, inner=2))
+    assert before.inner == 1
 
 
 def test_what_is_no_plain_data_is_refused_by_place() -> None:

@@ -19,16 +19,34 @@ import dataclasses
 import hashlib
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from soqo.errors import ArgumentError, FileFormatError
 
-__all__ = ["describe", "pack", "same", "unpack"]
+__all__ = ["changed", "describe", "pack", "same", "unpack"]
+
+Record = TypeVar("Record")
 
 WRITTEN_OUT = 1000
 """Arrays of up to so many entries are written out in a description; of larger ones it keeps a hash."""
+
+
+def changed(record: Record, **fields: Any) -> Record:
+    """A record with other values in some of its fields, for the records that change every round.
+
+    As ``dataclasses.replace`` in a third of its time, and in half of that of the constructor, which sets the fields of
+    a frozen dataclass one by one. It is for dataclasses whose fields are all that they have: nothing is checked or
+    computed anew.
+
+    >>> from soqo.processes import Gaussian
+    >>> changed(Gaussian(scale=1.0), scale=2.0)
+    Gaussian(scale=2.0)
+    """
+    result = object.__new__(type(record))
+    result.__dict__.update(record.__dict__, **fields)
+    return result
 
 
 def pack(value: Any) -> tuple[Any, dict[str, np.ndarray[Any, Any]]]:

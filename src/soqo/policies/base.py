@@ -26,6 +26,7 @@ from soqo.arguments import (
     vector,
 )
 from soqo.errors import ArgumentError, ProtocolError
+from soqo.records import changed
 from soqo.streams import Rng
 
 __all__ = ["Policy", "State"]
@@ -178,7 +179,7 @@ class Policy(ABC, Generic[M]):
         """
         check_state(state)
         target = vector("v", v, state.x.shape)
-        if state.rounds_to_go <= 0:
+        if state.horizon is not None and state.round >= state.horizon:
             raise ProtocolError(f"act was called after the last round, horizon = {state.horizon}")
         if state.pending:
             state = self.observe(state, np.full(state.batch_shape, np.nan))
@@ -191,7 +192,10 @@ class Policy(ABC, Generic[M]):
             diverged = diverged | bad
         # Copies, so that neither what the policy keeps nor a caller who changes the action changes the state.
         x = numbers("x", x)
-        return x.copy(), State(x, target, state.round + 1, True, state.horizon, diverged, memory)
+        begun = state.round + 1
+        return x.copy(), changed(
+            state, x=x, v=target, round=begun, pending=True, diverged=diverged, memory=memory
+        )
 
     def observe(self, state: State[M], y: Any, applied: Any = None) -> State[M]:
         """Hear the reading of the round under way.
@@ -213,19 +217,9 @@ class Policy(ABC, Generic[M]):
             raise ArgumentError(f"y must have shape {state.batch_shape}, got {reading.shape}")
         if not surely_finite(reading) and np.isinf(reading).any():
             raise ArgumentError("y must be finite, or NaN for no reading, got an infinite one")
-        # States are made anew, not by dataclasses.replace, which takes eight times as long, and this is every round.
-        x, v, rounds, horizon, diverged = (
-            state.x,
-            state.v,
-            state.round,
-            state.horizon,
-            state.diverged,
-        )
         if applied is not None:
-            x = vector("applied", applied, x.shape)
-            state = State(x, v, rounds, True, horizon, diverged, state.memory)
-        memory = self.learn(state, reading)
-        return State(x, v, rounds, False, horizon, diverged, memory)
+            state = changed(state, x=vector("applied", applied, state.x.shape))
+        return changed(state, pending=False, memory=self.learn(state, reading))
 
     def _decided(self, state: State[M], v: Array) -> tuple[Array, M]:
         """What ``decide`` returns, if it is an action and a memory."""

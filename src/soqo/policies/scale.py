@@ -8,7 +8,7 @@ are what works."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any
@@ -22,6 +22,7 @@ from soqo.estimators.gradient import FORMS, GradientEstimate, projected_gradient
 from soqo.estimators.recovery import Recovery
 from soqo.planner import Plan, lai_step
 from soqo.policies.base import Policy, State
+from soqo.records import changed
 from soqo.spectrum import positive_semidefinite
 from soqo.streams import Rng, per_run
 from soqo.theory.phases import HANDOVERS
@@ -238,7 +239,7 @@ class SCaLE(Policy[ScaleMemory]):
         if t < m:
             minimizers = memory.v.copy()
             minimizers[..., t, :] = v
-            return v + memory.probes[..., t, :], replace(memory, v=minimizers)
+            return v + memory.probes[..., t, :], changed(memory, v=minimizers)
         x_prev = state.x
         if m and t == m:
             memory = self.estimated(memory)
@@ -256,7 +257,7 @@ class SCaLE(Policy[ScaleMemory]):
         u, readings = memory.u.copy(), memory.y.copy()
         u[..., t, :] = np.where(heard[..., None], state.x - state.v, 0.0)
         readings[..., t] = y
-        return replace(memory, u=u, y=readings)
+        return changed(memory, u=u, y=readings)
 
     def refine(self, state: State[ScaleMemory], y: Array) -> ScaleMemory:
         """What is learned while exploiting: nothing, for SCaLE."""
@@ -269,7 +270,7 @@ class SCaLE(Policy[ScaleMemory]):
         for run, status in np.ndenumerate(statuses):
             silent = np.isnan(memory.y[run]).all()
             phase[run] = Phase.NO_READINGS if silent else PHASES[status]
-        return replace(memory, phase=phase, estimate=GradientEstimate.initial(matrices))
+        return changed(memory, phase=phase, estimate=GradientEstimate.initial(matrices))
 
     def handed_over(self, memory: ScaleMemory, state: State[ScaleMemory]) -> Array:
         """Where exploitation starts from: here, or where LAI with the estimate would have come by now."""
@@ -351,6 +352,4 @@ class HySCaLE(SCaLE):
         step = projected_gradient_step(
             state.memory.estimate, state.x - state.v, y, self.learning_rate, self.gradient
         )
-        # Not by dataclasses.replace, which takes eight times as long, and this is every round.
-        m = state.memory
-        return ScaleMemory(m.probes, m.u, m.v, m.y, m.x0, m.phase, step)
+        return changed(state.memory, estimate=step)
