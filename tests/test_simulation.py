@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from soqo import (
 from soqo.errors import ArgumentError
 from soqo.noise import Adversarial, Uniform
 from soqo.processes import Correlated, Gaussian, Laplace, StudentT
+from soqo.simulation import play
 
 A = random_curvature(3, 2, 0.2, 3.0, rng=np.random.default_rng(0))
 W = np.array([[3.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 2.0]])
@@ -188,6 +190,61 @@ def test_costs_past_the_largest_float_are_reported_without_a_warning() -> None:
     assert np.isfinite(result.actions["POL"]).all()
     assert result["POL"].diverged.all()
     assert result["FTM"].diverged.all()
+
+
+class Reckless(FTM):
+    """Writes into all that it is given."""
+
+    def decide(self, state: Any, v: Any) -> Any:
+        x = v.copy()
+        v += 1e6
+        return x, None
+
+    def learn(self, state: Any, y: Any) -> Any:
+        y += 1e6
+
+
+class Watched(FTM):
+    """Has ways of its own to act and to observe."""
+
+    def act(self, state: Any, v: Any) -> Any:
+        x, state = super().act(state, v)
+        return x + 1.0, state
+
+    def observe(self, state: Any, y: Any, applied: Any = None) -> Any:
+        return super().observe(state, y, applied=state.x + 1.0)
+
+
+def test_what_a_policy_does_to_its_arguments_does_not_reach_the_simulation() -> None:
+    policies = {"FTM": FTM(), "Reckless": Reckless()}
+    result = simulate(environment(), policies, horizon=6, runs=2, record=True)
+    np.testing.assert_array_equal(result.regret("Reckless"), result.regret("FTM"))
+
+
+def test_a_policy_that_overrides_act_and_observe_plays_its_own_way() -> None:
+    policies = {"FTM": FTM(), "Watched": Watched()}
+    result = simulate(environment(), policies, horizon=6, runs=2, record=True)
+    assert result.actions is not None
+    np.testing.assert_array_equal(result.actions["Watched"], result.actions["FTM"] + 1.0)
+
+
+class Misshapen(Uniform):
+    """Gives every run a row of noise."""
+
+    def perturb(self, variate: Any, u: Any, problem: Any) -> Any:
+        return super().perturb(variate, u, problem)[:, None]
+
+
+def test_paths_and_noise_that_fit_no_player_are_refused() -> None:
+    paths = environment().draw(6, 2, seed=0)
+    spoilt = paths.v.copy()
+    spoilt[1, 3, 0] = np.nan
+    with pytest.raises(ArgumentError, match="v must be finite, got nan"):
+        play(FTM(), replace(paths, v=spoilt))
+    with pytest.raises(ArgumentError, match="v must have shape"):
+        play(FTM(), replace(paths, x0=paths.x0[:1]))
+    with pytest.raises(ArgumentError, match="noise must give one number to each run"):
+        play(FTM(), replace(paths, noise=Misshapen(1.0)))
 
 
 def test_limits_are_in_the_plants_units() -> None:

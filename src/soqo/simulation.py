@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import scipy
 
-from soqo.arguments import Array, BoolArray, integer, surely_finite
+from soqo.arguments import Array, BoolArray, integer, surely_finite, vector
 from soqo.changes import known_path
 from soqo.environment import Environment, Paths
 from soqo.errors import ArgumentError, SoqoError
+from soqo.noise import Noise
 from soqo.planner import Plan, contraction, of_path
-from soqo.policies.base import Policy
+from soqo.policies.base import Policy, unchecked
 from soqo.policies.wrappers import in_plant_units
 from soqo.problem import Problem
 from soqo.records import describe
@@ -166,30 +167,38 @@ def play(
     """
     problem, horizon = paths.problem, paths.horizon
     changes = dict(paths.later)
-    v = np.ascontiguousarray(paths.v.swapaxes(0, 1))
+    v = vector("v", paths.v.swapaxes(0, 1), (horizon, *paths.x0.shape))
     variates = np.ascontiguousarray(paths.variates.T)
     x = np.empty_like(v)
     every = max(1, horizon // TICKS)
-    noisy = policy.hears_noise
+    noise = paths.noise if policy.hears_noise else None
     state = policy.start(paths.x0, horizon, paths.probing())
-    # Overflow is no warning but a state of things: a cost past the largest float is no reading, and a policy that asks
-    # for a non-finite action is reported as diverged.
+    act, observe = unchecked(policy)  # v is checked, and y is made here
+    # Overflow is no warning but a state of things: see `reading`; and a policy that asks for a non-finite action is
+    # reported as diverged.
     with np.errstate(over="ignore", invalid="ignore"):
         for t, target in enumerate(v):
             problem = changes.get(t, problem)
-            action, state = policy.act(state, target)
+            action, state = act(state, target.copy())  # its own, which it may write into
             x[t] = action
             u = action - target
-            y = quadratic_form(problem.A, u)
-            if noisy:
-                y = y + paths.noise.perturb(variates[t], u, problem)
-            if not surely_finite(y):
-                y = np.where(np.isfinite(y), y, np.nan)
-            state = policy.observe(state, y)
+            state = observe(state, reading(problem, u, noise, variates[t]))
             if tick is not None and ((t + 1) % every == 0 or t + 1 == horizon):
                 tick(t + 1)
     by_run = np.ascontiguousarray(x.swapaxes(0, 1))
     return Trajectory(by_run, policy.diverged(state), policy.diagnostics(state))
+
+
+def reading(problem: Problem, u: Array, noise: Noise | None, variate: Array) -> Array:
+    """What players hear who stand off the minimizer by u; a cost past the largest float is no reading."""
+    y = quadratic_form(problem.A, u)
+    if noise is not None:
+        y = y + noise.perturb(variate, u, problem)
+        if y.shape != variate.shape:
+            raise ArgumentError(
+                f"noise must give one number to each run, shape {variate.shape}, got {y.shape}"
+            )
+    return y if surely_finite(y) else np.where(np.isfinite(y), y, np.nan)
 
 
 def enter(entry: object, problem: Problem) -> Policy[Any]:

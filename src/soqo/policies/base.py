@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
@@ -29,7 +30,7 @@ from soqo.errors import ArgumentError, ProtocolError
 from soqo.records import changed
 from soqo.streams import Rng
 
-__all__ = ["Policy", "State"]
+__all__ = ["Policy", "State", "unchecked"]
 
 M = TypeVar("M")
 
@@ -73,6 +74,10 @@ class State(Generic[M]):
     def rounds_to_go(self) -> float:
         """How many rounds are still to begin: n of the next gain, infinite where the horizon has no end."""
         return math.inf if self.horizon is None else self.horizon - self.round
+
+
+Act = Callable[[State[M], Array], tuple[Array, State[M]]]
+Observe = Callable[[State[M], Array], State[M]]
 
 
 class Policy(ABC, Generic[M]):
@@ -183,19 +188,8 @@ class Policy(ABC, Generic[M]):
             raise ProtocolError(f"act was called after the last round, horizon = {state.horizon}")
         if state.pending:
             state = self.observe(state, np.full(state.batch_shape, np.nan))
-        x, memory = self._decided(state, target)
-        diverged = state.diverged
-        if not surely_finite(x) and not np.isfinite(x).all():
-            # A plant cannot be sent to infinity: the run stays where it is, and is reported.
-            bad = np.asarray(~np.isfinite(x).all(axis=-1))
-            x = np.where(bad[..., None], state.x, x)
-            diverged = diverged | bad
-        # Copies, so that neither what the policy keeps nor a caller who changes the action changes the state.
-        x = numbers("x", x)
-        begun = state.round + 1
-        return x.copy(), changed(
-            state, x=x, v=target, round=begun, pending=True, diverged=diverged, memory=memory
-        )
+        x, state = self._act(state, target)
+        return x.copy(), state  # a copy, so that a caller who changes the action leaves the state
 
     def observe(self, state: State[M], y: Any, applied: Any = None) -> State[M]:
         """Hear the reading of the round under way.
@@ -219,7 +213,26 @@ class Policy(ABC, Generic[M]):
             raise ArgumentError("y must be finite, or NaN for no reading, got an infinite one")
         if applied is not None:
             state = changed(state, x=vector("applied", applied, state.x.shape))
-        return changed(state, pending=False, memory=self.learn(state, reading))
+        return self._observe(state, reading)
+
+    def _act(self, state: State[M], v: Array) -> tuple[Array, State[M]]:
+        """What :meth:`act` does once v is checked; the action is the state's own."""
+        x, memory = self._decided(state, v)
+        diverged = state.diverged
+        if not surely_finite(x) and not np.isfinite(x).all():
+            # A plant cannot be sent to infinity: the run stays where it is, and is reported.
+            bad = np.asarray(~np.isfinite(x).all(axis=-1))
+            x = np.where(bad[..., None], state.x, x)
+            diverged = diverged | bad
+        x = numbers("x", x)  # a copy, for the policy may keep a hold on what it returned
+        begun = state.round + 1
+        return x, changed(
+            state, x=x, v=v, round=begun, pending=True, diverged=diverged, memory=memory
+        )
+
+    def _observe(self, state: State[M], y: Array) -> State[M]:
+        """What :meth:`observe` does once y is checked."""
+        return changed(state, pending=False, memory=self.learn(state, y))
 
     def _decided(self, state: State[M], v: Array) -> tuple[Array, M]:
         """What ``decide`` returns, if it is an action and a memory."""
@@ -235,6 +248,18 @@ class Policy(ABC, Generic[M]):
                 f"{type(self).__name__}.decide must return an action of shape {v.shape}, got {shape}"
             )
         return x, memory
+
+
+def unchecked(policy: Policy[M]) -> tuple[Act[M], Observe[M]]:
+    """``act`` and ``observe`` without their checks, for a caller who makes v and y itself and changes no action.
+
+    The caller keeps the order of calls, and gives arrays that nobody else changes: a finite v, a y that is finite or
+    NaN. A policy that has ways of its own to act or to observe keeps them.
+    """
+    kind = type(policy)
+    if kind.act is not Policy.act or kind.observe is not Policy.observe:
+        return policy.act, policy.observe
+    return policy._act, policy._observe
 
 
 def check_state(state: Any) -> None:
