@@ -28,6 +28,9 @@ __all__ = ["Plan", "advance", "contraction", "hindsight_optimum"]
 # As arrays, which NumPy takes up faster than Python's numbers; this is for every round.
 QUARTER, ONE, TWO = np.array(0.25), np.array(1.0), np.array(2.0)
 
+MOST_ROUNDS = 1e150
+"""Past so many rounds to go nothing changes any more, and a finite number times theta = 0 is no NaN."""
+
 
 def contraction(a: Any, n: Any) -> Array:
     """The eigenvalue of C for an eigenvalue a of A, with n rounds to go (this one included).
@@ -54,7 +57,7 @@ def contraction(a: Any, n: Any) -> Array:
         h + np.sqrt(1.0 + quarter)
     )  # e^{-theta/2}; exp would lose digits at a large theta
     stationary = decay * decay
-    fading = np.exp(times_angle(-2.0, h, n))
+    fading = np.exp((-4.0 * finitely_many(n)) * np.arcsinh(h))
     return np.asarray((stationary + fading) / (1.0 + stationary * fading))
 
 
@@ -68,18 +71,22 @@ def advance(a: Any, n: Any) -> Array:
     >>> advance(1e-20, math.inf)
     array(1.e-10)
     """
-    quarter = QUARTER * np.asarray(a, dtype=np.float64)
+    return np.asarray(share_of_way(np.asarray(a, dtype=np.float64), finitely_many(n)))
+
+
+def finitely_many(n: Any) -> Any:
+    """A number of rounds, or an array of them, of at most :data:`MOST_ROUNDS`."""
+    # NumPy knows no whole number of more than 64 bits, and takes as long for any other as the hyperbolic tangent.
+    return min(n, MOST_ROUNDS) if isinstance(n, int | float) else np.minimum(n, MOST_ROUNDS)
+
+
+def share_of_way(a: Array, n: Any) -> Array:
+    """What :func:`advance` gives, for finitely many rounds to go; without checks, for every round."""
+    quarter = QUARTER * a
     h = np.sqrt(quarter)
-    pull = h * np.tanh(times_angle(1.0, h, n))
-    return np.asarray(TWO * pull / (np.sqrt(ONE + quarter) + pull))
-
-
-def times_angle(factor: float, h: Array, n: Any) -> Array:
-    """factor n theta. Past 1e150 rounds nothing changes any more, and a finite number times theta = 0 is no NaN."""
-    # A whole number of rounds is asked for every round, and a check for any kind of number takes as long as the sine.
-    n = min(n, 1e150) if type(n) is int or type(n) is float else np.minimum(n, 1e150)
-    angles: Array = (2.0 * factor * n) * np.arcsinh(h)
-    return angles
+    pull = h * np.tanh((2.0 * n) * np.arcsinh(h))
+    share: Array = TWO * pull / (np.sqrt(ONE + quarter) + pull)
+    return share
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +222,7 @@ def towards(spectrum: Spectrum, go: Array, x_prev: Array, v: Array) -> Array:
 
 def lai_step(spectrum: Spectrum, n: float, x_prev: Array, v: Array) -> Array:
     """LAI's action for the curvature with this spectrum, with n rounds to go; without checks, for every round."""
-    return towards(spectrum, advance(spectrum.values, n), x_prev, v)
+    return towards(spectrum, share_of_way(spectrum.values, min(n, MOST_ROUNDS)), x_prev, v)
 
 
 def of_path(
