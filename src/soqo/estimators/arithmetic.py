@@ -186,7 +186,9 @@ class Many(One):
 
     def factored(self, ZG: Array, diagonal: Array, first: Array) -> tuple[Array, Inverse]:
         """Run by run: a batch of small factors is no faster in one call."""
-        K = np.matmul(ZG, ZG.mT)
+        # With the transpose as an array of its own, which is three times as fast: for a view of the same array NumPy
+        # calls BLAS's product of a matrix with itself, and then copies one triangle to the other entry by entry.
+        K = np.matmul(ZG, np.ascontiguousarray(ZG.mT))
         K *= K
         self.plus(diagonal, K)
         x, ways = np.full_like(first, math.nan), []

@@ -121,5 +121,6 @@ def project(matrix: Array) -> tuple[Array, Spectrum]:
     factor = vectors * np.sqrt(clipped)[..., None, :]
     # Runs that were inside the cone keep their matrix to the bit.
     projected = np.matmul(factor, factor.mT)
-    np.copyto(projected, matrix, where=values[..., :1, None] >= 0.0)
+    inside = values[..., 0] >= 0.0
+    np.copyto(projected, matrix, where=inside[..., None, None])
     return projected, Spectrum(clipped, vectors)
