@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 
 import numpy as np
+import pytest
 from matplotlib import colors
 
-from soqo.experiments.style import COLORS, OTHERS, look, ordered
+from soqo.experiments.style import BOUNDS, COLORS, OTHERS, look, ordered
 
 # Viénot, Brettel and Mollon (1999): what a deuteranope and a protanope see of linear RGB.
 SIMULATED = {
@@ -20,8 +22,17 @@ SIMULATED = {
 }
 
 
-def test_colors_differ_for_every_kind_of_eye() -> None:
-    linear = {name: np.array(colors.to_rgb(code)) ** 2.2 for name, code in COLORS.items()}
+@pytest.mark.parametrize(
+    "names",
+    [
+        COLORS,
+        ("Theorem 1", "Theorem 3", "Corollary 1"),
+        ("Theorem 2", "Theorem 5", "Second order"),
+    ],
+)
+def test_colors_differ_for_every_kind_of_eye(names: Iterable[str]) -> None:
+    codes = {**BOUNDS, **COLORS}
+    linear = {name: np.array(colors.to_rgb(codes[name])) ** 2.2 for name in names}
     for matrix in (np.eye(3), *SIMULATED.values()):
         seen = {name: np.clip(matrix @ rgb, 0, 1) ** (1 / 2.2) for name, rgb in linear.items()}
         for one, other in itertools.combinations(seen, 2):

@@ -7,7 +7,7 @@ from typing import Any
 
 from soqo.errors import require_extra
 
-__all__ = ["COLORS", "RC", "SMALL", "look", "ordered", "symbols"]
+__all__ = ["BOUNDS", "COLORS", "RC", "READINGS", "SMALL", "look", "ordered", "symbols"]
 
 COLORS = {
     "LAI": "#000000",
@@ -23,6 +23,20 @@ COLORS = {
 
 OTHERS = ("#7F7F7F", "#8C564B", "#B8A800")
 """For policies that have no color of their own, in the order they come."""
+
+BOUNDS = {
+    "Theorem 1": "#6FB7E0",
+    "Theorem 2": "#888888",
+    "Theorem 3": "#3FA796",
+    "Theorem 4": "#117733",
+    "Theorem 5": "#117733",
+    "Corollary 1": "#882255",
+    "Second order": "#AA4499",
+}
+"""By statement of the theory: muted, none of them a policy's, and darker for lines that lie on others."""
+
+READINGS = {"corrected": "--", "as_printed": ":", "appendix": "-."}
+"""The line style of a bound, by reading."""
 
 SMALL = "#666666"
 """The color of captions."""
