@@ -194,6 +194,22 @@ def test_tune_prints_a_curve_and_writes_files(spec: Path, tmp_path: Path) -> Non
         assert f"wrote {path}" in done.stdout
 
 
+def test_bounds_prints_a_table_and_writes_files(spec: Path, tmp_path: Path) -> None:
+    done = run("bounds", spec, "--horizons", "10,20,40", "--runs", "4", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert done.stdout.startswith(
+        "tiny: A tiny plant\n\nSCaLE as the setting has it: m = 12 rounds of probing"
+    )
+    assert re.search(r"^ +T = 10 +20 +40$", done.stdout, flags=re.MULTILINE)
+    assert re.search(r"^  Theorem 1, as printed +- +\S+ +\S+$", done.stdout, flags=re.MULTILINE)
+    assert re.search(r"^at or above the exact regret at every T: ", done.stdout, flags=re.MULTILINE)
+    for suffix in (".csv", ".png", ".svg"):
+        path = tmp_path / "out" / f"tiny_bounds{suffix}"
+        assert path.stat().st_size > 0
+        assert f"wrote {path}" in done.stdout
+
+
 def test_estimate_prints_the_matrix_and_its_certificate(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((12, 2))
@@ -220,7 +236,7 @@ def test_version_and_help() -> None:
     assert run("--version").stdout.strip() == f"soqo {soqo.__version__}"
     bare = run()
     assert bare.returncode == 0
-    for name in ("reproduce", "list", "simulate", "tune", "estimate", "policies"):
+    for name in ("reproduce", "list", "simulate", "tune", "bounds", "estimate", "policies"):
         assert name in bare.stdout
 
 
@@ -237,6 +253,12 @@ def test_wrong_arguments_are_one_line(spec: Path) -> None:
     both = complaint("simulate", spec, "--workers", "2", "--scheduler", "tcp://127.0.0.1:1")
     assert both == "--workers and --scheduler exclude each other"
     assert complaint("tune", spec, "--values", "1,x").startswith("--values must be numbers")
+    assert complaint("bounds", spec, "--horizons", "20,40.5") == (
+        "--horizons must be whole numbers with commas between them, got '20,40.5'"
+    )
+    assert complaint("bounds", spec, "--horizons", "40,20") == (
+        "horizons must be increasing numbers of rounds, got [40, 20]"
+    )
 
 
 def test_wrong_files_are_one_line(spec: Path, tmp_path: Path) -> None:

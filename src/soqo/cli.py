@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, TypeVar
 
 try:
     import typer
@@ -21,6 +21,8 @@ import numpy as np
 
 from soqo.errors import ArgumentError, SoqoError
 from soqo.experiments import runner
+from soqo.experiments.bounding import bound_setting
+from soqo.experiments.bounds_table import BoundsTable
 from soqo.experiments.claims import Claim
 from soqo.experiments.engine import Stopped, Tick
 from soqo.experiments.kinds import REQUIRED, TOLD, policy_kinds
@@ -29,10 +31,13 @@ from soqo.experiments.readings import METHODS, Fit, fit, read_readings
 from soqo.experiments.settings import catalogue, find
 from soqo.experiments.settings import figures as figures_of_the_paper
 from soqo.experiments.spec import Setting, read_settings
+from soqo.experiments.tune import Tuning
 from soqo.experiments.tune import tune as tune_setting
 from soqo.version import __version__
 
 __all__ = ["app", "main"]
+
+N = TypeVar("N", int, float)
 
 FEW = 4
 """Up to so many settings are shown with their tables; those of more are in the report."""
@@ -51,6 +56,7 @@ app = typer.Typer(
 
 Spec = Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Settings in a file.")]
 Out = Annotated[Path, typer.Option(help="The folder for the results.")]
+Folder = Annotated[Path | None, typer.Option(help="A folder for numbers and pictures.")]
 Runs = Annotated[int | None, typer.Option(help="Runs, in place of each setting's own.")]
 Workers = Annotated[
     int | None,
@@ -242,35 +248,63 @@ def tune(
     ] = "0.7,1,1.5,2,2.5,3,4,5,7,10",
     horizon: Annotated[int | None, typer.Option(help="Rounds, in place of the setting's.")] = None,
     runs: Runs = None,
-    out: Annotated[Path | None, typer.Option(help="A folder for numbers and pictures.")] = None,
+    out: Folder = None,
 ) -> None:
     """Find the c1 of SCaLE and HySCaLE with the least regret."""
-    tried = numbers_in(values)
+    tried = numbers_in("--values", values, float)
+    for setting in read_settings(spec):
+        with round_progress(setting.name) as progress:
+            found = tune_setting(
+                setting, parameter, tried, horizon=horizon, runs=runs, progress=progress
+            )
+        show_found(setting, found, out)
+
+
+@app.command()
+def bounds(
+    spec: Spec,
+    horizons: Annotated[
+        str | None, typer.Option(help="Increasing, as 200,400,800, in place of each setting's own.")
+    ] = None,
+    runs: Runs = None,
+    out: Folder = None,
+) -> None:
+    """Show SCaLE's simulated regret beside its exact expectation and every bound on it."""
+    wanted = None if horizons is None else numbers_in("--horizons", horizons, int)
+    for setting in read_settings(spec):
+        with round_progress(setting.name) as progress:
+            found = bound_setting(setting, wanted, runs, progress)
+        show_found(setting, found, out)
+
+
+@contextmanager
+def round_progress(name: str) -> Iterator[Callable[[int, int, str], None]]:
+    """On a terminal a bar on stderr."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeLeftColumn())
-    for setting in read_settings(spec):
-        hidden = not console.is_terminal
-        with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
-            task = bar.add_task(setting.name)
-
-            def advance(done: int, total: int, name: str, bar: Any = bar, task: Any = task) -> None:
-                bar.update(task, completed=done, total=total, description=name)
-
-            found = tune_setting(
-                setting, parameter, tried, horizon=horizon, runs=runs, progress=advance
-            )
-        say(f"{setting.name}: {setting.title}\n\n{found}\n")
-        for path in found.save(out) if out is not None else ():
-            say(f"wrote {path}")
+    hidden = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+        task = bar.add_task(name)
+        yield lambda done, total, name: bar.update(
+            task, completed=done, total=total, description=name
+        )
 
 
-def numbers_in(text: str) -> list[float]:
+def show_found(setting: Setting, found: Tuning | BoundsTable, out: Path | None) -> None:
+    """What was found for a setting, and its files if there is a folder for them."""
+    say(f"{setting.name}: {setting.title}\n\n{found}\n")
+    for path in found.save(out) if out is not None else ():
+        say(f"wrote {path}")
+
+
+def numbers_in(option: str, text: str, kind: Callable[[str], N]) -> list[N]:
     """Numbers with commas between them."""
     try:
-        return [float(part) for part in text.split(",")]
+        return [kind(part) for part in text.split(",")]
     except ValueError:
+        what = "whole numbers" if kind is int else "numbers"
         raise ArgumentError(
-            f"--values must be numbers with commas between them, got {text!r}"
+            f"{option} must be {what} with commas between them, got {text!r}"
         ) from None
 
 
