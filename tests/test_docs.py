@@ -14,18 +14,23 @@ from soqo.simulation import simulate
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
-CONSOLE = re.compile(r"```console\n\$ python (examples/\S+)\n(.*?)```", flags=re.DOTALL)
+CONSOLE = re.compile(
+    r"```console\n\$ (python examples/\S+|soqo \w+ examples/\S+)\n(.*?)```",
+    flags=re.DOTALL,
+)
 SHOWN = [
-    pytest.param(script, output, id=f"{path.name}: {script}")
+    pytest.param(command, output, id=f"{path.name}: {command}")
     for path in DOCUMENTS
-    for script, output in CONSOLE.findall(path.read_text(encoding="utf-8"))
+    for command, output in CONSOLE.findall(path.read_text(encoding="utf-8"))
 ]
 
 
-@pytest.mark.parametrize(("script", "output"), SHOWN)
-def test_a_console_block_shows_what_the_example_prints(script: str, output: str) -> None:
+@pytest.mark.parametrize(("command", "output"), SHOWN)
+def test_a_console_block_shows_what_the_example_prints(command: str, output: str) -> None:
+    program, *arguments = command.split()
+    module = ["-m", "soqo"] if program == "soqo" else []
     done = subprocess.run(
-        [sys.executable, str(ROOT / script)], capture_output=True, text=True, check=True
+        [sys.executable, *module, *arguments], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert_same_but_for_round_off(done.stdout, output)
 
