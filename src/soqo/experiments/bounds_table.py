@@ -144,8 +144,8 @@ class BoundsTable:
         label = max(len(row) for _, rows in sections for row in rows) + 2
         cells = [cell for _, rows in sections for row in rows.values() for cell in row]
         width = max(map(len, [*cells, *map(str, self.horizons)])) + 2
-        heads = [f"T = {self.horizons[0]}", *map(str, self.horizons[1:])]
-        yield " " * (label + 2) + "".join(head.rjust(width) for head in heads)
+        first, *others = self.horizons
+        yield f"T = {first}".rjust(label + 2 + width) + "".join(f"{T:>{width}}" for T in others)
         for head, rows in sections:
             yield head
             for row, values in rows.items():
