@@ -240,16 +240,17 @@ def test_an_alarm_follows_a_change_at_once_and_none_comes_without() -> None:
 
 
 def test_a_known_cap_makes_a_small_change_proof() -> None:
-    # An offset of three times the cap, in a reading that is otherwise explained.
+    # An offset of five times the cap, in two readings that are otherwise explained.
     policy, rng = GLIDE(noise_cap=0.1), np.random.default_rng(0)
     A = np.diag([1.0, 2.0])
     state, v = policy.start(np.zeros(2)), np.zeros(2)
     for t in range(100):
         v = v + 3.0 * rng.standard_normal(2)
         x, state = policy.act(state, v)
-        y = 0.5 * (x - v) @ A @ (x - v) + rng.uniform(-0.1, 0.1) + (0.5 if t == 99 else 0.0)
+        y = 0.5 * (x - v) @ A @ (x - v) + rng.uniform(-0.1, 0.1) + (0.5 if t >= 98 else 0.0)
         state = policy.observe(state, y)
     assert policy.diagnostics(state)["last_alarm"] == 100
+    assert policy.diagnostics(state)["outliers"] == 0
 
 
 def test_forgetting_follows_what_turns_slowly() -> None:
@@ -289,7 +290,7 @@ def test_diagnostics_say_what_it_knows_for_each_run() -> None:
     found = policy.diagnostics(state)
     assert found["estimate"].shape == (2, 3, 4, 4)
     assert found["uncertainty"].shape == (2, 3, 4)
-    for name in ("noise", "probes", "alarms", "last_alarm", "drift"):
+    for name in ("noise", "probes", "alarms", "last_alarm", "outliers", "drift"):
         assert found[name].shape == (2, 3)
 
 

@@ -257,6 +257,14 @@ class Belief:
 
     def restarted(self, which: BoolArray, matrix: Array) -> Belief:
         """With what was learned forgotten in some runs, but for the estimate, which becomes the prior's mean."""
+        return replace(
+            self.taken_back(which),
+            prior_mean=np.where(which[:, None, None], matrix, self.prior_mean),
+            prior_unit=np.where(which, self.scale, self.prior_unit),
+        )
+
+    def taken_back(self, which: BoolArray) -> Belief:
+        """With all readings forgotten in some runs, those since the last restart: what is left is the prior."""
         mask = which[:, None, None]
         return replace(
             self,
@@ -268,8 +276,6 @@ class Belief:
             due=np.where(which, 1.0, self.due),
             largest=np.where(which, 0.0, self.largest),
             second_moment=np.where(mask, 0.0, self.second_moment),
-            prior_mean=np.where(mask, matrix, self.prior_mean),
-            prior_unit=np.where(which, self.scale, self.prior_unit),
         )
 
 

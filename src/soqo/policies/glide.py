@@ -7,6 +7,7 @@ norm of C_t^{-1}, where x*_t is LAI's step from the player's own x_{t-1}: second
 
     belief     recursive least squares with unknown noise and scale     soqo.estimators.recursive
     cone       the most likely positive semi-definite matrix            soqo.estimators.cone
+    suspicion  has A changed, or was a reading wrong?                   soqo.policies.suspicion
     probing    steps aside, only where they pay                         soqo.policies.probing
     drift      the predictable part of v's steps                        soqo.policies.drift
 """
@@ -25,7 +26,6 @@ from soqo.estimators.cone import most_likely_in_cone
 from soqo.estimators.measurements import smat
 from soqo.estimators.recursive import (
     FARTHEST,
-    RELATIVE_ERROR,
     Belief,
     Model,
     eigenvalue_deviations,
@@ -35,6 +35,7 @@ from soqo.planner import advance, towards
 from soqo.policies.base import Policy, State
 from soqo.policies.drift import Drift
 from soqo.policies.probing import BOLD, boldly, worthwhile_probe
+from soqo.policies.suspicion import CALM, Suspicion
 from soqo.spectrum import Spectrum
 from soqo.streams import Rng
 
@@ -42,12 +43,6 @@ __all__ = ["GLIDE", "GlideMemory"]
 
 OFTEN, SELDOM, YOUNG = 4, 16, 64
 """Whether a probe pays is asked every fourth round up to the 64th, and every sixteenth later."""
-
-FAR = 6.0
-"""A reading so many deviations off, the doubt about A included, is proof of a change."""
-
-WINDOW, STRANGE = 10.0, 4.0
-"""So is a mean square above STRANGE over the last WINDOW readings; uniform noise has squares of at most 3."""
 
 ALPHA = 0.1
 """The weight of the Wishart density that keeps the estimate inside of the cone."""
@@ -74,8 +69,8 @@ class GlideMemory:
         Of the estimate: the most likely positive semi-definite matrix.
     moment : Array, shape (runs, d, d)
         The mean of (x_prev - v)(x_prev - v)': how much there is to win by a better estimate.
-    surprise : Array, shape (runs,)
-        The mean square of late innovations, in units of what was expected.
+    suspicion : Suspicion
+        Which readings do not fit, and are held back until it is clear whether A has changed.
     probes, alarms, last_probe, last_alarm : Array, shape (runs,)
         How many there were, and the rounds of the last ones (0 for none).
     drift : Drift
@@ -85,7 +80,7 @@ class GlideMemory:
     belief: Belief
     spectrum: Spectrum
     moment: Array
-    surprise: Array
+    suspicion: Suspicion
     probes: Array
     alarms: Array
     last_probe: Array
@@ -177,7 +172,7 @@ class GLIDE(Policy[GlideMemory]):
             belief=belief,
             spectrum=Spectrum.of(belief.scale[:, None, None] * belief.prior_mean),
             moment=np.zeros((runs, d, d)),
-            surprise=np.ones(runs),
+            suspicion=Suspicion.none(runs, d),
             probes=zeros,
             alarms=zeros,
             last_probe=zeros,
@@ -224,14 +219,21 @@ class GLIDE(Policy[GlideMemory]):
     def learn(self, state: State[GlideMemory], y: Array) -> GlideMemory:
         d, memory, model = state.x.shape[-1], state.memory, self.model(state.x.shape[-1])
         u, reading = tamed((state.x - state.v).reshape(-1, d), y.reshape(-1))
-        belief, surprise = memory.belief, memory.surprise
+        belief, suspicion = memory.belief, memory.suspicion
         alarms, last_alarm = memory.alarms, memory.last_alarm
         if self.alarms:
-            changed, surprise = self._changed(model, memory, u, reading)
+            changed, misled, withheld, suspicion = memory.suspicion.weighed(
+                model, belief, u, reading, state.round
+            )
+            reading = np.where(withheld, np.nan, reading)
             if changed.any():
                 belief = belief.restarted(changed, memory.spectrum.matrix())
+                for u_held, y_held in memory.suspicion.kept():
+                    belief = belief.update(model, u_held, np.where(changed, y_held, np.nan))
                 alarms = alarms + changed
                 last_alarm = np.where(changed, float(state.round), last_alarm)
+            if misled.any():
+                belief = belief.taken_back(misled)
         belief = belief.update(model, u, reading)
         # Once the readings are many times the unknowns, one more changes little: every fourth round will do.
         turn, fourth = (state.round % (k * model.pause) == 0 for k in (1, 4))
@@ -241,35 +243,16 @@ class GLIDE(Policy[GlideMemory]):
             memory,
             belief=belief,
             spectrum=spectrum,
-            surprise=surprise,
+            suspicion=suspicion,
             alarms=alarms,
             last_alarm=last_alarm,
         )
 
-    def _changed(
-        self, model: Model, memory: GlideMemory, u: Array, y: Array
-    ) -> tuple[BoolArray, Array]:
-        """Which runs' readings prove that A is not what it was, and how surprising late readings are."""
-        belief = memory.belief
-        expected, doubt = belief.prediction(model, u)
-        error = np.abs(y - expected)
-        variance = doubt + np.square(belief.noise) + np.square(RELATIVE_ERROR * np.vecdot(u, u))
-        square = np.square(error) / variance
-        # As long as there are hardly more readings than unknowns, nobody knows how large the noise is.
-        more = max(5, model.unknowns // 2)
-        ready = ~np.isnan(y) & (belief.readings >= model.unknowns + more)
-        far = square > FAR**2
-        if self.noise_cap is not None:
-            far |= error > self.noise_cap + 4.0 * np.sqrt(variance - np.square(belief.noise))
-        surprise = memory.surprise + (np.minimum(square, FAR**2) - memory.surprise) / WINDOW
-        surprise = np.where(ready, surprise, memory.surprise)
-        changed = ready & (far | (surprise > STRANGE))
-        return changed, np.where(changed, 1.0, surprise)
-
     # ---- what it says ----------------------------------------------------------------------------------------------
 
     def diagnostics(self, state: State[GlideMemory]) -> dict[str, Any]:
-        """The estimate, its deviation per eigenvector (``uncertainty``), the noise, probes, alarms and the drift."""
+        """The estimate, its deviation per eigenvector (``uncertainty``), the noise, the drift, and how often it probed,
+        raised an alarm, or found a reading wrong (``outliers``)."""
         memory, batch = state.memory, state.batch_shape
         belief = memory.belief
         return {
@@ -280,28 +263,44 @@ class GLIDE(Policy[GlideMemory]):
             ).reshape(state.x.shape),
             "noise": belief.noise.reshape(batch),
             "probes": memory.probes.reshape(batch),
+            "outliers": memory.suspicion.outliers.reshape(batch),
             "alarms": memory.alarms.reshape(batch),
             "last_alarm": memory.last_alarm.reshape(batch),
             "drift": memory.drift.correlation().reshape(batch),
         }
 
     def explain(self, state: State[GlideMemory]) -> str:
-        """Whether it suspects a change, is probing, learning, or confident: the first of these that is so."""
+        """Whether it suspects a change or a wrong reading, is probing, learning, or confident: the first that is so."""
         memory, p = state.memory, self.model(state.x.shape[-1]).unknowns
-        readings, alarm = int(memory.belief.readings.item()), int(memory.last_alarm.item())
+        suspicion, belief = memory.suspicion, memory.belief
+        readings, alarm = int(belief.readings.item()), int(memory.last_alarm.item())
+        wrong = int(suspicion.outliers.item())
+        found = f" Found wrong so far: {wrong}." if wrong else ""
         doubt = self.doubt(state).item()
         known = f"how far to go towards v is known to {100.0 * doubt:.2g} % of the way"
+        if suspicion.held.item():
+            return (
+                f"GLIDE is in doubt: the reading of round {int(suspicion.last.item())} does not fit what was learned "
+                f"before. It is held back until others tell whether A has changed or it was wrong.{found}"
+            )
         if alarm and readings < p:
             return (
                 f"GLIDE suspects a change: the reading of round {alarm} does not fit what was learned before. It is "
-                f"learning anew; readings since: {readings}, unknowns: {p}."
+                f"learning anew; readings since: {readings}, unknowns: {p}.{found}"
             )
         if int(memory.last_probe.item()) == state.round > 0:
             return "GLIDE is probing: this step aside costs less than what its reading will save."
         since = f" since the change it suspected in round {alarm}" if alarm else ""
+        if suspicion.calm(belief, CALM).item():
+            return (
+                f"GLIDE is in doubt (readings{since}: {readings}): they are much calmer than it expects, as if an "
+                f"earlier one had been wrong. If they stay so, it will start anew.{found}"
+            )
         if doubt > CONFIDENT:
-            return f"GLIDE is learning (readings{since}: {readings}, unknowns: {p}): {known}."
-        return f"GLIDE is confident (readings{since}: {readings}): {known}."
+            return (
+                f"GLIDE is learning (readings{since}: {readings}, unknowns: {p}): {known}.{found}"
+            )
+        return f"GLIDE is confident (readings{since}: {readings}): {known}.{found}"
 
     def doubt(self, state: State[GlideMemory]) -> Array:
         """The deviation of the gain where it is known least: 0 where all is known, 1/2 where nothing is."""
