@@ -2,7 +2,7 @@
 
     python benchmarks/glide_settings.py                    every table (about ten minutes)
     python benchmarks/glide_settings.py --runs 6           a first look
-    python benchmarks/glide_settings.py --tables changes   one of: regret, growth, changes
+    python benchmarks/glide_settings.py --tables changes   one of: regret, growth, changes, wrong
 
 Regret after 1,000 rounds, median and mean over the runs. The columns with a star are the best of a grid of their own
 tuning in each setting, chosen by the median regret itself, which no player could know: POL's and HySCaLE's learning
@@ -27,6 +27,7 @@ from soqo.streams import Rng, per_run
 from soqo.summary import short
 
 ROUNDS = 1000
+LATE = 200
 HORIZONS = (200, 400, 1000, 2000)
 RATES = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 PROBES = tuple((c, g) for c in (1.0, 2.0) for g in (0.01, 0.1, 1.0, 10.0))
@@ -79,6 +80,28 @@ class Told(soqo.Policy[tuple[soqo.State[Any], Array]]):
     def learn(self, state: soqo.State[Any], y: Array) -> tuple[soqo.State[Any], Array]:
         inner, seeds = state.memory
         return self.policy.observe(inner, y, applied=state.x), seeds
+
+
+@dataclass(frozen=True, eq=False)
+class Misread(soqo.Policy[soqo.State[Any]]):
+    """A policy that hears a wrong value in some rounds. Memory: its state."""
+
+    policy: soqo.Policy[Any]
+    rounds: tuple[int, ...]
+    value: float
+
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> soqo.State[Any]:
+        return self.policy.start(x0, horizon, rng)
+
+    def decide(self, state: soqo.State[Any], v: Array) -> tuple[Array, soqo.State[Any]]:
+        return self.policy.act(state.memory, v)
+
+    def learn(self, state: soqo.State[Any], y: Array) -> soqo.State[Any]:
+        heard = np.full_like(y, self.value) if state.round in self.rounds else y
+        return self.policy.observe(state.memory, heard, applied=state.x)
+
+    def diagnostics(self, state: soqo.State[Any]) -> dict[str, Any]:
+        return self.policy.diagnostics(state.memory)
 
 
 @dataclass(frozen=True)
@@ -296,11 +319,57 @@ def alarms(result: soqo.Result, undisturbed: soqo.Result, name: str) -> str:
     )
 
 
+def wrong_table(runs: int) -> None:
+    """Print what wrong readings of several sizes do, heard in several rounds."""
+    problem = soqo.RandomProblem(4, 4, 1.0, 4.0)
+    worlds = {
+        "steps of 50, noise up to 10": soqo.Environment(problem, Gaussian(50.0), Uniform(10.0)),
+        "steps of 1, noise up to 0.1": soqo.Environment(problem, Gaussian(1.0), Uniform(0.1)),
+    }
+    spoilt = {
+        "round 201": (201,),
+        "every 250th": (250, 500, 750),
+        "201 and 202": (201, 202),
+        "round 3": (3,),
+    }
+    values = (1e2, 1e4, 1e6, -1e4)
+    glide = soqo.GLIDE()
+    for title, environment in worlds.items():
+        entries: dict[str, soqo.Policy[Any]] = {"none": glide}
+        for when, rounds in spoilt.items():
+            entries |= {f"{when} {value:g}": Misread(glide, rounds, value) for value in values}
+        result = soqo.simulate(environment, entries, ROUNDS, runs, seed=0)
+        clean = result.tracks["none"].excess
+        print(
+            f"\nWrong readings, {title}: regret over that without them, median and worst of {runs}"
+        )
+        print(
+            f"runs, and in parentheses over the last {LATE} rounds alone; wrong ones found, and alarms, a run"
+        )
+        heads = (f"y = {value:g}".rjust(20) for value in values)
+        print("wrong in".ljust(12), *heads, " found  alarms")
+        for when in spoilt:
+            tracks = [result.tracks[f"{when} {value:g}"] for value in values]
+            cells = (wrong_cell(track.excess, clean).rjust(20) for track in tracks)
+            found, cried = (
+                np.mean([track.diagnostics[name] for track in tracks])
+                for name in ("outliers", "alarms")
+            )
+            print(when.ljust(12), *cells, f"{found:6.2f} {cried:7.2f}", flush=True)
+
+
+def wrong_cell(excess: Array, clean: Array) -> str:
+    """How many times the regret without wrong readings it is: median, worst, and late."""
+    ratio = excess.sum(axis=1) / clean.sum(axis=1)
+    late = np.median(excess[:, -LATE:].sum(axis=1)) / np.median(clean[:, -LATE:].sum(axis=1))
+    return f"{np.median(ratio):.3g} {ratio.max():.3g} ({late:.3g})"
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=24)
-    parser.add_argument("--tables", nargs="+", default=["regret", "growth", "changes"])
+    parser.add_argument("--tables", nargs="+", default=["regret", "growth", "changes", "wrong"])
     options = parser.parse_args()
     sixteen = [replace(s, runs=min(s.runs, options.runs)) for s in paper()]
     if "regret" in options.tables:
@@ -316,6 +385,8 @@ def main() -> None:
         growth_table(sixteen)
     if "changes" in options.tables:
         change_table(options.runs)
+    if "wrong" in options.tables:
+        wrong_table(options.runs)
 
 
 if __name__ == "__main__":
