@@ -149,6 +149,12 @@ def test_a_reading_that_is_held_back_survives_a_restart(tmp_path: Any) -> None:
     controller.save(tmp_path / "saved")
     again = Controller.load(tmp_path / "saved")
     assert again.explain() == controller.explain()
+    # No reading is no evidence.
+    again.act(np.zeros(2))
+    again.observe(np.nan)
+    controller.act(np.zeros(2))
+    controller.observe(np.nan)
+    assert "in doubt: the reading of round 50" in again.explain()
     for one in (controller, again):
         one.act(np.array([5.0, -3.0]))
         one.observe(4.0)

@@ -164,7 +164,8 @@ class Suspicion:
         self, u: Array, y: Array, error: Array, deviation: Array, far: BoolArray, rounds: int
     ) -> tuple[BoolArray, BoolArray, Suspicion]:
         """Where A has changed, what is withheld and what is suspected, given errors and what these would usually be."""
-        on_trial = ~np.isnan(y) & (self.held > 0.0)
+        heard = ~np.isnan(y)
+        on_trial, error = heard & (self.held > 0.0), np.where(heard, error, 0.0)
         square = np.maximum(np.vecdot(u, u), 1e-300)
         gained = log_ratio(self.steepness * square, error, deviation, far)
         odds = np.where(on_trial, self.odds + gained, self.odds)
