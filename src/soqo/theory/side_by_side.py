@@ -9,10 +9,10 @@ from typing import Any
 
 from soqo.arguments import number
 from soqo.errors import ArgumentError
-from soqo.theory.exploitation import second_order_bound, theorem4, theorem5
+from soqo.theory.exploitation import exploiting, second_order_bound
 from soqo.theory.facts import READINGS, Bound, Facts
 from soqo.theory.lower import theorem2
-from soqo.theory.whole import Schedule, corollary1, theorem1, theorem3
+from soqo.theory.whole import Schedule, corollary1, theorem1, two_phases
 
 __all__ = ["Bounds", "Row", "bounds"]
 
@@ -136,18 +136,17 @@ def bounds(
 
     def phases(reading: str) -> Bound:
         plan = schedules[reading]
-        later = exploiting(reading)
-        return theorem3(A, covariance, plan.m, plan.gamma2, later.value, reading)
+        later = exploitation(reading)
+        return two_phases(facts, plan.m, plan.gamma2, later.value, reading)
 
-    def exploiting(reading: str) -> Bound:
-        theorem = theorem5 if facts.full_rank else theorem4
-        return theorem(A, covariance, errors[reading], schedules[reading].rounds, reading)
+    def exploitation(reading: str) -> Bound:
+        return exploiting(facts, errors[reading], schedules[reading].rounds, reading)
 
     makers: dict[str, Callable[[str], Bound]] = {
         "Theorem 1": lambda reading: theorem1(**whole, reading=reading, constant=constant),
         "Theorem 2": lower,
         "Theorem 3": phases,
-        "Theorem 5" if facts.full_rank else "Theorem 4": exploiting,
+        "Theorem 5" if facts.full_rank else "Theorem 4": exploitation,
         "Corollary 1": lambda reading: corollary1(**whole, reading=reading, constant=constant),
     }
     rows = [tried(name, reading, make) for name, make in makers.items() for reading in READINGS]

@@ -13,7 +13,7 @@ from typing import Any
 
 from soqo.arguments import integer, number
 from soqo.errors import ArgumentError
-from soqo.theory.exploitation import exploitation_bound
+from soqo.theory.exploitation import exploiting
 from soqo.theory.facts import Bound, Facts, check_reading
 
 __all__ = ["Schedule", "corollary1", "theorem1", "theorem3"]
@@ -78,7 +78,11 @@ def theorem3(
     >>> print(theorem3(A, covariance=1.0, m=10, gamma2=2.0, exploitation=0.0))
     Theorem 3, corrected: 59.5 (irreducible 7.5, data collection 52, exploitation 0)
     """
-    facts = Facts.of(A, covariance)
+    return two_phases(Facts.of(A, covariance), m, gamma2, exploitation, reading)
+
+
+def two_phases(facts: Facts, m: int, gamma2: float, exploitation: float, reading: str) -> Bound:
+    """Theorem 3, from the facts."""
     m, gamma2 = integer("m", m, least=1), number("gamma2", gamma2, least=0.0)
     blind = facts.steps / (1.0 + facts.sigma_min)
     if check_reading(reading) == "corrected":
@@ -122,12 +126,12 @@ def corollary1(
     facts = Facts.of(A, covariance)
     plan = Schedule.of(facts, horizon, noise_cap, c1, check_reading(reading), constant)
     if reading == "as_printed":
-        rates = exploitation_bound(A, covariance, plan.epsilon, plan.rounds, reading)
+        rates = exploiting(facts, plan.epsilon, plan.rounds, reading)
         return Bound("Corollary 1", reading, rates.terms)
     if reading == "appendix":
         return Bound("Corollary 1", reading, corollary_of_the_appendix(facts, plan, noise_cap))
-    later = exploitation_bound(A, covariance, plan.epsilon, plan.rounds).value
-    whole = theorem3(A, covariance, plan.m, plan.gamma2, later).terms
+    later = exploiting(facts, plan.epsilon, plan.rounds, reading).value
+    whole = two_phases(facts, plan.m, plan.gamma2, later, reading).terms
     terms = {
         "irreducible": whole["irreducible"],
         "data collection": whole["data collection"],
@@ -208,7 +212,7 @@ def theorem1(
         noise = math.sqrt(noise_cap)
         probes = 0.5 * plan.m * (facts.trace + d) + 0.5 * d
         growing, staying = noise * rate_of_the_appendix(facts), 0.0
-    blind = theorem3(A, covariance, plan.m, 0.0, 0.0, reading).terms["irreducible"]
+    blind = two_phases(facts, plan.m, 0.0, 0.0, reading).terms["irreducible"]
     terms = {
         "growing": (growing + noise * probes) * plan.rounds**facts.power,
         "constant": staying + 2.0 * noise * probes / low + blind,
