@@ -1,6 +1,6 @@
 """GLIDE beside the paper's policies, where it should win and where it might not.
 
-    python benchmarks/glide_settings.py                    every table (about ten minutes)
+    python benchmarks/glide_settings.py                    every table (half an hour, most of it for d = 30)
     python benchmarks/glide_settings.py --runs 6           a first look
     python benchmarks/glide_settings.py --tables changes   one of: regret, growth, changes, wrong
 
