@@ -80,6 +80,8 @@ def test_corrected_bounds_on_scale_are_never_violated() -> None:
         found = exact_scale_regret(case.A, A_hat, case.covariance, horizon, plan.m, plan.gamma2)
         corollary = corollary1(case.A, case.covariance, horizon, noise, c1)
         assert found.total <= corollary.value * (1 + 1e-9), case
+        row = bounds(case.A, case.covariance, horizon, noise, c1=c1).value("Theorem 3")
+        assert found.total <= row * (1 + 1e-9), case
         assert corollary.value <= theorem1(case.A, case.covariance, horizon, noise, c1).value * (
             1 + 1e-12
         ), case
@@ -135,14 +137,19 @@ def test_side_by_side_is_each_bound(A: Any) -> None:
         plan = table.schedules[reading]
         later = exploitation_bound(A, 2.0, plan.epsilon, plan.rounds, reading)
         assert table.value(later.statement, reading) == later.value
-        whole = theorem3(A, 2.0, plan.m, plan.gamma2, later.value, reading)
-        assert table.value("Theorem 3", reading) == whole.value
-        for name, theorem in (("Theorem 1", theorem1), ("Corollary 1", corollary1)):
-            assert table.value(name, reading) == theorem(A, 2.0, 500, 0.5, 2.0, reading).value
+        whole = theorem3(A, 2.0, plan.m, plan.gamma2, later.value, reading).value
+        if reading == "corrected":  # and the start, gamma z away from v
+            whole += corollary1(A, 2.0, 500, 0.5, 2.0).terms["start"]
+        assert table.value("Theorem 3", reading) == pytest.approx(whole)
+        assert table.value("Theorem 1", reading) == theorem1(A, 2.0, 500, 0.5, 2.0, reading).value
+        if reading != "as_printed":  # of which the main text has orders only
+            expected = corollary1(A, 2.0, 500, 0.5, 2.0, reading).value
+            assert table.value("Corollary 1", reading) == expected
         assert table.value("Theorem 2", reading) == pytest.approx(
             theorem2(plan.epsilon, plan.rounds, 4.0, reading).value
         )
-    assert "Corollary 1" in str(table)
+    assert "orders only" in str(table)
+    assert "lower bound, for A = 0" in str(table)
     deficient = table.value("Second order")
     assert math.isnan(deficient) == (A is DEFICIENT)
 
@@ -187,7 +194,7 @@ def test_side_by_side_says_why_a_bound_does_not_apply() -> None:
             lambda: corollary1(FULL, 1.0, 12, 1.0),
             "horizon must be above the 12 rounds of probing, got 12",
         ),
-        (lambda: corollary1(FULL, 1.0, 99, -1.0), "noise_cap must be a finite number at least 0"),
+        (lambda: corollary1(FULL, 1.0, 99, 0.0), "noise_cap must be a finite number above 0"),
         (
             lambda: theorem1(FULL, 1.0, 99, 1.0, constant=0.0),
             "constant must be a finite number above 0",
@@ -198,3 +205,61 @@ def test_side_by_side_says_why_a_bound_does_not_apply() -> None:
 def test_bad_input_is_named(call: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         call()
+
+
+def test_the_start_is_in_every_corrected_bound_on_all_rounds() -> None:
+    """A turned estimate, and probes that are large beside the steps of v: the start is most of the regret."""
+    A, horizon, noise = np.diag([0.01, 0.0]), 10_000, 1e4
+    table = bounds(A, 1.0, horizon, noise)
+    plan = table.schedules["corrected"]
+    A_hat = turned(A, math.asin(plan.epsilon / 0.01))
+    found = exact_scale_regret(A, A_hat, 1.0, horizon, plan.m, plan.gamma2).total
+    later = exploitation_bound(A, 1.0, plan.epsilon, plan.rounds).value
+    assert found > theorem3(A, 1.0, plan.m, plan.gamma2, later).value
+    for statement in ("Theorem 1", "Theorem 3", "Corollary 1"):
+        assert found <= table.value(statement)
+
+
+def turned(A: Any, angle: float) -> Any:
+    """A matrix of the plane, turned."""
+    R = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+    return 0.5 * (R @ A @ R.T + (R @ A @ R.T).T)
+
+
+def test_what_is_small_but_no_round_off_counts_for_the_rank() -> None:
+    """To miss an eigenvalue of 1e-10 of the largest costs T^2: it must not be taken for zero."""
+    A, A_hat, T = np.diag([1e6, 1e-4]), np.diag([1e6, 0.5e-4]), 10**7
+    assert Facts.of(A, 1.0).rank == 2
+    assert exact_regret(A, A_hat, 1.0, T).total <= theorem5(A, 1.0, 0.5e-4, T).value
+    rotated = turned(np.diag([1.0, 0.0]), 0.7)
+    assert Facts.of(rotated, 1.0).rank == 1
+
+
+def test_tiny_eigenvalues_do_not_cancel() -> None:
+    for sigma in (1e-6, 1e-12, 1e-17):
+        found = exact_regret([[sigma]], [[0.9 * sigma]], 1.0, 10)
+        bound = theorem5([[sigma]], 1.0, 0.1 * sigma, 10)
+        assert bound.terms["basis"] == pytest.approx(0.5 * 10 * 0.1 / 1.8, rel=1e-5)
+        assert found.total <= bound.value
+
+
+def test_printed_theorems_4_and_5_are_never_below_the_corrected_ones() -> None:
+    """So they are true as printed, although their proofs are not: tr(Sigma) <= sqrt(d) |Sigma|_F."""
+    rng = np.random.default_rng(0)
+    for case in random_cases(2000, seed=6, longest=LONGEST):
+        facts = Facts.of(case.A, case.covariance)
+        epsilon = facts.sigma_min * rng.uniform(0.0, 0.999)
+        sharp, *printed = (
+            exploiting(facts, epsilon, case.horizon, reading).value
+            for reading in ("corrected", "as_printed", "appendix")
+        )
+        assert sharp <= min(printed) * (1 + 1e-12)
+
+
+def test_the_constant_of_the_guarantee_scales_the_probes() -> None:
+    """A guarantee that is worse by a factor needs probes that are larger by it, and no other term changes."""
+    once, thrice = (corollary1(FULL, 2.0, 500, 0.5, constant=c).terms for c in (1.0, 3.0))
+    for name in ("data collection", "start"):
+        assert thrice[name] == pytest.approx(3.0 * once[name])
+    assert thrice["exploitation"] == once["exploitation"]
+    assert theorem1(FULL, 2.0, 500, 0.5, constant=3.0).value >= sum(thrice.values())

@@ -151,6 +151,36 @@ def test_the_lasting_term_of_corollary_1_lacks_a_factor() -> None:
     assert found <= theorem4(A, 1.0, eta / plan.gamma2, plan.rounds).value
 
 
+def test_the_other_term_of_corollary_1_has_a_wrong_power_too() -> None:
+    """Printed: sqrt(eta) T^(2/3) for sqrt(epsilon) T. With epsilon = sqrt(eta) T^(-2/3) it is eta^(1/4)."""
+    A, eta, horizon = np.diag([1.0, 0.0]), 1e-12, 10**6
+    plan = Schedule.of(Facts.of(A, 1.0), horizon, eta, 3.0, "appendix")
+    epsilon = eta / plan.gamma2
+    found = exact_regret(A, np.diag([1.0, epsilon]), 1.0, plan.rounds).total
+    assert found > 3.0 * corollary1(A, 1.0, horizon, eta, reading="appendix").terms["exploitation"]
+    assert found <= theorem4(A, 1.0, epsilon, plan.rounds).value
+
+
+def test_corollary_1_forgets_where_exploitation_starts() -> None:
+    """Printed: Theorem 4 for the rounds after probing, though the player then stands gamma z away from v.
+
+    Where v hardly moves, that is all there is to exploitation, and regret exceeds the printed bound even with tr A + 2 d in it.
+    """
+    A, eta, variance, horizon = np.diag([2e-4, 0.0]), 1.0, 1e-6, 10**6
+    printed = corollary1(A, variance, horizon, eta, reading="appendix")
+    plan = Schedule.of(Facts.of(A, variance), horizon, eta, 3.0, "appendix")
+    angle = math.asin(0.5 * plan.epsilon / 2e-4)
+    R = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+    A_hat = R @ A @ R.T
+    assert perturbation(A, A_hat).nuclear <= plan.epsilon * (1 + 1e-9)
+    found = exact_scale_regret(A, A_hat, variance, horizon, plan.m, plan.gamma2)
+    switching = 0.5 * plan.m * plan.gamma2 * 2  # what erratum 5 leaves out
+    assert found.total > 1.2 * (printed.value + switching)
+    assert found.exploitation.total > 0.3 * found.total
+    # At eta = 1 both schedules are the same.
+    assert found.total <= corollary1(A, variance, horizon, eta).value
+
+
 def test_the_appendix_of_theorem_5_divides_twice() -> None:
     """Printed, for the part of the eigenvalues: epsilon T tr(Sigma) / ((1 + sigma - epsilon)^2 - 1)^2.
 

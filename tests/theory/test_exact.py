@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,29 @@ def test_an_estimate_that_is_nearly_right_keeps_its_digits() -> None:
         found = exact_regret(A, A + size * error, 1.0, 1000).total
         expected = exact_regret_as_squares(A, A + size * error, 1.0, 1000).sum()
         assert found == pytest.approx(expected, rel=1e-12 / size)
+
+
+@pytest.mark.parametrize(
+    ("a", "error", "T"), [(1.0, 1e-13, 100), (1e-6, 1e-10, 100), (1e-14, 1e-6, 60), (1e8, 0.3, 3)]
+)
+def test_squares_keep_their_digits_however_good_the_estimate_is(
+    a: float, error: float, T: int
+) -> None:
+    """Against the recursion with sixty digits, in one dimension."""
+    b = a * (1.0 + error)
+    with localcontext() as context:
+        context.prec = 60
+        pairs = [(Decimal(1), Decimal(1))]
+        for _ in range(T):
+            C, C_hat = pairs[-1]
+            pairs.append((1 / (2 + Decimal(a) - C), 1 / (2 + Decimal(b) - C_hat)))
+        second = total = Decimal(0)
+        for C, C_hat in reversed(pairs[1:]):
+            second += 1
+            total += (C_hat - C) ** 2 / C * second / 2
+            second *= C_hat * C_hat
+    found = exact_regret_as_squares([[a]], [[b]], 1.0, T).sum()
+    assert found == pytest.approx(float(total), rel=1e-13)
 
 
 def simulated(A: Array, A_hat: Array, steps: Array, x0: Array) -> Array:

@@ -84,6 +84,22 @@ def test_it_is_what_scale_itself_pays(handover: str) -> None:
     assert abs(early.mean()) < 4.0 * early.std() / math.sqrt(runs) + abs(found.handover).mean()
 
 
+def test_the_jump_of_a_replayed_handover_knows_where_the_probe_was() -> None:
+    """One probe, a start far away, and v that stands still: all is deterministic, and so is the cost of the jump."""
+    away, z, horizon = np.array([30.0, -10.0]), np.array([[2.0, 1.0]]), 6
+    found = exact_scale_regret(
+        *(A, HAT, 0.0, horizon, 1, GAMMA2), handover="replay", probes=z, x0_minus_v0=away
+    )
+    v, gamma = np.zeros((horizon, 2)), math.sqrt(GAMMA2)
+    x = np.vstack([gamma * z, Plan(HAT, horizon).path(away, v)[1:]])
+
+    def cost(x: Array) -> float:
+        jumps = np.diff(x, axis=0, prepend=away[None])
+        return float(0.5 * (np.sum((x @ A) * x) + np.sum(jumps**2)))
+
+    assert found.total == pytest.approx(cost(x) - cost(Plan(A, horizon).path(away, v)), rel=1e-10)
+
+
 def test_the_parts_are_those_of_the_formulas() -> None:
     found = exact_scale_regret(A, HAT, S2, T, M, GAMMA2)
     gains = [Plan(A, T).gain(t + 1) for t in range(M)]
@@ -122,6 +138,7 @@ def test_a_batch_of_estimates_is_each_of_them() -> None:
         ({"m": T}, f"m must be below horizon = {T}, got {T}"),
         ({"gamma2": -1.0}, "gamma2 must be a finite number at least 0"),
         ({"handover": "softly"}, "handover must be one of 'direct', 'replay', got 'softly'"),
+        ({"probes": np.ones((5, M, 2)), "A_hat": np.stack([HAT] * 3)}, "probes must have shape"),
         ({"probes": np.ones((M, 3))}, r"probes must have shape \(\*batch, 4, 2\), got \(4, 3\)"),
         ({"x0_minus_v0": 1.0}, r"x0_minus_v0 must have shape \(2,\), got \(\)"),
     ],

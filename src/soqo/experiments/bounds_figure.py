@@ -131,7 +131,7 @@ def finish(figure: Figure, table: BoundsTable, columns: list[list[BoundName]]) -
             for r in readings
         }
     )
-    title = f"{table.title}: SCaLE's regret" + (" and what is proven of it" if table.bounds else "")
+    title = f"{table.title}: SCaLE's regret" + (" and its bounds" if table.bounds else "")
     figure.suptitle(symbols(title), x=0.008, ha="left", weight="bold", size="large", gid="title")
     line = require_extra("matplotlib.lines", "lab").Line2D
     kept = [column for column in entries if column]

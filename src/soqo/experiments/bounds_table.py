@@ -27,10 +27,13 @@ BoundName = tuple[str, str]
 ROUND_OFF = 1e-9
 """A share of regret that is no difference."""
 
+FEW_RUNS = 5
+"""Of fewer runs a standard error says nothing."""
+
 
 @dataclass(frozen=True, eq=False)
 class BoundsTable:
-    """What SCaLE's regret was, what it is in expectation, and what is proven of it; printing it gives a table.
+    """What SCaLE's regret was, what it is in expectation, and its bounds; printing it gives a table.
 
     Attributes
     ----------
@@ -155,12 +158,13 @@ class BoundsTable:
         """The table's parts, each with its rows."""
         median = np.median(self.simulated, axis=1)
         yield (
-            f"simulated regret, {self.runs} runs",
+            f"simulated regret, {self.runs} run{'s' * (self.runs > 1)}",
             texts({"mean": self.mean, "standard error": self.standard_error, "median": median}),
         )
         if not self.no_exact:
             all_rounds = texts({"of all rounds": self.bounded(self.WHOLE[0])})
-            off = ["-" if math.isnan(z) else f"{z:.2f}" for z in self.discrepancy.tolist()]
+            few = self.runs < FEW_RUNS
+            off = ["-" if few or math.isnan(z) else f"{z:.2f}" for z in self.discrepancy.tolist()]
             later = texts({"of exploitation alone, from v on": self.bounded(self.LOWER)})
             yield (
                 "exact regret, mean over the same runs",

@@ -300,6 +300,8 @@ class SCaLE(Policy[ScaleMemory]):
 def best_level(policy: SCaLE, dim: int, horizon: int) -> float:
     """The probing level with the least expected regret, which takes seconds and is asked for by every batch of runs."""
     prior = policy.prior
+    if prior is not None and prior.shape[-1] != dim:
+        raise ArgumentError(f"prior must be for dimension {dim}, got shape {prior.shape}")
     if prior is None:
         prior = np.diag(np.where(np.arange(dim) < policy.rank, policy.sigma_floor, 0.0))
     return optimal_gamma2(

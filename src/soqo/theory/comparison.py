@@ -21,8 +21,8 @@ __all__ = ["Comparison"]
 class Comparison:
     """A = Q D Q' and A_hat = P D^ P', either of them one matrix or a batch.
 
-    Every sum here is of A - A_hat times something smooth, never a difference of two sums: so it is as accurate, in
-    proportion, for an estimate that is nearly right.
+    Every sum here is of A - A_hat times something smooth, never a difference of two sums of gains: so the parts of the
+    regret keep their digits also for an estimate that is nearly right.
     """
 
     true: Spectrum
@@ -34,12 +34,9 @@ class Comparison:
         """Checked: both positive semi-definite, and of shapes that go together."""
         A, true = positive_semidefinite("A", A)
         A_hat, estimate = positive_semidefinite("A_hat", A_hat)
-        try:
-            batch = np.broadcast_shapes(A.shape[:-2], A_hat.shape[:-2])
-        except ValueError:
-            batch = None
-        if batch is None or A.shape[-1] != A_hat.shape[-1]:
+        if A.shape[-1] != A_hat.shape[-1] or not go_together(A.shape[:-2], A_hat.shape[:-2]):
             raise ArgumentError(f"A_hat must have A's shape {A.shape}, got {A_hat.shape}")
+        batch = np.broadcast_shapes(A.shape[:-2], A_hat.shape[:-2])
         return cls(of_batch(true, batch), of_batch(estimate, batch), A - A_hat)
 
     @property
@@ -103,6 +100,15 @@ class Comparison:
         P = self.estimate.vectors
         weights = factors * (P.swapaxes(-1, -2) @ moment @ P)
         return np.asarray(0.5 * np.sum(self.error_in_basis * weights, axis=(-1, -2)))
+
+
+def go_together(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether two batches broadcast."""
+    try:
+        np.broadcast_shapes(one, other)
+    except ValueError:
+        return False
+    return True
 
 
 def of_batch(spectrum: Spectrum, batch: tuple[int, ...]) -> Spectrum:

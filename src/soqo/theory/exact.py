@@ -13,7 +13,6 @@ import numpy as np
 
 from soqo.arguments import Array, integer, vector
 from soqo.errors import ArgumentError
-from soqo.planner import contraction
 from soqo.theory.comparison import Comparison, gains
 from soqo.theory.moments import StepMoments, step_moments
 
@@ -45,7 +44,8 @@ class ExactRegret:
 
     @property
     def total(self) -> Any:
-        """The regret. It is of second order in the error of the estimate, and its two parts are not: they cancel."""
+        """The regret. It is of second order in the error of the estimate, and its two parts are of first: they cancel,
+        and the better the estimate, the fewer digits are left. :func:`exact_regret_as_squares` keeps them all."""
         return self.value + self.basis
 
     def __str__(self) -> str:
@@ -154,7 +154,8 @@ def exact_regret_as_squares(
 
     Round s has 1/2 E|(C^_s - C_s)(x_{s-1} - v_s)|^2 in the norm of C_s^{-1}. In each round the player is compared with
     LAI's step from where the player itself stands. No term is negative and nothing cancels, so this keeps its digits
-    however good the estimate is; it costs O(T d^3). Parameters as in :func:`exact_regret`, for one A and one estimate.
+    however good the estimate is; it costs O(T d^3), and memory for T matrices. Parameters as in :func:`exact_regret`,
+    for one A and one estimate.
 
     Returns
     -------
@@ -173,13 +174,19 @@ def exact_regret_as_squares(
     moments = step_moments(covariance, dim, horizon)
     away = np.zeros(dim) if x0_minus_v0 is None else vector("x0_minus_v0", x0_minus_v0, (dim,))
     second = np.outer(away, away)
-    plain = np.eye(dim)
+    Q, P = true.vectors, estimate.vectors
+    error, plain = Q.T @ pair.error @ P, np.eye(dim)
+    rounds = slice(0, horizon)
+    ours, theirs = gains(true, horizon, rounds), gains(estimate, horizon, rounds)
+    # Q'(C^ - C)P is Q'(A - A^)P times the factors of soqo.theory.sums: no difference of two gains is taken.
+    factors = ours[:, :, None] * theirs[:, None, :]
+    for t in range(horizon - 2, -1, -1):
+        factors[t] *= 1.0 + factors[t + 1]
     terms = np.empty(horizon)
     for t in range(horizon):
-        gain = contraction(true.values, horizon - t)
-        C, C_hat = true.matrix(gain), estimate.matrix(contraction(estimate.values, horizon - t))
         second = second + moments.between(plain, plain, slice(t, t + 1))[0]
-        gap = C_hat - C
-        terms[t] = 0.5 * np.sum(gap @ true.matrix(1.0 / gain) @ gap * second)
+        gap = (error * factors[t]) @ P.T  # in A's eigenbasis
+        terms[t] = 0.5 * np.sum((gap @ second) * gap / ours[t][:, None])
+        C_hat = estimate.matrix(theirs[t])
         second = C_hat @ second @ C_hat
     return terms

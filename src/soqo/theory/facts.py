@@ -19,8 +19,8 @@ __all__ = ["READINGS", "Bound", "Facts", "check_reading"]
 READINGS = ("corrected", "as_printed", "appendix")
 """A bound as we can prove it, as the main text prints it, and as the appendix does."""
 
-RANK_TOLERANCE = 1e-10
-"""Eigenvalues below this share of the largest count as zero."""
+RANK_TOLERANCE = 1e-14
+"""Eigenvalues below this share of the largest, times the dimension, are round-off and count as zero."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Facts:
             raise ArgumentError(f"A must have shape (d, d) here, got {matrix.shape}")
         Sigma = constant_covariance(covariance, len(matrix))
         values, vectors = spectrum.values, spectrum.vectors
-        seen = values > RANK_TOLERANCE * values[-1]
+        seen = values > RANK_TOLERANCE * len(values) * values[-1]
         if not seen.any():
             raise ArgumentError(
                 "A must not be zero: the bounds divide by its smallest nonzero eigenvalue"
@@ -111,6 +111,11 @@ class Facts:
     def power(self) -> float:
         """p, where the paper probes with gamma^2 of order T^p: 1/2 in full rank, 2/3 otherwise."""
         return 0.5 if self.full_rank else 2.0 / 3.0
+
+    def settling(self, epsilon: float) -> float:
+        """(1 + sigma_min - epsilon)^2 - 1, without cancellation: the geometric series of gains is one over it."""
+        gap = self.sigma_min - epsilon
+        return gap * (2.0 + gap)
 
     def check_epsilon(self, epsilon: float) -> None:
         """All bounds need an estimate that cannot miss a nonzero eigenvalue altogether."""

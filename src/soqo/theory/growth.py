@@ -45,7 +45,7 @@ def growth_exponent(horizons: Any, regret: Any, resamples: int = 1000) -> Growth
     0.50 (0.50 .. 0.50)
     """
     lengths, values = finite_array("horizons", horizons), finite_array("regret", regret)
-    if lengths.ndim != 1 or lengths.size < 2 or not (lengths > 0.0).all():
+    if lengths.ndim != 1 or np.unique(lengths).size < 2 or not (lengths > 0.0).all():
         raise ArgumentError(f"horizons must be at least two positive numbers, got {lengths}")
     if values.ndim == 1:
         values = values[:, None]
@@ -67,5 +67,5 @@ def growth_exponent(horizons: Any, regret: Any, resamples: int = 1000) -> Growth
     picks = rng.integers(runs, size=(resamples, runs))
     drawn = np.median(values[:, picks], axis=2).T
     slopes = slope(np.log(drawn[(drawn > 0.0).all(axis=1)]))
-    low, high = np.quantile(slopes, [0.025, 0.975])
+    low, high = np.quantile(slopes, [0.025, 0.975]) if slopes.size else (np.nan, np.nan)
     return Growth(float(slope(np.log(medians))), float(low), float(high))

@@ -14,6 +14,9 @@ from soqo.spectrum import positive_semidefinite
 
 __all__ = ["StepMoments", "constant_covariance", "step_moments"]
 
+LONGEST = 10**15
+"""The longest horizon: up to here a number of rounds is exact, and its powers do not overflow."""
+
 
 @dataclass(frozen=True, eq=False)
 class StepMoments:
@@ -62,6 +65,8 @@ def step_moments(covariance: Any, dim: int, horizon: int) -> StepMoments:
     A number s^2 stands for s^2 I, a vector of T numbers for one s^2 a round, a matrix for the covariance of every
     round, T matrices for one each, and a process for its own covariance, if it is a martingale with one.
     """
+    if horizon > LONGEST:
+        raise ArgumentError(f"horizon must be at most {LONGEST:.0e}, got {horizon:.3g}")
     if isinstance(covariance, Process):
         covariance = covariance_of(covariance, dim)
     given = finite_array("covariance", covariance)
@@ -99,9 +104,12 @@ def covariance_of(process: Process, dim: int) -> Array:
 
 def constant_covariance(covariance: Any, dim: int) -> Array:
     """The paper's Sigma, one bound for the covariance of every step: a number, a matrix or a process."""
-    moments = step_moments(covariance, dim, horizon=0)
-    if moments.constant is None:
-        raise ArgumentError(
-            f"covariance must be a number, a process or an array of shape {(dim, dim)}, got one per round"
-        )
-    return moments.constant
+    if not isinstance(covariance, Process):
+        shape = finite_array("covariance", covariance).shape
+        if shape not in ((), (dim, dim)):
+            raise ArgumentError(
+                f"covariance must be a number, a process or an array of shape {(dim, dim)} here, got shape {shape}"
+            )
+    constant = step_moments(covariance, dim, horizon=0).constant
+    assert constant is not None
+    return constant

@@ -135,7 +135,7 @@ def perturbation(A: Any, A_hat: Any) -> Perturbation:
 
 def grouped(values: Array, error: float) -> list[slice]:
     """Neighbours that are closer than twice the error, or zero to round-off, belong together."""
-    apart = np.diff(values) > max(2.0 * error, RANK_TOLERANCE * values[-1])
+    apart = np.diff(values) > max(2.0 * error, RANK_TOLERANCE * values.size * values[-1])
     edges = [0, *(np.flatnonzero(apart) + 1), values.size]
     return [slice(int(a), int(b)) for a, b in pairwise(edges)]
 

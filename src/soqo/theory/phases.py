@@ -22,7 +22,7 @@ from soqo.arguments import Array, choice, finite_array, integer, number, vector
 from soqo.errors import ArgumentError
 from soqo.planner import contraction
 from soqo.spectrum import Spectrum
-from soqo.theory.comparison import Comparison, gains
+from soqo.theory.comparison import Comparison, gains, go_together
 from soqo.theory.exact import ExactRegret, terms_of_rounds
 from soqo.theory.moments import StepMoments, step_moments
 from soqo.theory.sums import contraction_sum
@@ -189,7 +189,7 @@ class Probing:
     def played(cls, pair: Comparison, m: int, probes: Any) -> Probing:
         """For given probes."""
         z = finite_array("probes", probes)
-        if z.ndim < 2 or z.shape[-2:] != (m, pair.dim):
+        if z.ndim < 2 or z.shape[-2:] != (m, pair.dim) or not go_together(z.shape[:-2], pair.batch):
             raise ArgumentError(f"probes must have shape (*batch, {m}, {pair.dim}), got {z.shape}")
         inside = z @ pair.true.vectors
         hitting = np.sum(inside**2 * pair.true.values[..., None, :], axis=(-1, -2))

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from soqo.arguments import Array, integer, number
+from soqo.arguments import Array, finite_array, integer, number
 from soqo.errors import ArgumentError
 from soqo.estimators.recovery import Recovery
 from soqo.noise import Noise, Uniform
@@ -52,7 +52,7 @@ class ExpectedRegret:
 
     mean: Array
     standard_error: Array
-    draws: Array
+    draws: Array = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +71,8 @@ class Luck:
             raise ArgumentError(f"A must have shape (d, d) or (k, d, d), got {matrices.shape}")
         matrices = matrices.reshape(-1, *matrices.shape[-2:])
         integer("draws", draws, least=2)
-        if not isinstance(noise, Noise):
-            noise = Uniform(number("noise", noise, least=0.0))
-        if noise.cap == 0.0:
-            raise ArgumentError("noise must be above 0: without noise the smallest probes tell all")
-        rngs = np.random.default_rng(seed).spawn(draws)
+        noise = noise_model(noise)
+        rngs = np.random.default_rng(integer("seed", seed, least=0)).spawn(draws)
         chosen = matrices[np.arange(draws) % len(matrices)]
         z = np.stack([rng.standard_normal((m, matrices.shape[-1])) for rng in rngs])
         return cls(chosen, z, np.stack([noise.variates(rng, m) for rng in rngs]), noise)
@@ -129,7 +126,9 @@ def expected_scale_regret(
     >>> found.mean.round(), found.standard_error.round()
     (array([  827.,  4321., 39699.]), array([  28.,  263., 2627.]))
     """
-    levels = np.atleast_1d(np.asarray(gamma2, dtype=np.float64))
+    levels = np.atleast_1d(finite_array("gamma2", gamma2))
+    if levels.ndim != 1 or not levels.size:
+        raise ArgumentError(f"gamma2 must be a level or several, got shape {levels.shape}")
     horizon, m = two_phases(horizon, m)
     luck = Luck.draw(A, m, noise, draws, seed)
     step_moments(covariance, luck.z.shape[-1], horizon)  # to complain before the work, not after
@@ -193,14 +192,22 @@ def optimal_gamma2(
         )
         return float(found.mean[0])
 
-    cap = noise.cap if isinstance(noise, Noise) else number("noise", noise, above=0.0)
-    guess = math.log(cap) + math.log(two_phases(horizon, m)[0]) / 3.0
+    guess = math.log(noise_model(noise).cap) + math.log(two_phases(horizon, m)[0]) / 3.0
     best = first_search(regret, guess)
     step = math.log(FACTOR)
     found = minimize_scalar(
         regret, bounds=(best - step, best + step), method="bounded", options={"xatol": 0.01}
     )
     return math.exp(float(found.x))
+
+
+def noise_model(noise: Any) -> Noise:
+    """A model of noise, or uniform noise with this cap."""
+    if not isinstance(noise, Noise):
+        return Uniform(number("noise", noise, above=0.0))
+    if noise.cap == 0.0:
+        raise ArgumentError("noise must be above 0: without noise the smallest probes tell all")
+    return noise
 
 
 def first_search(f: Callable[[float], float], start: float) -> float:

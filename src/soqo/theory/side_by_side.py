@@ -12,9 +12,12 @@ from soqo.errors import ArgumentError
 from soqo.theory.exploitation import exploiting, second_order_bound
 from soqo.theory.facts import READINGS, Bound, Facts
 from soqo.theory.lower import theorem2
-from soqo.theory.whole import Schedule, corollary1, theorem1, two_phases
+from soqo.theory.whole import Schedule, corollary1, start_bound, theorem1, two_phases
 
 __all__ = ["Bounds", "Row", "bounds"]
+
+LOWER = "Theorem 2"
+"""The one lower bound, for an instance of its own."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,10 @@ class Bounds:
         for row in self.rows:
             what = row.why_not
             if row.bound is not None:
-                what = ", ".join(f"{name} {term:.4g}" for name, term in row.bound.terms.items())
+                lower = "lower bound, for A = 0: " if row.statement == LOWER else ""
+                what = lower + ", ".join(
+                    f"{name} {term:.4g}" for name, term in row.bound.terms.items()
+                )
             reading = row.reading.replace("_", " ")
             lines.append(f"{row.statement:<13}{reading:<12}{row.value:>11.4g}  {what}")
         return "\n".join(lines)
@@ -106,7 +112,9 @@ def bounds(
     c1 : float
         Probes per rank and dimension.
     epsilon : float, optional
-        The error of the estimate; what each reading's schedule states, if not given.
+        The error of the estimate, for Theorems 2 to 5; what each reading's schedule states, if not given. Theorem 1 and
+        Corollary 1 are for their schedule's. Theorem 2 takes it for the error of the gains, and is a lower bound for
+        another instance, A = 0.
     constant : float
         The factor that the guarantee on the estimate lacks; see :func:`corollary1`.
 
@@ -135,19 +143,28 @@ def bounds(
         return theorem2(min(1.0, errors[reading]), schedules[reading].rounds, facts.steps, reading)
 
     def phases(reading: str) -> Bound:
-        plan = schedules[reading]
-        later = exploitation(reading)
-        return two_phases(facts, plan.m, plan.gamma2, later.value, reading)
+        plan, error = schedules[reading], errors[reading]
+        later = exploitation(reading).value
+        if reading == "corrected":  # Theorems 4 and 5 are for a player who starts on v
+            later += start_bound(facts, plan.gamma2, error, plan.rounds)
+        return two_phases(facts, plan.m, plan.gamma2, later, reading)
 
     def exploitation(reading: str) -> Bound:
         return exploiting(facts, errors[reading], schedules[reading].rounds, reading)
 
+    def balance(reading: str) -> Bound:
+        if reading == "as_printed":
+            raise ArgumentError(
+                "orders only: its two parts are those of the theorem above, as printed"
+            )
+        return corollary1(**whole, reading=reading, constant=constant)
+
     makers: dict[str, Callable[[str], Bound]] = {
         "Theorem 1": lambda reading: theorem1(**whole, reading=reading, constant=constant),
-        "Theorem 2": lower,
+        LOWER: lower,
         "Theorem 3": phases,
         "Theorem 5" if facts.full_rank else "Theorem 4": exploitation,
-        "Corollary 1": lambda reading: corollary1(**whole, reading=reading, constant=constant),
+        "Corollary 1": balance,
     }
     rows = [tried(name, reading, make) for name, make in makers.items() for reading in READINGS]
     plan = schedules["corrected"]

@@ -33,6 +33,9 @@ NEAR, TERMS = 0.05, 9
 """Angles whose difference is below this share of the smaller one are close, and so many terms of the series do for
 them: where N theta is above 20 nothing is left to sum, so the series is in numbers below 1."""
 
+LARGE = 0.5
+"""From this angle on, e^{-2 N theta} is small in every round."""
+
 NODES = 20
 """Points in each octave. The nearest pole is three half-lengths from its middle: errors of (3 + 8^1/2)^(-2 NODES)."""
 
@@ -125,8 +128,11 @@ def pair_sums(a: Array, b: Array, n: Array, weights: Array) -> Array:
     w = weights[:, None]
     plus = pair.share_a * gram(w * one.over_half, other.cosh)
     plus += pair.share_b * gram(w * one.cosh, other.over_half)
-    minus = gram(w * one.sinh, other.cosh) - gram(w * one.cosh, other.sinh)
-    minus /= np.where(pair.near, 1.0, pair.half_difference)
+    # The numerator of the second quotient, twice: what the angles have in common cancels in the first form where they
+    # are large, and in the second where they are small.
+    small = gram(w * one.sinh, other.cosh) - gram(w * one.cosh, other.sinh)
+    large = 2.0 * (gram(w * one.common, other.fading) - gram(w * one.fading, other.common))
+    minus = np.where(pair.large, large, small) / np.where(pair.near, 1.0, pair.half_difference)
     if pair.near.any():
         minus = np.where(pair.near, near_pairs(one, other, pair.difference, n, w), minus)
     return np.asarray(0.25 * (plus + minus))
@@ -173,6 +179,8 @@ class Angles:
         sinh(N theta) and cosh(N theta), both over cosh((N + 1/2) theta).
     over_half : Array, shape (*batch, rounds, d)
         sinh(N theta) / sinh(theta/2), over the same; at theta = 0 it is 2 N.
+    common, fading : Array, shape (*batch, rounds, d)
+        e^{N theta} / 2 over the same, which is (sinh + cosh) / 2, and e^{-2 N theta} times it.
     """
 
     a: Array
@@ -182,19 +190,23 @@ class Angles:
     sinh: Array
     cosh: Array
     over_half: Array
+    common: Array
+    fading: Array
 
     @classmethod
     def of(cls, a: Array, n: Array) -> Angles:
         half = 0.5 * np.sqrt(a)
         theta = 2.0 * np.arcsinh(half)
-        gone = -np.expm1(-2.0 * n[:, None] * theta[..., None, :])  # 1 - e^{-2 N theta}
+        exponent = -2.0 * n[:, None] * theta[..., None, :]
+        gone = -np.expm1(exponent)  # 1 - e^{-2 N theta}
         decay = np.exp(-theta)[..., None, :]
         common = np.sqrt(decay) / (1.0 + decay * (1.0 - gone))
         sinh = gone * common
         zero = (half == 0.0)[..., None, :]
         over_half = np.where(zero, 2.0 * n[:, None], sinh / np.where(zero, 1.0, half[..., None, :]))
         half_cosh = np.sqrt(1.0 + 0.25 * a)
-        return cls(a, theta, half, half_cosh, sinh, (2.0 - gone) * common, over_half)
+        cosh, fading = (2.0 - gone) * common, np.exp(exponent) * common
+        return cls(a, theta, half, half_cosh, sinh, cosh, over_half, common, fading)
 
     def inverse_cosh(self, n: Array) -> Array:
         """1 / cosh((N + 1/2) theta)."""
@@ -212,7 +224,8 @@ class Pair:
         sinh(th_a/2) and sinh(th_b/2), over sinh((th_a + th_b)/2); halves where both are 0.
     difference, half_difference : Array
         th_a - th_b, and sinh of half of it, to full relative accuracy.
-    near : array of bool
+    near, large : array of bool
+        Whether the angles are close, and whether both are large.
     """
 
     share_a: Array
@@ -220,6 +233,7 @@ class Pair:
     difference: Array
     half_difference: Array
     near: BoolArray
+    large: BoolArray
 
     @classmethod
     def of(cls, one: Angles, other: Angles) -> Pair:
@@ -236,4 +250,5 @@ class Pair:
             difference=difference,
             half_difference=half_difference,
             near=np.abs(difference) <= NEAR * smaller,
+            large=smaller > LARGE,
         )

@@ -78,6 +78,8 @@ def rub_constants(Z: Any, rank: int, *, starts: int = 32, seed: int = 0) -> RUB:
     Z = finite_array("Z", Z)
     if Z.ndim != 2 or 0 in Z.shape:
         raise ArgumentError(f"Z must have shape (m, d), got {Z.shape}")
+    if not Z.any():
+        raise ArgumentError("Z must not be zero: such probes see nothing")
     m, d = Z.shape
     rank = integer("rank", rank, least=1)
     if rank > d:

@@ -3,7 +3,8 @@ r"""Bounds on the regret of SCaLE as a whole: Theorem 3, Corollary 1 and Theorem
 The schedule is that of the proof: m = c1 r d probes of variance gamma^2 = eta max{(T-m)^p, 2/sigma}, after which the
 error of the estimate is taken to be at most eta / gamma^2 <= min{(T-m)^-p, sigma/2}, with p = 1/2 in full rank and 2/3
 otherwise. The paper writes sqrt(eta) in place of eta in gamma^2, with which the error is sqrt(eta) times what it
-states."""
+states. Algorithm 1 has max{T^p, 1/sigma} there; every reading here has the proof's, since 1/sigma allows an error of
+sigma, where no bound holds."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ class Schedule:
         """The schedule of the proof; as printed it has sqrt(eta), and the epsilon that it states."""
         horizon, noise_cap = (
             integer("horizon", horizon, least=2),
-            number("noise_cap", noise_cap, least=0.0),
+            number("noise_cap", noise_cap, above=0.0),
         )
         c1, constant = number("c1", c1, above=0.0), number("constant", constant, above=0.0)
         m = math.ceil(c1 * facts.rank * facts.dim)
@@ -68,9 +69,10 @@ def theorem3(
     """Theorem 3: the regret of SCaLE as that of probing plus that of exploitation, ``exploitation``.
 
     Assumptions: v is a martingale with steps of covariance at most Sigma, x0 = v0, and exploitation goes on from where
-    the player stands. Erratum: 1/2 <Sigma, C_t> is bounded by tr(Sigma) / (2 (1 + sigma_min)), where sigma_min is the
-    smallest nonzero eigenvalue; but on A's null space C_t is 1. The corrected bound counts that part in full. Main text
-    and appendix agree. For equalities see :func:`exact_scale_regret`.
+    the player stands; so ``exploitation`` is the regret of a player who starts gamma z away from v, not on it. Erratum:
+    1/2 <Sigma, C_t> is bounded by tr(Sigma) / (2 (1 + sigma_min)), where sigma_min is the smallest nonzero eigenvalue;
+    but on A's null space C_t is 1. The corrected bound counts that part in full. Main text and appendix agree. For
+    equalities see :func:`exact_scale_regret`.
 
     Examples
     --------
@@ -135,16 +137,21 @@ def corollary1(
     terms = {
         "irreducible": whole["irreducible"],
         "data collection": whole["data collection"],
-        "start": 0.5 * plan.gamma2 * facts.dim * lasting_error(facts, plan.epsilon, plan.rounds),
+        "start": start_bound(facts, plan.gamma2, plan.epsilon, plan.rounds),
         "exploitation": later,
     }
     return Bound("Corollary 1", reading, terms)
 
 
+def start_bound(facts: Facts, gamma2: float, epsilon: float, rounds: int) -> float:
+    """What it adds to the regret of exploitation at most that the player starts gamma z away from v."""
+    return 0.5 * gamma2 * facts.dim * lasting_error(facts, epsilon, rounds)
+
+
 def lasting_error(facts: Facts, epsilon: float, rounds: int) -> float:
     """A bound on <M, sum over k of Pi_k (A - A^) Pi_k> over tr(M): what a distance from v costs in all rounds after."""
     gap = facts.sigma_min - epsilon
-    settling = (1.0 + gap) ** 2 - 1.0
+    settling = facts.settling(epsilon)
     if facts.full_rank:
         return epsilon / settling
     return rounds * facts.sigma_min * (epsilon / gap) ** 2 + epsilon * (1.0 / gap + 1.0 / settling)
@@ -226,7 +233,7 @@ def corrected_rates(facts: Facts, noise: float) -> tuple[float, float]:
     There sigma - epsilon >= sigma/2 and gamma^2 epsilon = noise.
     """
     low, tr, d = facts.sigma_min, facts.steps, facts.dim
-    settling = (1.0 + 0.5 * low) ** 2 - 1.0
+    settling = facts.settling(0.5 * low)
     if facts.full_rank:
         return 0.5 * tr * (1.0 / low + 1.0 / settling), 0.5 * d * noise / settling
     fading = 2.0 / low + 1.0 / settling
