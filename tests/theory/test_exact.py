@@ -43,18 +43,13 @@ def squares(cases: list[Case]) -> Array:
 
 
 def test_exact_regret_equals_the_alternative_form() -> None:
-    """In 20,000 cases to 1e-8, but for one or two where what cancels is 1e7 times the regret and round-off shows."""
+    """In 20,000 cases to 1e-8, although what cancels is up to 1e7 times the regret."""
     groups: dict[int, list[Case]] = {}
     for case in random_cases(CASES, longest=40):
         groups.setdefault(len(case.A), []).append(case)
-    worse = 0
     for cases in groups.values():
-        found = np.array([exact_regret(c.A, c.A_hat, c.covariance, c.horizon).total for c in cases])
-        expected = squares(cases)
-        cancelling = [c.nuclear * np.trace(c.covariance) * c.horizon for c in cases]
-        worse += int(np.sum(np.abs(found - expected) > 1e-8 * expected))
-        assert (np.abs(found - expected) < 1e-8 * expected + 1e-15 * np.array(cancelling)).all()
-    assert worse <= 2
+        found = [exact_regret(c.A, c.A_hat, c.covariance, c.horizon).total for c in cases]
+        np.testing.assert_allclose(found, squares(cases), rtol=1e-8)
 
 
 def test_both_forms_and_the_sum_over_rounds_agree_over_long_horizons() -> None:
@@ -74,10 +69,10 @@ def test_both_forms_and_the_sum_over_rounds_agree_over_long_horizons() -> None:
 def test_an_estimate_that_is_nearly_right_keeps_its_digits() -> None:
     rng = np.random.default_rng(0)
     A, error = rotated(rng, np.array([0.5, 1.0, 1.0])), rotated(rng, np.array([-1.0, 0.5, 2.0]))
-    for size in (1e-4, 1e-6):
+    for size in (1e-4, 1e-7, 1e-10):
         found = exact_regret(A, A + size * error, 1.0, 1000).total
         expected = exact_regret_as_squares(A, A + size * error, 1.0, 1000).sum()
-        assert found == pytest.approx(expected, rel=1e-12 / size)
+        assert found == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize(
