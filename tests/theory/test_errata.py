@@ -164,7 +164,8 @@ def test_the_other_term_of_corollary_1_has_a_wrong_power_too() -> None:
 def test_corollary_1_forgets_where_exploitation_starts() -> None:
     """Printed: Theorem 4 for the rounds after probing, though the player then stands gamma z away from v.
 
-    Where v hardly moves, that is all there is to exploitation, and regret exceeds the printed bound even with tr A + 2 d in it.
+    Where v hardly moves, that is all there is to exploitation, and regret exceeds the printed bound even with tr A +
+    2 d in it.
     """
     A, eta, variance, horizon = np.diag([2e-4, 0.0]), 1.0, 1e-6, 10**6
     printed = corollary1(A, variance, horizon, eta, reading="appendix")
