@@ -135,8 +135,13 @@ class Controller:
         self._written()
         return x
 
-    # "round" is what the property of that name counts; the builtin is not used here.
-    def observe(self, y: Any, applied: Any = None, *, round: int | None = None) -> None:  # noqa: A002
+    def observe(
+        self,
+        y: Any,
+        applied: Any = None,
+        *,
+        round: int | None = None,  # noqa: A002  # what the property of that name counts; the builtin is not used here
+    ) -> None:
         """Hear the measured cost of the action that waits for it.
 
         Parameters

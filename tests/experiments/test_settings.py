@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from soqo.experiments.settings import catalogue, figures, find
 from soqo.experiments.spec import Setting
 from soqo.policies.scale import SCaLE
 from soqo.problem import RandomProblem
-from soqo.processes import Cauchy, Correlated, Gaussian, Laplace
+from soqo.processes import Cauchy, Correlated, Gaussian, Laplace, Process, Scaled
 
 # The figures of the paper's numerical section by the names of their files, and how many panels each has.
 PAPER = {
@@ -24,6 +25,12 @@ PAPER = {
     "appendix": ("Appendix", 16),
 }
 PROCESSES = {"gaussian": Gaussian, "correlated": Correlated, "cauchy": Cauchy, "laplace": Laplace}
+
+
+def scale_of(process: Process) -> Any:
+    """The size of its steps."""
+    assert isinstance(process, Scaled)
+    return process.scale
 
 
 def problem_of(setting: Setting) -> RandomProblem:
@@ -82,7 +89,7 @@ def test_the_case_studies_are_the_papers(figure: str, kind: type, scale: float) 
     for setting in panels:
         process = setting.environment.process
         assert isinstance(process, kind)
-        assert getattr(process, "scale") == scale  # noqa: B009
+        assert scale_of(process) == scale
         assert problem_of(setting).rank == 1
         assert (setting.environment.noise.cap, c1_of(setting), setting.horizon) == (50.0, 10.0, 400)
 
@@ -110,7 +117,7 @@ def test_the_appendix_has_the_papers_numbers(process: str, rank: int, sigma: str
     problem, steps = problem_of(setting), setting.environment.process
     assert (problem.dim, problem.rank, problem.smallest) == (4, rank, float(sigma))
     assert type(steps) is PROCESSES[process]
-    assert getattr(steps, "scale") == (1.0 if process == "cauchy" else 50.0)  # noqa: B009
+    assert scale_of(steps) == (1.0 if process == "cauchy" else 50.0)
     assert setting.environment.noise.cap == (1.0 if process in ("cauchy", "laplace") else 10.0)
     if isinstance(steps, Correlated):
         assert (steps.alpha, steps.form) == (0.7, "additive")

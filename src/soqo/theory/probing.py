@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -77,16 +78,56 @@ class Luck:
         z = np.stack([rng.standard_normal((m, matrices.shape[-1])) for rng in rngs])
         return cls(chosen, z, np.stack([noise.variates(rng, m) for rng in rngs]), noise)
 
+    @cached_property
+    def problems(self) -> list[Problem]:
+        """One for each draw, for noise that looks at it."""
+        return [Problem(A) for A in self.A]
+
     def readings(self, gamma2: float) -> tuple[Array, Array]:
         """Where the player stands and what it hears, (draws, m, d) and (draws, m)."""
         u = math.sqrt(gamma2) * self.z
-        noise = np.stack(
-            [
-                self.noise.perturb(w, x, Problem(A))
-                for A, x, w in zip(self.A, u, self.variates, strict=True)
-            ]
-        )
+        draws = zip(self.variates, u, self.problems, strict=True)
+        noise = np.stack([self.noise.perturb(*draw) for draw in draws])
         return u, quadratic_form(self.A[:, None], u) + noise
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """SCaLE on draws of probes and noise, at any level; the arguments are those of :func:`expected_scale_regret`."""
+
+    luck: Luck
+    covariance: Any
+    horizon: int
+    m: int
+    estimator: Estimator
+    handover: str
+
+    @classmethod
+    def of(
+        cls,
+        A: Any,
+        covariance: Any,
+        horizon: int,
+        m: int,
+        noise: Any,
+        estimator: Estimator | None,
+        handover: str,
+        draws: int,
+        seed: int,
+    ) -> Trial:
+        """Checked before the work, not after."""
+        horizon, m = two_phases(horizon, m)
+        luck = Luck.draw(A, m, noise, draws, seed)
+        step_moments(covariance, luck.z.shape[-1], horizon)
+        recover = Recovery(luck.noise.cap) if estimator is None else estimator
+        return cls(luck, covariance, horizon, m, recover, handover)
+
+    def regret(self, gamma2: float) -> Array:
+        """Expected over v, for each draw."""
+        estimates, _ = self.estimator(*self.luck.readings(gamma2))
+        given = (self.luck.A, estimates, self.covariance, self.horizon, self.m, gamma2)
+        found = exact_scale_regret(*given, handover=self.handover, probes=self.luck.z)
+        return np.asarray(found.total)
 
 
 def expected_scale_regret(
@@ -129,19 +170,8 @@ def expected_scale_regret(
     levels = np.atleast_1d(finite_array("gamma2", gamma2))
     if levels.ndim != 1 or not levels.size:
         raise ArgumentError(f"gamma2 must be a level or several, got shape {levels.shape}")
-    horizon, m = two_phases(horizon, m)
-    luck = Luck.draw(A, m, noise, draws, seed)
-    step_moments(covariance, luck.z.shape[-1], horizon)  # to complain before the work, not after
-    recover = Recovery(luck.noise.cap) if estimator is None else estimator
-    rows = []
-    for level in levels:
-        number("gamma2", level, above=0.0)
-        estimates, _ = recover(*luck.readings(level))
-        regret = exact_scale_regret(
-            luck.A, estimates, covariance, horizon, m, level, handover=handover, probes=luck.z
-        )
-        rows.append(regret.total)
-    values = np.stack(rows)
+    trial = Trial.of(A, covariance, horizon, m, noise, estimator, handover, draws, seed)
+    values = np.stack([trial.regret(number("gamma2", level, above=0.0)) for level in levels])
     return ExpectedRegret(
         values.mean(axis=1), values.std(axis=1, ddof=1) / math.sqrt(draws), values
     )
@@ -177,22 +207,12 @@ def optimal_gamma2(
         minimize_scalar,
     )  # here, because it would double the time of importing soqo
 
-    def regret(log_level: float) -> float:
-        found = expected_scale_regret(
-            math.exp(log_level),
-            A,
-            covariance,
-            horizon,
-            m,
-            noise,
-            estimator=estimator,
-            handover=handover,
-            draws=draws,
-            seed=seed,
-        )
-        return float(found.mean[0])
+    trial = Trial.of(A, covariance, horizon, m, noise, estimator, handover, draws, seed)
 
-    guess = math.log(noise_model(noise).cap) + math.log(two_phases(horizon, m)[0]) / 3.0
+    def regret(log_level: float) -> float:
+        return float(trial.regret(math.exp(log_level)).mean())
+
+    guess = math.log(trial.luck.noise.cap) + math.log(trial.horizon) / 3.0
     best = first_search(regret, guess)
     step = math.log(FACTOR)
     found = minimize_scalar(

@@ -12,7 +12,7 @@ from soqo.errors import ArgumentError
 from soqo.theory.exploitation import exploiting, second_order_bound
 from soqo.theory.facts import READINGS, Bound, Facts
 from soqo.theory.lower import theorem2
-from soqo.theory.whole import Schedule, corollary1, start_bound, theorem1, two_phases
+from soqo.theory.whole import Schedule, corollary1, explore_then_exploit, start_bound, theorem1
 
 __all__ = ["Bounds", "Row", "bounds"]
 
@@ -147,7 +147,7 @@ def bounds(
         later = exploitation(reading).value
         if reading == "corrected":  # Theorems 4 and 5 are for a player who starts on v
             later += start_bound(facts, plan.gamma2, error, plan.rounds)
-        return two_phases(facts, plan.m, plan.gamma2, later, reading)
+        return explore_then_exploit(facts, plan.m, plan.gamma2, later, reading)
 
     def exploitation(reading: str) -> Bound:
         return exploiting(facts, errors[reading], schedules[reading].rounds, reading)

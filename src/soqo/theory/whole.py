@@ -80,10 +80,12 @@ def theorem3(
     >>> print(theorem3(A, covariance=1.0, m=10, gamma2=2.0, exploitation=0.0))
     Theorem 3, corrected: 59.5 (irreducible 7.5, data collection 52, exploitation 0)
     """
-    return two_phases(Facts.of(A, covariance), m, gamma2, exploitation, reading)
+    return explore_then_exploit(Facts.of(A, covariance), m, gamma2, exploitation, reading)
 
 
-def two_phases(facts: Facts, m: int, gamma2: float, exploitation: float, reading: str) -> Bound:
+def explore_then_exploit(
+    facts: Facts, m: int, gamma2: float, exploitation: float, reading: str
+) -> Bound:
     """Theorem 3, from the facts."""
     m, gamma2 = integer("m", m, least=1), number("gamma2", gamma2, least=0.0)
     blind = facts.steps / (1.0 + facts.sigma_min)
@@ -133,7 +135,7 @@ def corollary1(
     if reading == "appendix":
         return Bound("Corollary 1", reading, corollary_of_the_appendix(facts, plan, noise_cap))
     later = exploiting(facts, plan.epsilon, plan.rounds, reading).value
-    whole = two_phases(facts, plan.m, plan.gamma2, later, reading).terms
+    whole = explore_then_exploit(facts, plan.m, plan.gamma2, later, reading).terms
     terms = {
         "irreducible": whole["irreducible"],
         "data collection": whole["data collection"],
@@ -219,7 +221,7 @@ def theorem1(
         noise = math.sqrt(noise_cap)
         probes = 0.5 * plan.m * (facts.trace + d) + 0.5 * d
         growing, staying = noise * rate_of_the_appendix(facts), 0.0
-    blind = two_phases(facts, plan.m, 0.0, 0.0, reading).terms["irreducible"]
+    blind = explore_then_exploit(facts, plan.m, 0.0, 0.0, reading).terms["irreducible"]
     terms = {
         "growing": (growing + noise * probes) * plan.rounds**facts.power,
         "constant": staying + 2.0 * noise * probes / low + blind,
