@@ -36,8 +36,8 @@ WRITTEN_OUT = 1000
 def changed(record: Record, **fields: Any) -> Record:
     """A record with other values in some of its fields, for the records that change every round.
 
-    As ``dataclasses.replace`` in a third of its time, and in half of that of the constructor, which sets the fields of
-    a frozen dataclass one by one. It is for dataclasses whose fields are all that they have: nothing is checked or
+    As ``dataclasses.replace`` in a third of its time, and quicker than the constructor, which sets the fields of a
+    frozen dataclass one by one. It is for dataclasses whose fields are all that they have: nothing is checked or
     computed anew.
 
     >>> from soqo.processes import Gaussian
@@ -45,7 +45,7 @@ def changed(record: Record, **fields: Any) -> Record:
     Gaussian(scale=2.0)
     """
     result = object.__new__(type(record))
-    result.__dict__.update(record.__dict__, **fields)
+    object.__setattr__(result, "__dict__", record.__dict__ | fields)
     return result
 
 

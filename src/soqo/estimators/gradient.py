@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soqo.arguments import Array, BoolArray, largest, smallest, sum_of_squares
+from soqo.records import changed
 from soqo.spectrum import Spectrum
 
 __all__ = ["DIVERGED_ABOVE", "FORMS", "GradientEstimate", "projected_gradient_step"]
@@ -54,11 +55,12 @@ class GradientEstimate:
         return cls(matrix, spectrum, np.zeros(batch, dtype=np.bool_), np.zeros(batch))
 
 
-@np.errstate(over="ignore", invalid="ignore")  # a decorator takes half the time of a with
 def projected_gradient_step(
     estimate: GradientEstimate, u: Array, y: Array, rate: float, form: str = "exact"
 ) -> GradientEstimate:
     """One gradient step on the reading y at u, projected on the positive semi-definite matrices.
+
+    Numbers that overflow are seen to, but not kept quiet: that is for the caller, who has more to keep quiet.
 
     Parameters
     ----------
@@ -109,7 +111,9 @@ def projected_gradient_step(
         overshoots = overshoots + overshot
     if largest(spectrum.values) > DIVERGED_ABOVE:
         diverged = diverged | (spectrum.values[..., -1] > DIVERGED_ABOVE)
-    return GradientEstimate(projected, spectrum, diverged, overshoots)
+    return changed(
+        estimate, matrix=projected, spectrum=spectrum, diverged=diverged, overshoots=overshoots
+    )
 
 
 def project(matrix: Array) -> tuple[Array, Spectrum]:
@@ -118,9 +122,12 @@ def project(matrix: Array) -> tuple[Array, Spectrum]:
     if not values.size or smallest(values) >= 0.0:
         return matrix, Spectrum(values, vectors)
     clipped = np.maximum(values, 0.0)
-    factor = vectors * np.sqrt(clipped)[..., None, :]
-    # Runs that were inside the cone keep their matrix to the bit.
-    projected = np.matmul(factor, factor.mT)
-    inside = values[..., 0] >= 0.0
-    np.copyto(projected, matrix, where=inside[..., None, None])
-    return projected, Spectrum(clipped, vectors)
+    # Eigenvalues ascend, and after one gradient step no more than one is negative. What is taken away is zero for runs
+    # inside the cone, which so keep their matrix to the bit, and symmetric to the bit in this order of multiplication.
+    below = values - clipped
+    for k in range(values.shape[-1]):
+        part, vector = below[..., k], vectors[..., k]
+        if not smallest(part) < 0.0:
+            break
+        matrix = matrix - part[..., None, None] * (vector[..., :, None] * vector[..., None, :])
+    return matrix, Spectrum(clipped, vectors)
