@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from soqo.arguments import Array, surely_finite
-from soqo.estimators.schur import Inverse, factored
+from soqo.estimators.schur import Inverse, cholesky, factored
 
 __all__ = ["Many", "Number", "One"]
 
@@ -75,7 +75,7 @@ class One:
         gram: Array = (rows.T * weights).dot(rows)
         return gram
 
-    def plus(self, diagonal: Array, matrix: Array) -> Array:
+    def plus(self, diagonal: Array | float, matrix: Array) -> Array:
         """Add to the diagonal of a matrix, in place."""
         entries = matrix.ravel()[:: matrix.shape[0] + 1]
         entries += diagonal
@@ -106,6 +106,11 @@ class One:
 
     factored: Any = staticmethod(factored)
     """See :func:`soqo.estimators.schur.factored`."""
+
+    def inverted(self, matrix: Array) -> Inverse | None:
+        """The inverse of a positive definite matrix, to be applied to vectors; None where it is not."""
+        factor = cholesky(matrix.T)
+        return None if factor is None else lambda b: lapack.dpotrs(factor, b, lower=1)[0]
 
     def stack(self, a: Array, b: Array) -> Array:
         """Two vectors as the rows of a matrix."""
@@ -153,7 +158,7 @@ class Many(One):
     def weighted_gram(self, rows: Array, weights: Array) -> Array:
         return np.asarray(np.matmul(rows.mT * weights[:, None, :], rows))
 
-    def plus(self, diagonal: Array, matrix: Array) -> Array:
+    def plus(self, diagonal: Array | float, matrix: Array) -> Array:
         entries = matrix.reshape(len(matrix), -1)[:, :: matrix.shape[-1] + 1]
         entries += diagonal
         return matrix
@@ -206,6 +211,14 @@ class Many(One):
             return x
 
         return x, inverse
+
+    def inverted(self, matrix: Array) -> Inverse:
+        try:
+            inverse = np.linalg.inv(matrix)
+        except np.linalg.LinAlgError:  # in some run; eigenvalues say in which
+            values, vectors = self.spectrum(matrix)
+            inverse = np.matmul(vectors / values[:, None, :], vectors.mT)
+        return lambda b: np.asarray(np.matvec(inverse, b))
 
     def stack(self, a: Array, b: Array) -> Array:
         return np.stack([a, b], axis=1)

@@ -23,6 +23,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,9 @@ from soqo.arguments import Array, BoolArray
 from soqo.errors import ArgumentError
 from soqo.estimators.arithmetic import Number, One
 from soqo.estimators.measurements import adjoint
-from soqo.estimators.schur import Border, Solve, Solved, reduced_solver
+from soqo.estimators.reduced import reduced_solver
+from soqo.estimators.schur import Border, Solve, Solved
+from soqo.estimators.starting import starting_point
 
 __all__ = ["Iterate", "Program", "Residual", "interior_point"]
 
@@ -78,8 +81,11 @@ class Residual(ABC):
         return self.kind.absolute_sum(y)
 
     @abstractmethod
-    def start(self, y: Array, fitted: Array) -> tuple[Array, float]:
-        """Set the variables for residual y - fitted; the first lambda, and the weight C of the trace."""
+    def start(self, y: Array, fitted: Array, level: Number, even: Array) -> tuple[Array, float]:
+        """Set the variables for residual y - fitted; the first lambda, and the weight C of the trace.
+
+        ``level`` is the mean eigenvalue of X, ``even`` are multipliers whose adjoint is about the identity.
+        """
 
     @abstractmethod
     def prepare(self) -> tuple[Array, Border]:
@@ -154,11 +160,12 @@ class Program:
         self.half, self.y, self.residual, self.kind = math.sqrt(0.5) * Z, y, residual, residual.kind
         self.size = residual.scale(y)
         self.dim = Z.shape[-1]
-        # From a multiple of the identity whose readings are about one; R of `rescaled` is a multiple of it, too.
-        level = 2.0 / self.dim
-        self.multipliers, self.weight = residual.start(y, level * np.vecdot(self.half, self.half))
+        X, even = starting_point(self.kind, Z, y)
+        level = self.kind.total(X.diagonal(axis1=-2, axis2=-1)) / self.dim
+        fitted = np.vecdot(self.kind.product(self.half, X), self.half)
+        self.multipliers, self.weight = residual.start(y, fitted, level, even)
         S = self.weight * np.eye(self.dim) - adjoint(Z, self.multipliers)
-        self.scaling = self.scaled(math.sqrt(level), self.kind.spectrum(level * S))
+        self.scaling = self.rescaled(np.eye(self.dim), X, S)
 
     def keep(self, runs: BoolArray) -> None:
         """Of a batch, go on with these runs."""
@@ -260,16 +267,11 @@ class Program:
         if R is None:
             return None
         found = kind.spectrum(kind.product(R.mT, kind.product(S, R)))
-        return self.scaled(kind.product(G, R), found)
-
-    def scaled(self, GR: Array | float, found: tuple[Array, Array] | None) -> Any:
-        """G R V values^{-1/2} and the values, for their squares and V; None if there are none."""
         if found is None:
             return None
         squares, V = found
         values = np.sqrt(squares)
-        GRV = self.kind.product(GR, V) if isinstance(GR, np.ndarray) else GR * V
-        return GRV / np.sqrt(values)[..., None, :], values
+        return kind.product(kind.product(G, R), V) / np.sqrt(values)[..., None, :], values
 
     def moved(self, G: Array, values: Array, step: Step) -> Any:
         """G and values after a step, as in :meth:`rescaled`; round-off may have brought X or S to the boundary."""
@@ -313,7 +315,7 @@ def interior_point(
     least = math.inf
     ways: list[Way] = [program.full_solver]
     if m > max(SMALL, 3 * d * (d + 1) // 4):
-        ways = [reduced_solver, program.full_solver]
+        ways = [partial(reduced_solver, program.kind, refinements=2), program.full_solver]
     for _ in range(most_iterations):
         here = program.survey(at.G, at.values, at.multipliers)
         ZG, fitted, off, at.primal, at.dual, at.violation = here

@@ -20,18 +20,23 @@ __all__ = ["HalfSquare", "L1Ball", "L1Price"]
 class L1Price(Residual):
     """The price sum |r_i|. The parts are p, then q; their slacks are in the same order."""
 
-    def start(self, y: Array, fitted: Array) -> tuple[Array, float]:
+    def start(self, y: Array, fitted: Array, level: Number, even: Array) -> tuple[Array, float]:
         self._split(y - fitted)
-        self.slacks = np.full_like(self.parts, 1.5)
-        self.slacks[..., self.m :] = 0.5
+        # The products of parts and slacks are about the size of a part, and S is to make those with X as large.
+        lam = (-self._typical() / level) * even
+        lam = lam / self.kind.most(2.0 * self.kind.highest(np.abs(lam)), 1.0)
+        self.slacks = np.concatenate([1.0 - lam, 1.0 + lam], axis=-1)
         self._room()
-        return np.full_like(y, -0.5), 0.0  # then S = 1/4 Z'Z, well inside
+        return lam, 0.0
 
     def _split(self, r: Array) -> None:
         self.m = r.shape[-1]
         self.pairs = 2 * self.m
-        margin = 1e-3 + self.kind.absolute_sum(r) / self.m
+        margin = 1e-3 + 0.5 * self.kind.absolute_sum(r) / self.m
         self.parts = np.maximum(np.concatenate([r, -r], axis=-1), 0.0) + margin
+
+    def _typical(self) -> Number:
+        return self.kind.total(self.parts) / self.pairs
 
     def prepare(self) -> tuple[Array, Border]:
         self.ratios = self.parts / self.slacks
@@ -132,16 +137,20 @@ class L1Ball(L1Price):
         # The radius is to be kept to many digits, but there are none below 1e-14 of the readings.
         return self.kind.most(self.radius, 1e-5 * self.kind.absolute_sum(y))
 
-    def start(self, y: Array, fitted: Array) -> tuple[Array, float]:
+    def start(self, y: Array, fitted: Array, level: Number, even: Array) -> tuple[Array, float]:
         self._split(y - fitted)
-        mean = self.kind.absolute_sum(self.parts[..., : self.m]) / self.m
-        left = np.atleast_1d(self.kind.most(self.radius, mean))
-        self.parts = np.concatenate([self.parts, left], axis=-1)
+        kind, sizes = self.kind, np.abs(even)
+        # S = share I takes multipliers that are nearly `even`, and the ball's own must be above them all.
+        kappa = kind.most(3.0 * kind.total(sizes) / self.m, 1.3 * kind.highest(sizes))
+        typical = self._typical()
+        share = kind.least(typical * kappa / level, 0.9)
+        lam = (1.0 - share) * even
+        left = kind.most(self.radius - kind.total(self.parts), typical)
+        self.parts = np.concatenate([self.parts, np.atleast_1d(left)], axis=-1)
+        self.slacks = np.concatenate([kappa - lam, kappa + lam, np.atleast_1d(kappa)], axis=-1)
         self.pairs = 2 * self.m + 1
-        # A multiplier of the size that solutions have: the trace of a fit over the sum of the readings.
-        self.slacks = np.full_like(self.parts, 0.1)
         self._room()
-        return np.zeros_like(y), 1.0
+        return lam, 1.0
 
     def _border(self, a: Array, b: Array, diagonal: Array) -> Border:
         return b - a, self.kind.last(self.ratios) + 4.0 * self.kind.dot(a, b / diagonal)
@@ -167,7 +176,7 @@ class HalfSquare(Residual):
 
     joint_steps = True
 
-    def start(self, y: Array, fitted: Array) -> tuple[Array, float]:
+    def start(self, y: Array, fitted: Array, level: Number, even: Array) -> tuple[Array, float]:
         self.lam = np.full(y.size, -max(1e-3, float(np.abs(y - fitted).mean())))
         self.d_lam = np.zeros(y.size)
         return self.lam, 0.0

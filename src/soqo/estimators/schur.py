@@ -1,7 +1,7 @@
 """The linear systems of the interior point: K x + c t = b, c'x + corner t = g with K = (ZG ZG')^2 + diagonal.
 
-The square is elementwise. Where m exceeds d(d+1)/2, the same K is B B' + diagonal with B = svec_rows, and the Woodbury
-identity moves the work to d(d+1)/2 unknowns.
+The square is elementwise. Here they are solved by a factor of order m, the more exact way;
+:mod:`soqo.estimators.reduced` has the other.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from soqo.arguments import Array
-from soqo.estimators.measurements import svec_rows
 
-__all__ = ["Border", "Inverse", "Solve", "Solved", "factored", "reduced_solver"]
+__all__ = ["Border", "Inverse", "Solve", "Solved", "cholesky", "factored"]
 
 Inverse = Callable[[Array], Array]
 
@@ -84,41 +83,3 @@ def cholesky(matrix: Array) -> Array | None:
         if info == 0:
             return np.asarray(factor)
     return None
-
-
-def reduced_solver(ZG: Array, diagonal: Array, border: Border, b: Array, g: float) -> Solved | None:
-    """By a factor of order d(d+1)/2, for w = B'x where B has the rows svec(zg zg').
-
-    The border is eliminated with the diagonal, before B: late in the method it holds one of the directions that
-    determine the solution, and the rest alone would be singular.
-    """
-    B = 2.0 * svec_rows(ZG)
-    scaled = B / diagonal[:, None]
-    c, f = border if border is not None else (np.zeros(diagonal.size), 1.0)
-    c_scaled = c / diagonal
-    h = B.T @ c_scaled
-    corner = f + float(c @ c_scaled)
-    inner = B.T @ scaled + np.outer(h, h / f)
-    inner.reshape(-1)[:: h.size + 1] += 1.0
-    factor = cholesky(inner.T)
-    if factor is None:
-        return None
-
-    def once(b: Array, g: float, k: Array) -> tuple[Array, float, Array]:
-        short = g - float(c_scaled @ b)
-        w, _ = lapack.dpotrs(factor, scaled.T @ b - h * (short / f) - k, lower=1)
-        t = (short + float(h @ w)) / f
-        return (b - c * t - B @ w) / diagonal, t, w
-
-    def solve(b: Array, g: float) -> tuple[Array, float]:
-        # Refining x, t and w together, as in a least-squares problem, keeps B'x as exact as w is; refining x alone does
-        # not, and S then loses its last digits.
-        x, t, w = once(b, g, np.zeros(B.shape[1]))
-        for _ in range(2):
-            dx, dt, dw = once(
-                b - diagonal * x - c * t - B @ w, g - float(c @ x) - corner * t, w - B.T @ x
-            )
-            x, t, w = x + dx, t + dt, w + dw
-        return x, t
-
-    return *solve(b, g), solve

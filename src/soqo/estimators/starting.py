@@ -1,0 +1,83 @@
+"""Where the interior point starts: near the least-squares fit, where the readings determine one.
+
+A start is good if it is near the solution and all its products are of one size. The fit gives X, and the residuals
+their parts. The products X S are even if S is a multiple of the identity, for which there are multipliers: the same
+equations give them. So begun, the method saves the two to three iterations in which it would look for the fit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from soqo.arguments import Array
+from soqo.estimators.arithmetic import One
+from soqo.estimators.measurements import adjoint, smat, svec, svec_rows
+
+__all__ = ["ENOUGH", "starting_point"]
+
+ENOUGH = 1.5
+"""Readings per unknown from which on a fit is worth starting from; with fewer it follows the noise."""
+
+RIDGE = 1e-10
+"""What is added to the normal equations, relative to their mean diagonal, so that they always have a solution."""
+
+EXACT = 1e-6
+"""By how much the ridge may spoil a solution that is used: more means that the readings do not determine it."""
+
+THINNEST = 0.02
+"""The smallest eigenvalue of a start, as a share of their mean: well inside of the cone."""
+
+
+def starting_point(kind: One, Z: Array, y: Array) -> tuple[Array, Array]:
+    """A positive definite X, (..., d, d), and multipliers, (..., m), whose adjoint is the identity or not above it.
+
+    Parameters
+    ----------
+    kind : One
+        The arithmetic: for one program, or for a batch.
+    Z : Array, shape (..., m, d)
+        Of full column rank, and of the order of one.
+    y : Array, shape (..., m)
+        Of the order of one.
+
+    Examples
+    --------
+    >>> Z = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0], [2.0, 1.0]])
+    >>> X, even = starting_point(One(), Z, 0.5 * np.square(Z) @ [3.0, 1.0])
+    >>> X.round(6), adjoint(Z, even).round(6)
+    (array([[3., 0.],
+           [0., 1.]]), array([[1., 0.],
+           [0., 1.]]))
+    """
+    m, d = Z.shape[-2:]
+    unknowns = d * (d + 1) // 2
+    if m < ENOUGH * unknowns:
+        return plain_start(kind, Z)
+    rows = svec_rows(Z)
+    gram = np.matmul(rows.mT, rows)
+    ridge = (RIDGE / unknowns) * gram.trace(axis1=-2, axis2=-1)[..., None]
+    gram = kind.plus(ridge, gram)
+    identity = np.broadcast_to(svec(np.eye(d)), (*y.shape[:-1], unknowns))
+    sides = np.stack([np.matvec(rows.mT, y), identity], axis=-1)
+    solution = np.linalg.solve(gram, sides)
+    weights = solution[..., 1]
+    values, vectors = np.linalg.eigh(smat(solution[..., 0]))
+    mean = np.abs(values).mean(axis=-1, keepdims=True)
+    values = np.maximum(values, THINNEST * (mean + 0.1 / d))
+    X = np.matmul(vectors * values[..., None, :], vectors.mT)
+    even = np.matvec(rows, weights)
+    determined: Any = ridge * np.sqrt(np.vecdot(weights, weights))[..., None] <= EXACT
+    if determined.all():
+        return X, even
+    plain_X, plain_even = plain_start(kind, Z)
+    return np.where(determined[..., None], X, plain_X), np.where(determined, even, plain_even)
+
+
+def plain_start(kind: One, Z: Array) -> tuple[Array, Array]:
+    """A multiple of the identity whose readings are about one, and multipliers that are all the same."""
+    d = Z.shape[-1]
+    ones = np.ones(Z.shape[:-1])
+    highest = kind.extremes(adjoint(Z, ones))[1]
+    return np.broadcast_to((2.0 / d) * np.eye(d), (*Z.shape[:-2], d, d)), ones / highest
