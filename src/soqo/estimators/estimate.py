@@ -96,4 +96,4 @@ def effective_rank(matrix: Array) -> int:
     """
     values = np.linalg.eigvalsh(matrix)
     largest = float(values[-1])
-    return int((values > RANK_TOLERANCE * largest).sum()) if largest > 0.0 else 0
+    return int(np.count_nonzero(values > RANK_TOLERANCE * largest)) if largest > 0.0 else 0

@@ -7,7 +7,7 @@ equations give them. So begun, the method saves the two to three iterations in w
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
 
 import numpy as np
 
@@ -56,23 +56,28 @@ def starting_point(kind: One, Z: Array, y: Array) -> tuple[Array, Array]:
     if m < ENOUGH * unknowns:
         return plain_start(kind, Z)
     rows = svec_rows(Z)
-    gram = np.matmul(rows.mT, rows)
-    ridge = (RIDGE / unknowns) * gram.trace(axis1=-2, axis2=-1)[..., None]
-    gram = kind.plus(ridge, gram)
-    identity = np.broadcast_to(svec(np.eye(d)), (*y.shape[:-1], unknowns))
-    sides = np.stack([np.matvec(rows.mT, y), identity], axis=-1)
-    solution = np.linalg.solve(gram, sides)
-    weights = solution[..., 1]
-    values, vectors = np.linalg.eigh(smat(solution[..., 0]))
-    mean = np.abs(values).mean(axis=-1, keepdims=True)
+    gram = kind.product(rows.mT, rows)
+    ridge = (RIDGE / unknowns) * kind.total(gram.diagonal(axis1=-2, axis2=-1))
+    inverse = kind.inverted(kind.plus(ridge, gram))
+    if inverse is None:
+        return plain_start(kind, Z)
+    weights = inverse(identity(d))
+    values, vectors = np.linalg.eigh(smat(inverse(np.vecmat(y, rows))))
+    mean = kind.absolute_sum(values) / d
     values = np.maximum(values, THINNEST * (mean + 0.1 / d))
-    X = np.matmul(vectors * values[..., None, :], vectors.mT)
+    X = kind.product(vectors * values[..., None, :], vectors.mT)
     even = np.matvec(rows, weights)
-    determined: Any = ridge * np.sqrt(np.vecdot(weights, weights))[..., None] <= EXACT
+    determined = np.asarray(np.square(ridge) * kind.dot(weights, weights) <= EXACT**2)
     if determined.all():
         return X, even
     plain_X, plain_even = plain_start(kind, Z)
     return np.where(determined[..., None], X, plain_X), np.where(determined, even, plain_even)
+
+
+@cache
+def identity(d: int) -> Array:
+    """The identity as a vector; kept, because for a small program each call counts."""
+    return svec(np.eye(d))
 
 
 def plain_start(kind: One, Z: Array) -> tuple[Array, Array]:
