@@ -17,12 +17,10 @@ from soqo.arguments import Array, BoolArray
 from soqo.estimators.arithmetic import Many, Number
 from soqo.estimators.estimate import Status
 from soqo.estimators.interior_point import (
-    PATIENCE,
     SHORTEST,
     SMALL,
     UNBOUNDED,
     Program,
-    badness,
     close,
 )
 from soqo.estimators.measurements import measure
@@ -31,7 +29,6 @@ from soqo.estimators.residuals import L1Ball, L1Price
 from soqo.estimators.starting import ENOUGH
 from soqo.estimators.trace_min import (
     GAP_TOLERANCE,
-    MOST_ITERATIONS,
     SURELY_FULL,
     TOLERANCE,
     TRACE_TOLERANCE,
@@ -52,6 +49,9 @@ MOST_ENTRIES = 4_000_000
 EARLY = 6
 """Iterations in which the diagonal is still so even that the reduced systems lose no digits that count. Of all runs at
 once, so that what a run comes to does not depend on the others."""
+
+MOST_ITERATIONS = 40
+"""More than twice what a run takes: one that has not converged by then has met round-off."""
 
 RADIUS_TOLERANCE = 1e-5
 """The gap that is good enough for a radius, relative to the sum of the primal and the dual value: who takes 1.05 times
@@ -216,15 +216,11 @@ def interior_points(
     G, values = program.scaling
     at, runs = program.multipliers, np.arange(count)
     tolerance = np.broadcast_to(tolerance, (count, 1))
-    best, waited = np.full((count, 1), np.inf), np.zeros((count, 1))
     reducible = m > ENOUGH * d * (d + 1) / 2
     for iteration in range(MOST_ITERATIONS):
         ZG, fitted, off, primal, dual, violation = program.survey(G, values, at)
         done = close(primal, dual, residual.floor, gap_tolerance) & (violation <= tolerance)
-        bad = badness(primal, dual, violation)
-        waited = np.where(bad < best, 0.0, waited + 1.0)
-        best = np.fmin(best, bad)
-        leaves = done | (waited > PATIENCE) | (dual > UNBOUNDED) | np.isnan(values[:, :1])
+        leaves = done | ~(dual <= UNBOUNDED) | np.isnan(values[:, :1])
         if leaves.any():
             done, stays = done[:, 0], ~leaves[:, 0]
             found.factors[runs[done]] = (G * np.sqrt(values)[:, None, :])[done]
@@ -236,7 +232,7 @@ def interior_points(
             residual.keep(stays)
             G, values, at, runs = G[stays], values[stays], at[stays], runs[stays]
             ZG, fitted, off = ZG[stays], fitted[stays], off[stays]
-            tolerance, best, waited = tolerance[stays], best[stays], waited[stays]
+            tolerance = tolerance[stays]
         system = ZG, *residual.prepare(), *residual.prediction(program.y)
         if reducible and iteration < EARLY:
             solved = reduced_solver(MANY, *system, refinements=1)
