@@ -265,6 +265,25 @@ def test_wrong_arguments_are_one_line(spec: Path) -> None:
     assert complaint("bounds", spec, "--horizons", "40,20") == (
         "horizons must be increasing numbers of rounds, got [40, 20]"
     )
+    giant = complaint("bounds", spec, "--horizons", "20,40000000000000")
+    assert giant.startswith("runs and horizon must leave room in a memory of")
+
+
+def test_want_of_memory_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from soqo import cli
+
+    def greedy(*_: object, **__: object) -> None:
+        np.empty(2**57)
+
+    monkeypatch.setattr(cli, "app", greedy)
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 2
+    assert capsys.readouterr().err == (
+        "soqo: the memory does not suffice: fewer runs, or shorter ones, need less\n"
+    )
 
 
 def test_wrong_files_are_one_line(spec: Path, tmp_path: Path) -> None:
@@ -275,5 +294,11 @@ def test_wrong_files_are_one_line(spec: Path, tmp_path: Path) -> None:
     data.write_text("z1,y\n1,two\n")
     expected = f"{data}, line 2, column y: it must be a finite number, got 'two'"
     assert complaint("estimate", data) == expected
+    missing = tmp_path / "missing.csv"
+    assert complaint("estimate", missing) == f"{missing}: No such file or directory"
+    data.write_text("z1,y\n1,2\n")
+    assert complaint("estimate", data, "--method", "lad", "--radius", "3") == (
+        "radius must be left out for lad, which has none, got 3.0"
+    )
     spec.write_text(SPEC)
     assert str(data) in complaint("simulate", spec, "--out", data)

@@ -247,10 +247,14 @@ WRONG_SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
     "horizon": ({"horizon": 0}, "horizon must be a positive integer"),
     "seed": ({"seed": -1}, "seed must be an integer of at least 0"),
     "low of another length": ({"low": [0.0, 0.0, 0.0]}, "low must have shape"),
-    "high not finite": ({"high": math.inf}, "high must be finite"),
+    "high that forbids everything": ({"high": -math.inf}, "high must be neither NaN nor -inf"),
+    "low not a number": ({"low": [0.0, math.nan]}, "low must be neither NaN nor inf"),
     "low above high": ({"low": 2.0, "high": [1.0, 3.0]}, "low must not exceed high"),
     "switching": ({"switching": [1.0, -1.0]}, "switching must be"),
-    "switching of another length": ({"switching": np.ones(3)}, "x0 must have last axis 3"),
+    "switching of another length": (
+        {"switching": np.ones(3)},
+        "switching must be for as many actuators as x0 has, 2, got one for 3",
+    ),
     "switching twice": ({"policy": Weighted(FTM(), 2.0), "switching": 2.0}, "policy must play in"),
     "limits twice": ({"policy": Limited(FTM(), 0.0), "low": 0.0}, "policy must play in plain"),
     "durability": ({"durability": "paper"}, "durability must be one of 'disk', 'process'"),
@@ -565,6 +569,22 @@ def test_files_that_are_no_saved_controllers_are_refused_with_a_reason(tmp_path:
         assert str(tmp_path / "file") in str(caught.value)
     with pytest.raises(FileNotFoundError, match=r"there is no saved controller .*missing"):
         Controller.load(tmp_path / "missing")
+
+
+def test_a_file_of_the_other_kind_says_who_reads_it(tmp_path: Path) -> None:
+    with Controller(FTM(), [1.0], journal=tmp_path / "journal") as controller:
+        controller.save(tmp_path / "saved")
+    with pytest.raises(FileFormatError, match=r"journal is a journal: Controller\.resume goes on"):
+        Controller.load(tmp_path / "journal")
+    with pytest.raises(FileFormatError, match=r"saved is a saved .*: Controller\.load goes on"):
+        Controller.resume(tmp_path / "saved")
+
+
+def test_infinite_limits_are_kept_in_files(tmp_path: Path) -> None:
+    controller = Controller(FTM(), np.zeros(2), low=[-math.inf, -1.0], high=[2.0, math.inf])
+    loaded = Controller.load(controller.save(tmp_path / "saved"))
+    np.testing.assert_array_equal(loaded.act([9.0, 9.0]), [2.0, 9.0])
+    np.testing.assert_array_equal(loaded.act([-9.0, -9.0]), [-9.0, -1.0])
 
 
 def test_saving_again_takes_the_place_of_the_old_file(tmp_path: Path) -> None:

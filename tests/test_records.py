@@ -69,6 +69,11 @@ def test_only_known_dataclasses_are_built(name: str) -> None:
         unpack({"class": name, "fields": {}}, {})
 
 
+def test_a_class_of_the_program_that_was_run_has_a_cure_of_its_own() -> None:
+    with pytest.raises(FileFormatError, match="define it in a module of its own, which both"):
+        unpack({"class": "__main__:Mine", "fields": {}}, {})
+
+
 def test_a_damaged_tree_is_refused() -> None:
     with pytest.raises(FileFormatError, match="array '7' is missing"):
         unpack({"array": "7"}, {})

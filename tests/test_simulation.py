@@ -247,6 +247,19 @@ def test_paths_and_noise_that_fit_no_player_are_refused() -> None:
         play(FTM(), replace(paths, noise=Misshapen(1.0)))
 
 
+class Stumbles(FTM):
+    """Makes a mistake that is none of soqo's errors."""
+
+    def decide(self, state: Any, v: Any) -> tuple[Any, None]:
+        raise KeyError("lost")
+
+
+def test_a_mistake_of_somebodys_own_policy_is_told_with_its_name() -> None:
+    with pytest.raises(KeyError, match="lost") as caught:
+        simulate(environment(), {"FTM": FTM(), "mine": Stumbles()}, 5, 2)
+    assert caught.value.__notes__ == ["in policies['mine']"]
+
+
 def test_limits_are_in_the_plants_units() -> None:
     world = environment(problem=Problem(np.eye(3), [1.0, 25.0, 4.0]), process=Gaussian(50.0))
     result = simulate(world, {"L": Limited(FTM(), -5.0, 5.0)}, 20, 2, record=True)
@@ -272,6 +285,10 @@ def test_limits_are_in_the_plants_units() -> None:
         ({"runs": 2.5}, "runs must be a positive integer, got 2.5"),
         ({"seed": "x"}, "seed must be an integer of at least 0, got 'x'"),
         ({"first_run": -1}, "first_run must be an integer of at least 0, got -1"),
+        (
+            {"horizon": 10**12},
+            "runs and horizon must leave room in a memory of .* 2 runs of 10{12} rounds",
+        ),
     ],
 )
 def test_bad_settings_are_refused(change: dict[str, Any], message: str) -> None:

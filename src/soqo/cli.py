@@ -356,8 +356,15 @@ def main() -> None:
     except (Stopped, KeyboardInterrupt, typer.Abort) as error:
         complain(str(error) or "stopped")
         sys.exit(INTERRUPTED)
-    except (SoqoError, OSError) as error:
+    except SoqoError as error:
         complain(str(error))
+        sys.exit(2)
+    except OSError as error:
+        named = error.filename is not None and error.strerror is not None
+        complain(f"{error.filename}: {error.strerror}" if named else str(error))
+        sys.exit(2)
+    except MemoryError:
+        complain("the memory does not suffice: fewer runs, or shorter ones, need less")
         sys.exit(2)
     except Exception as error:
         # Typer's own errors have no common name that all its versions export.

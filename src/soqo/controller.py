@@ -19,7 +19,7 @@ import numpy as np
 
 from soqo.arguments import Array, choice, finite_array, horizon_or_none, integer, numbers
 from soqo.errors import ArgumentError, FileFormatError, ProtocolError
-from soqo.files import decode, encode, replacing, sealed, unsealed
+from soqo.files import begins_with, decode, encode, replacing, sealed, unsealed
 from soqo.journal import DURABILITIES, Journal, Record, is_journal
 from soqo.policies.base import Policy, State
 from soqo.policies.wrappers import Limited, in_plant_units
@@ -69,7 +69,7 @@ class Controller:
     seed : int
         For policies that draw random numbers.
     low, high : float or array_like of shape (d,), optional
-        Limits of the actuators; no action is beyond them.
+        Limits of the actuators; no action is beyond them. Infinite for one that has none.
     switching : float or array_like of shape (d,) or (d, d), optional
         What it costs to move: 1/2 (x - x_prev)'W(x - x_prev), in the unit of the measured cost.
     journal : path, optional
@@ -112,7 +112,7 @@ class Controller:
             raise ArgumentError(f"x0 must have shape (d,), one plant, got {start.shape}")
         rounds = horizon_or_none(horizon)
         low, high, switching = (
-            None if value is None else finite_array(name, value)
+            None if value is None else numbers(name, value)
             for name, value in (("low", low), ("high", high), ("switching", switching))
         )
         player = on_plant(policy, low, high, switching)
@@ -238,6 +238,8 @@ class Controller:
         source = Path(path)
         if not source.is_file():
             raise FileNotFoundError(f"there is no saved controller {source}")
+        if is_journal(source):
+            raise FileFormatError(f"{source} is a journal: Controller.resume goes on from it")
         controller = cls._from(decoded(unsealed(MAGIC, source.read_bytes(), source), source))
         controller._begin_journal(journal, durability)
         return controller
@@ -250,6 +252,8 @@ class Controller:
         cut short belongs to a call that had not returned; it is cut off. A damaged journal is refused, and so is one
         that another process writes; a controller of this process that writes it loses it.
         """
+        if begins_with(path, MAGIC[: MAGIC.index(b" ")]):
+            raise FileFormatError(f"{path} is a saved controller: Controller.load goes on from it")
         journal, contents = Journal.resume(path, durability)
         try:
             controller = cls._from(decoded(contents.state, path))

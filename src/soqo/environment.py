@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -177,6 +178,7 @@ class Environment:
         integer("horizon", horizon, least=1)
         integer("runs", runs, least=1)
         integer("first_run", first_run, least=0)
+        check_room(horizon, runs, self.dim)
         numbers = range(first_run, first_run + runs)
         generators = streams(seed, numbers, "curvature")
         if isinstance(self.problem, RandomProblem):
@@ -219,3 +221,17 @@ class Environment:
                 f"got batch shape {problem.batch_shape}"
             )
         return Problem(problem.A[numbers.start : numbers.stop], problem.switching)
+
+
+def check_room(horizon: int, runs: int, dim: int) -> None:
+    """Refuse paths that memory cannot hold, before the system ends the program for want of it."""
+    if not hasattr(os, "sysconf"):
+        return
+    memory = float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    # Of each round of a run: v, and a policy's actions in two orders; variates, and the costs in their parts.
+    needed = 8.0 * runs * horizon * (3 * dim + 6)
+    if needed > memory:
+        raise ArgumentError(
+            f"runs and horizon must leave room in a memory of {memory / 2**30:.0f} GiB, got {runs} runs of {horizon} "
+            f"rounds in {dim} dimensions, which need {needed / 2**30:,.0f} GiB: simulate a few at a time (first_run)"
+        )

@@ -17,7 +17,7 @@ from soqo.errors import FileFormatError
 from soqo.records import pack, unpack
 from soqo.version import __version__
 
-__all__ = ["decode", "encode", "replacing", "sealed", "sync_folder", "unsealed"]
+__all__ = ["begins_with", "decode", "encode", "replacing", "sealed", "sync_folder", "unsealed"]
 
 LENGTH = struct.Struct("<Q")
 DIGEST = 16
@@ -77,6 +77,15 @@ def sealed(magic: bytes, data: bytes) -> bytes:
     """The contents of a file: what it is, how long, the data, and a checksum of all that."""
     body = magic + LENGTH.pack(len(data)) + data
     return body + hashlib.blake2b(body, digest_size=DIGEST).digest()
+
+
+def begins_with(path: str | os.PathLike[str], word: bytes) -> bool:
+    """Whether there is a file at this path that begins so."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(word)) == word
+    except OSError:
+        return False
 
 
 def unsealed(magic: bytes, contents: bytes, source: Any) -> bytes:

@@ -30,7 +30,7 @@ from weakref import WeakValueDictionary
 
 from soqo.arguments import choice
 from soqo.errors import ArgumentError, BusyError, FileFormatError, ProtocolError
-from soqo.files import sync_folder
+from soqo.files import begins_with, sync_folder
 
 try:
     import fcntl
@@ -129,12 +129,7 @@ def read_all(data: bytes, source: Any) -> tuple[bytes, Iterator[Record]]:
 
 def is_journal(path: str | os.PathLike[str]) -> bool:
     """Whether there is a journal at this path, of whatever layout."""
-    word = MAGIC[: MAGIC.index(b" ")]
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(word)) == word
-    except OSError:
-        return False
+    return begins_with(path, MAGIC[: MAGIC.index(b" ")])
 
 
 def check_magic(data: bytes, source: Any) -> None:

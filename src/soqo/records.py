@@ -161,8 +161,10 @@ def _find(name: str) -> type:
     for part in qualified.split("."):
         found = getattr(found, part, None)
     if not (isinstance(found, type) and dataclasses.is_dataclass(found)):
+        cure = f"import the module {module!r} first"
+        if module == "__main__":
+            cure = "define it in a module of its own, which both programs import, not in the one that is run"
         raise FileFormatError(
-            f"the record holds a {name!r}, which is not a dataclass known here: "
-            f"import the module {module!r} first"
+            f"the record holds a {name!r}, which is not a dataclass known here: {cure}"
         )
     return found

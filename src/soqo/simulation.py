@@ -111,6 +111,9 @@ def simulate(
                 trajectory = play(enter(entry, paths.problem), paths, tick)
             except SoqoError as error:
                 raise type(error)(f"policies[{name!r}]: {error}") from error
+            except Exception as error:
+                error.add_note(f"in policies[{name!r}]")
+                raise
             tracks[name] = track(paths, trajectory)
             if record:
                 recorded[name] = trajectory.x

@@ -99,6 +99,12 @@ def test_limits_hold_to_the_bit_and_the_policy_is_told() -> None:
         np.testing.assert_array_equal(state.memory.x, x)
 
 
+def test_an_actuator_without_a_limit_has_an_infinite_one() -> None:
+    policy = Limited(FTM(), low=[-np.inf, -1.0], high=[2.0, np.inf])
+    x, _ = policy.act(policy.start(np.zeros((2, 2))), [[-50.0, -50.0], [50.0, 50.0]])
+    np.testing.assert_array_equal(x, [[-50.0, -1.0], [2.0, 50.0]])
+
+
 def test_the_policy_is_told_its_limits_even_when_the_reading_is_missed() -> None:
     policy = Limited(LAI(np.eye(1)), high=1.0)
     state = policy.start(np.zeros(1), 2)
@@ -134,8 +140,7 @@ def test_diagnostics_and_diverged_agree() -> None:
             return np.full_like(v, 1e300), None
 
     policy = Weighted(Leaps(), 1e-40)
-    with np.errstate(over="ignore"):
-        _, state = policy.act(policy.start(np.zeros(1)), [1.0])
+    _, state = policy.act(policy.start(np.zeros(1)), [1.0])
     assert policy.diverged(state)
     assert policy.diagnostics(state)["diverged"]
 
@@ -146,13 +151,21 @@ def test_diagnostics_and_diverged_agree() -> None:
         (lambda: Weighted(FTM(), -1.0), "switching must be positive"),
         (lambda: Weighted(Weighted(FTM())), "policy must play in plain coordinates"),
         (lambda: Weighted(Limited(Weighted(FTM()))), "policy must play in plain coordinates"),
-        (lambda: Weighted(FTM(), W).start(np.zeros(2)), r"x0 must have last axis 3, got \(2,\)"),
+        (
+            lambda: Weighted(FTM(), W).start(np.zeros(2)),
+            "switching must be for as many actuators as x0 has, 2, got one for 3",
+        ),
         (lambda: Limited(FTM(), low=2.0, high=1.0), "low must not exceed high"),
         (lambda: Weighted(Limited(FTM(), high=1.0), 9.0), "Weighted goes inside Limited"),
         (lambda: Limited(FTM(), low=[0.0] * 2, high=[1.0] * 3), "low and high must have one shape"),
         (lambda: Limited(FTM(), low=np.eye(2)), "low must be a number or a vector"),
         (lambda: Limited(FTM(), low=[0.0, 0.0]).start(np.zeros(3)), r"low must have shape \(3,\)"),
-        (lambda: Limited(FTM(), high=np.nan), "high must be finite"),
+        (lambda: Limited(FTM(), high=np.nan), "high must be neither NaN nor -inf, got nan"),
+        (
+            lambda: Limited(FTM(), low=[0.0, np.inf]),
+            r"low must be neither NaN nor inf, got \[ 0. inf\]",
+        ),
+        (lambda: Limited(FTM(), high=-np.inf), "high must be neither NaN nor -inf, got -inf"),
     ],
 )
 def test_bad_settings_are_refused(make: Any, message: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from soqo.arguments import Array, choice
-from soqo.errors import FileFormatError
+from soqo.errors import ArgumentError, FileFormatError
 from soqo.estimators.estimate import Estimate, Status
 from soqo.estimators.least_squares import least_squares_bound, psd_least_squares
 from soqo.estimators.trace_min import lad, lad_bound, trace_bound, trace_min
@@ -68,7 +68,8 @@ def fit(Z: Any, y: Any, method: str = "trace_min", radius: float | None = None) 
     >>> found.radius.__round__(3), found.estimate.rank, bool(found.bound <= found.estimate.primal)
     (0.292, 1, True)
     """
-    choice("method", method, METHODS)
+    if choice("method", method, METHODS) != "trace_min" and radius is not None:
+        raise ArgumentError(f"radius must be left out for {method}, which has none, got {radius}")
     if method == "lad":
         estimate = lad(Z, y)
         bound = lad_bound(Z, y, estimate.multipliers)

@@ -195,7 +195,8 @@ class SCaLE(Policy[ScaleMemory]):
             return float(self.gamma2)
         if horizon is None:
             raise ArgumentError(
-                f"horizon must be given for gamma2 = {self.gamma2!r}, got None: give gamma2 as a number"
+                f"horizon must be given for gamma2 = {self.gamma2!r}, got None; if there is no end in sight, give "
+                "gamma2 as a number"
             )
         if self.gamma2 == "optimal":
             return best_level(self, dim, horizon)

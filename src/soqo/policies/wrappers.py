@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from soqo.arguments import Array, BoolArray, finite_array
+from soqo.arguments import Array, BoolArray, numbers
 from soqo.errors import ArgumentError
 from soqo.policies.base import Policy, State
 from soqo.problem import Coordinates, read_only
@@ -89,7 +89,9 @@ class Weighted(Wrapper[M]):
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> State[M]:
         if self.coordinates.dim not in (None, x0.shape[-1]):
-            raise ArgumentError(f"x0 must have last axis {self.coordinates.dim}, got {x0.shape}")
+            raise ArgumentError(
+                f"switching must be for as many actuators as x0 has, {x0.shape[-1]}, got one for {self.coordinates.dim}"
+            )
         return self.policy.start(self.coordinates.to_plain(x0), horizon, rng)
 
     def decide(self, state: State[State[M]], v: Array) -> tuple[Array, State[M]]:
@@ -118,7 +120,7 @@ class Limited(Wrapper[M]):
     ----------
     policy : Policy
     low, high : float or array_like of shape (d,), optional
-        The limits; None for no limit on that side.
+        The limits; None for no limit on that side, infinity for none of one actuator.
 
     Examples
     --------
@@ -135,9 +137,12 @@ class Limited(Wrapper[M]):
         super().__post_init__()
         for name in ("low", "high"):
             if getattr(self, name) is not None:
-                limit = finite_array(name, getattr(self, name))
+                limit = numbers(name, getattr(self, name))
                 if limit.ndim > 1:
                     raise ArgumentError(f"{name} must be a number or a vector, got {limit.shape}")
+                beyond = np.inf if name == "low" else -np.inf
+                if (np.isnan(limit) | (limit == beyond)).any():
+                    raise ArgumentError(f"{name} must be neither NaN nor {beyond}, got {limit}")
                 object.__setattr__(self, name, read_only(limit))
         if self.low is None or self.high is None:
             return
