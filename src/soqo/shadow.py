@@ -153,6 +153,8 @@ def replay(policy: Policy[Any], log: Any, *, draws: int = 40, seed: int = 0) -> 
     >>> replay(soqo.GLIDE(), Log(v, v, y - y, x0=[0.0, 0.0])).information.name     # always at v: hears nothing
     'NONE'
     """
+    if not isinstance(policy, Policy):
+        raise ArgumentError(f"policy must be a Policy, got {type(policy).__name__}")
     recorded = log if isinstance(log, Log) else Log.read(log)
     integer("draws", draws, least=4)
     integer("seed", seed, least=0)
