@@ -100,6 +100,10 @@ def test_simulate_runs_a_file_and_goes_on_where_it_was(spec: Path, tmp_path: Pat
     assert "tiny: A tiny plant\nregret against LAI after 40 rounds, 12 runs:" in first.stdout
     assert re.search(r"^SCaLE .*0/12$", first.stdout, flags=re.MULTILINE)
     assert kept_cells(first.stderr) == ["no", "no"]
+    assert not (tmp_path / "out" / "claims.csv").exists()  # it is not about the paper
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "These settings test none of the paper" in page
+    assert "claims.csv" not in page
     more = run("simulate", spec, "--out", tmp_path / "out", "--workers", "1", "--runs", "20")
     assert more.returncode == 0, more.stderr
     assert kept_cells(more.stderr) == ["yes", "no"]

@@ -23,7 +23,7 @@ from soqo.errors import ArgumentError, SoqoError
 from soqo.experiments import runner
 from soqo.experiments.bounding import bound_setting
 from soqo.experiments.bounds_table import BoundsTable
-from soqo.experiments.claims import Claim
+from soqo.experiments.claims import UNTESTED, Claim
 from soqo.experiments.engine import Stopped, Tick
 from soqo.experiments.kinds import REQUIRED, TOLD, policy_kinds
 from soqo.experiments.outcome import Outcome
@@ -41,9 +41,6 @@ N = TypeVar("N", int, float)
 
 FEW = 4
 """Up to so many settings are shown with their tables; those of more are in the report."""
-
-UNTESTED = "not tested"
-"""The verdict on a claim whose settings were not run."""
 
 INTERRUPTED = 130
 """The exit code of a command that Ctrl-C stopped, by the custom of shells."""

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from soqo.experiments.claims import Claim
+from soqo.experiments.claims import UNTESTED, Claim
 from soqo.experiments.figures import shared_title
 from soqo.experiments.outcome import Outcome
 from soqo.experiments.pictures import Picture
@@ -27,7 +27,7 @@ __all__ = ["best_policy", "page"]
 VERDICTS = {
     "holds only if": ("partly", "◐"),
     "does not hold": ("fails", "✗"),
-    "not tested": ("untested", "&ndash;"),
+    UNTESTED: ("untested", "&ndash;"),
     "holds": ("holds", "✓"),
 }
 """How verdicts begin, the longer ones first; and how they look. The word is always there beside the color."""
@@ -64,7 +64,7 @@ def page(
         title="The SCaLE paper&rsquo;s experiments, reproduced" if paper else "Simulated regret",
         colors=color_rules(colors),
         lead=lead(about),
-        facts=facts(about),
+        facts=facts(about, ["about.json", *(["claims.csv"] if claims else [])]),
         contents=contents(groups),
         claims=claims_section(claims),
         figures="\n".join(group_section(group, inlined) for group in groups.values()),
@@ -91,17 +91,15 @@ def lead(about: Mapping[str, Any]) -> str:
     return text
 
 
-def facts(about: Mapping[str, Any]) -> str:
-    """Where the numbers come from."""
+def facts(about: Mapping[str, Any], files: Sequence[str]) -> str:
+    """Where the numbers come from, and what they are in."""
     seeds = spread([entry["seed"] for entry in about["settings"].values()])
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     rows = [("Seed", escape(seeds)), ("Versions", escape(versions))]
     if about["command"]:
         rows.insert(0, ("Command", f"<code>{escape(about['command'])}</code>"))
     rows.append(("Code", f"<code>{escape(about['code'])}</code>"))
-    rows.append(
-        ("Files", '<a href="about.json">about.json</a>, <a href="claims.csv">claims.csv</a>')
-    )
+    rows.append(("Files", ", ".join(f'<a href="{name}">{name}</a>' for name in files)))
     return "\n".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows)
 
 
@@ -144,7 +142,7 @@ def claims_section(claims: Sequence[Claim]) -> str:
     )
 
 
-ORDER = ("holds", "holds only if", "does not hold", "not tested")
+ORDER = ("holds", "holds only if", "does not hold", UNTESTED)
 
 
 def verdict_of(claim: Claim) -> tuple[str, str]:
@@ -152,7 +150,7 @@ def verdict_of(claim: Claim) -> tuple[str, str]:
     for words in VERDICTS:
         if claim.verdict.startswith(words):
             return words, claim.verdict.removeprefix(words).strip()
-    return "not tested", claim.verdict
+    return UNTESTED, claim.verdict
 
 
 def claim_row(claim: Claim, heads: Sequence[str]) -> str:

@@ -26,6 +26,7 @@ from soqo.experiments.figures import save_figure
 from soqo.experiments.outcome import Outcome
 from soqo.experiments.pictures import picture_names, pictures_of
 from soqo.experiments.report import page
+from soqo.experiments.settings import catalogue
 from soqo.experiments.spec import Setting
 from soqo.files import replacing
 from soqo.version import __version__
@@ -71,8 +72,9 @@ def reproduce(
 ) -> Report:
     """Simulate settings, judge the paper's claims, and write all of it to a folder (extra ``lab``).
 
-    The folder gets ``index.html``, ``claims.csv``, ``about.json``, ``figures/``, ``tables/``, ``data/``; and
-    ``cells/``, from which a run that was stopped goes on. The same numbers give the same files, to the byte.
+    The folder gets ``index.html``, ``about.json``, ``figures/``, ``tables/``, ``data/``, of the paper's settings a
+    ``claims.csv``; and ``cells/``, from which a run that was stopped goes on. The same numbers give the same files, to
+    the byte.
 
     Parameters
     ----------
@@ -111,7 +113,11 @@ def reproduce(
     outcomes = engine.run(
         wanted, folder / "cells", workers=workers, scheduler=scheduler, progress=progress
     )
-    return written(outcomes, claims_module.judge(outcomes), folder, about(outcomes, command, quick))
+    ours = {setting.name for setting in catalogue()}
+    # Settings of one's own say nothing about the paper.
+    paper = any(outcome.setting.name in ours for outcome in outcomes)
+    claims = claims_module.judge(outcomes) if paper else []
+    return written(outcomes, claims, folder, about(outcomes, command, quick))
 
 
 def with_runs(setting: Setting, runs: int | None) -> Setting:
@@ -193,8 +199,9 @@ def written(
         name = outcome.setting.name
         files.append(write_csv(folder / "tables" / f"{name}.csv", summary_rows(outcome)))
         files.append(outcome.save(folder / "data" / f"{name}.nc"))
-    header = [field.name for field in fields(Claim)]
-    files.append(write_csv(folder / "claims.csv", [header, *map(astuple, claims)]))
+    if claims:
+        header = [field.name for field in fields(Claim)]
+        files.append(write_csv(folder / "claims.csv", [header, *map(astuple, claims)]))
     text = json.dumps(facts, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
     files.append(write_text(folder / "about.json", text))
     svgs = {

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from soqo.experiments.claims.base import Book, Claim
+from soqo.experiments.claims.base import UNTESTED, Book, Claim
 from soqo.experiments.claims.order import ORDER
 from soqo.experiments.claims.rates import RATES
 from soqo.experiments.claims.tuning import TUNING
 from soqo.experiments.outcome import Outcome
 
-__all__ = ["Claim", "judge"]
+__all__ = ["UNTESTED", "Claim", "judge"]
 
 
 def judge(outcomes: Sequence[Outcome]) -> list[Claim]:
     """Judge every claim from what was simulated; those that it does not test come last."""
     book = Book(outcomes)
     found = [rule(book) for rule in (*ORDER, *RATES, *TUNING)]
-    return sorted(found, key=lambda claim: claim.verdict == "not tested")
+    return sorted(found, key=lambda claim: claim.verdict == UNTESTED)

@@ -27,7 +27,10 @@ from soqo.experiments.spec import Setting
 from soqo.problem import RandomProblem
 from soqo.theory.growth import Growth, growth_exponent
 
-__all__ = ["READINGS", "SIXTEEN", "Book", "Claim", "Reading", "judged", "verdict"]
+__all__ = ["READINGS", "SIXTEEN", "UNTESTED", "Book", "Claim", "Reading", "judged", "verdict"]
+
+UNTESTED = "not tested"
+"""The verdict on a claim whose settings were not run."""
 
 
 @dataclass(frozen=True)
@@ -255,7 +258,7 @@ def judged(
     """A claim that is tested in every reading, in each of some settings, which need so many horizons."""
     where = f"in {', '.join(names)}" if len(names) <= 2 else f"in {len(names)} settings"
     if not book.has(names, horizons):
-        return Claim(text, source, where, rule, "", "not tested")
+        return Claim(text, source, where, rule, "", UNTESTED)
     passed = in_every_reading(names, test)
     measured = shares(passed) if len(names) > 1 else ""
     if number is not None:

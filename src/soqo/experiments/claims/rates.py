@@ -7,7 +7,16 @@ from typing import cast
 
 import numpy as np
 
-from soqo.experiments.claims.base import READINGS, SIXTEEN, Book, Claim, Reading, judged, verdict
+from soqo.experiments.claims.base import (
+    READINGS,
+    SIXTEEN,
+    UNTESTED,
+    Book,
+    Claim,
+    Reading,
+    judged,
+    verdict,
+)
 from soqo.policies.scale import SCaLE
 from soqo.summary import short
 
@@ -93,7 +102,7 @@ def order_difference(book: Book) -> Claim:
     source = "Section 4.2, rank-deficient settings"
     rule = "the exponent's interval at r = 1 is above the one at r = 4, Gaussian steps"
     if not book.has(list(pairs.values()), horizons=2):
-        return Claim(text, source, ", ".join(pairs), rule, "", "not tested")
+        return Claim(text, source, ", ".join(pairs), rule, "", UNTESTED)
 
     def test(name: str, reading: Reading) -> bool:
         deficient, full = book.growth(name, reading.scale), book.growth(pairs[name], reading.scale)
@@ -125,7 +134,7 @@ def lower_bound(book: Book) -> Claim:
     )
     source, names = "Theorem 2 and contribution (b): tight", ["gaussian_r4_1", "laplace_r4_1"]
     if not book.has(names, horizons=2):
-        return Claim(text, source, ", ".join(names), rule, "", "not tested")
+        return Claim(text, source, ", ".join(names), rule, "", UNTESTED)
     reading = f"full rank, in {', '.join(names)}; the theorem's own instance is A = 0"
     growths = {name: book.growth(name, "GLIDE, no drift") for name in names}
     kept = {

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from soqo.experiments.claims.base import Book, Claim, verdict
+from soqo.experiments.claims.base import UNTESTED, Book, Claim, verdict
 from soqo.experiments.spec import Swept
 
 __all__ = ["TUNING"]
@@ -44,7 +44,7 @@ def about_c1(book: Book, text: str, rule: str, test: Callable[[str, str], bool])
     """A claim about c1, tested for every family of a reading and every eta."""
     source = "Section 4.2, hyperparameter tuning"
     if not book.has(ETAS):
-        return Claim(text, source, "eta = 1 .. 10,000", rule, "", "not tested")
+        return Claim(text, source, "eta = 1 .. 10,000", rule, "", UNTESTED)
     passed = {
         reading: {name: all(test(name, family) for family in families) for name in ETAS}
         for reading, families in SWEPT.items()
