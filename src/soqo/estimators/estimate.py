@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
+from scipy.linalg import lapack
 
 from soqo.arguments import Array
 
@@ -94,6 +95,6 @@ def effective_rank(matrix: Array) -> int:
     >>> effective_rank(np.diag([1.0, 1e-3, 1e-9]))
     2
     """
-    values = np.linalg.eigvalsh(matrix)
+    values, _, _ = lapack.dsyevd(matrix, compute_v=0, lower=1)
     largest = float(values[-1])
     return int(np.count_nonzero(values > RANK_TOLERANCE * largest)) if largest > 0.0 else 0

@@ -31,7 +31,6 @@ import numpy as np
 from soqo.arguments import Array, BoolArray
 from soqo.errors import ArgumentError
 from soqo.estimators.arithmetic import Number, One
-from soqo.estimators.measurements import adjoint
 from soqo.estimators.reduced import reduced_solver
 from soqo.estimators.schur import Border, Solve, Solved
 from soqo.estimators.starting import starting_point
@@ -164,8 +163,9 @@ class Program:
         level = self.kind.total(X.diagonal(axis1=-2, axis2=-1)) / self.dim
         fitted = np.vecdot(self.kind.product(self.half, X), self.half)
         self.multipliers, self.weight = residual.start(y, fitted, level, even)
-        S = self.weight * np.eye(self.dim) - adjoint(Z, self.multipliers)
-        self.scaling = self.rescaled(np.eye(self.dim), X, S)
+        identity = np.eye(self.dim)
+        S = self.weight * identity - self.kind.weighted_gram(self.half, self.multipliers)
+        self.scaling = self.rescaled(identity, X, S)
 
     def keep(self, runs: BoolArray) -> None:
         """Of a batch, go on with these runs."""
