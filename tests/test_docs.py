@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from soqo import Change, Problem, RandomProblem, noise, processes
+from soqo.experiments.kinds import Kind
 from soqo.experiments.settings import find
+from soqo.experiments.spec import ALLOWED
+from soqo.problem import SPECTRA
 from soqo.simulation import simulate
 
 ROOT = Path(__file__).parent.parent
@@ -41,6 +45,19 @@ def test_the_readme_shows_the_table_of_the_main_job() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = next(block for block in re.findall(r"```text\n(.*?)```", text, flags=re.DOTALL))
     assert_same_but_for_round_off(f"{result.summary()}\n", shown)
+
+
+def test_the_table_of_a_settings_file_names_every_key_kind_and_argument() -> None:
+    text = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    table = text[text.index("| key | |") : text.index("`soqo tune mine.toml`")]
+    words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]*)`", table))))
+    parts = [Problem, RandomProblem, Change]
+    for module, parent in ((processes, processes.Process), (noise, noise.Noise)):
+        known = [getattr(module, name) for name in module.__all__]
+        parts += [kind for kind in known if issubclass(kind, parent) and kind is not parent]
+    expected = {*ALLOWED, *SPECTRA, *(name for part in parts for name in Kind.of(part).arguments)}
+    expected |= {part.__name__ for part in parts[3:]}
+    assert expected <= words, expected - words
 
 
 def assert_same_but_for_round_off(printed: str, shown: str) -> None:
