@@ -601,6 +601,28 @@ def test_a_closed_controller_writes_nothing(tmp_path: Path) -> None:
     Controller.resume(path).observe(1.0)
 
 
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_a_journal_that_is_gone_stops_the_next_call_and_costs_none(
+    how: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "journal"
+    controller = Controller(FTM(), [0.0], journal=path)
+    controller.act([1.0])
+    if how == "deleted":
+        path.unlink()
+    else:
+        (tmp_path / "other").write_bytes(b"something else")
+        (tmp_path / "other").rename(path)
+    before = standing(controller)
+    for _ in range(2):
+        with pytest.raises(FileNotFoundError, match=r"journal .*journal was deleted or replaced"):
+            controller.observe(1.0)
+    assert same(standing(controller), before)
+    saved = controller.save(tmp_path / "saved")
+    Controller.load(saved, journal=tmp_path / "new").observe(1.0)
+    assert Controller.resume(tmp_path / "new").round == 1
+
+
 def test_a_controller_without_a_journal_has_nothing_to_close() -> None:
     with Controller(FTM(), [0.0]) as controller:
         controller.act([1.0])

@@ -365,6 +365,10 @@ class Journal:
             raise ProtocolError(
                 f"journal {self.path} belongs to process {self._process}, this is {os.getpid()}"
             )
+        if os.fstat(self._descriptor).st_nlink == 0:
+            raise FileNotFoundError(
+                f"journal {self.path} was deleted or replaced: save the controller, and load it with a new journal"
+            )
         try:
             written = 0
             while written < len(data):
