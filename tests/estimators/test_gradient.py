@@ -89,7 +89,7 @@ def test_a_run_without_a_reading_stays_to_the_bit() -> None:
 def test_a_giant_reading_leaves_everything_finite_and_is_reported(size: float) -> None:
     estimate = GradientEstimate.initial(np.stack([np.eye(2)] * 2))
     u = np.array([[size, 0.5 * size], [0.1, 0.2]])
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(divide="raise", over="ignore", invalid="ignore"):
         for y in (0.0, min(size * size, 1e300), 1.0):
             estimate = projected_gradient_step(estimate, u, np.array([y, 0.1]), 1e-6)
             assert np.isfinite(estimate.matrix).all()

@@ -336,7 +336,7 @@ def check_huge_numbers(policy: Policy[Any], bench: Bench) -> None:
             for t, v in enumerate(size * bench.walk(batch)):
                 where = f"in round {t + 1} with v of size {size:g}"
                 try:
-                    with np.errstate(all="raise", under="ignore"):
+                    with np.errstate(divide="raise"):
                         _, state = policy.act(state, v)
                         state = policy.observe(state, np.full(batch, min(size**2, 1e300)))
                 except FloatingPointError as error:

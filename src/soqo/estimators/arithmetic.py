@@ -213,6 +213,7 @@ class Many(One):
         return x, inverse
 
     def inverted(self, matrix: Array) -> Inverse:
+        """Of runs whose matrix is singular, NaN."""
         try:
             inverse = np.linalg.inv(matrix)
         except np.linalg.LinAlgError:  # in some run; eigenvalues say in which

@@ -26,7 +26,6 @@ from soqo.estimators.interior_point import (
 from soqo.estimators.measurements import measure
 from soqo.estimators.reduced import reduced_solver
 from soqo.estimators.residuals import L1Ball, L1Price
-from soqo.estimators.starting import ENOUGH
 from soqo.estimators.trace_min import (
     GAP_TOLERANCE,
     SURELY_FULL,
@@ -47,11 +46,15 @@ MOST_ENTRIES = 4_000_000
 """How many entries the matrices of runs that are solved together may have in all, for the sake of memory."""
 
 EARLY = 6
-"""Iterations in which the diagonal is still so even that the reduced systems lose no digits that count. Of all runs at
-once, so that what a run comes to does not depend on the others."""
+"""The first iterations, in which the diagonal is still so even that the reduced systems lose no digits that count. They
+are the same for all runs: what one comes to must not depend on the others."""
 
-MOST_ITERATIONS = 40
-"""More than twice what a run takes: one that has not converged by then has met round-off."""
+REDUCIBLE = 1.5
+"""Readings per unknown above which a reduced system is the smaller task."""
+
+MOST_STEPS = 25
+"""What an ordinary run takes, twice over. One that takes longer is next to where there is no solution any more, or has
+met round-off, and the solver for one is the better judge of it."""
 
 RADIUS_TOLERANCE = 1e-5
 """The gap that is good enough for a radius, relative to the sum of the primal and the dual value: who takes 1.05 times
@@ -104,7 +107,8 @@ def trace_min_runs(Z: Array, y: Array, radius: Array) -> tuple[Array, npt.NDArra
 
 @quiet
 def smallest_radii(Z: Array, y: Array) -> Array:
-    """The residual of :func:`soqo.lad` for each run of a batch, shape (*batch,), to 2e-5 of it.
+    """The residual of :func:`soqo.lad` for each run of a batch, shape (*batch,), to 2e-5 of it or
+    1e-8 of a mean reading.
 
     Z and y are as in :func:`trace_min_runs`. It is the residual of a matrix, and so never less than the least.
 
@@ -118,8 +122,8 @@ def smallest_radii(Z: Array, y: Array) -> Array:
     result = np.zeros(len(y))
     left: BoolArray = np.logical_or.reduce(heard, axis=-1)
     for runs, data in alike(Z, y, heard, left):
-        price = L1Price(MANY)
-        price.floor = GAP_TOLERANCE / RADIUS_TOLERANCE
+        # The floor is for exact readings, whose smallest radius is zero.
+        price = L1Price(MANY, floor=GAP_TOLERANCE / RADIUS_TOLERANCE)
         points = interior_points(data, price, TOLERANCE, RADIUS_TOLERANCE)
         done = runs[points.converged]
         result[done] = data.residuals(data.matrices(points))[points.converged]
@@ -216,8 +220,8 @@ def interior_points(
     G, values = program.scaling
     at, runs = program.multipliers, np.arange(count)
     tolerance = np.broadcast_to(tolerance, (count, 1))
-    reducible = m > ENOUGH * d * (d + 1) / 2
-    for iteration in range(MOST_ITERATIONS):
+    reducible = m > REDUCIBLE * d * (d + 1) / 2
+    for iteration in range(MOST_STEPS):
         ZG, fitted, off, primal, dual, violation = program.survey(G, values, at)
         done = close(primal, dual, residual.floor, gap_tolerance) & (violation <= tolerance)
         leaves = done | ~(dual <= UNBOUNDED) | np.isnan(values[:, :1])

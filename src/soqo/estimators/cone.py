@@ -131,8 +131,8 @@ def longest(direction: Array) -> Array:
 
 def congruence(F: Array) -> Array:
     """The matrix that takes svec(M) to svec(F M F'), shape (runs, p, p)."""
-    rows, columns, _ = triangle(F.shape[-1])
+    rows, columns, on_diagonal = triangle(F.shape[-1])
     straight = F[:, rows[:, None], rows] * F[:, columns[:, None], columns]
     crossed = F[:, rows[:, None], columns] * F[:, columns[:, None], rows]
-    weight = np.where(rows == columns, math.sqrt(0.5), 1.0)
+    weight = np.where(on_diagonal, math.sqrt(0.5), 1.0)
     return np.asarray((straight + crossed) * (weight[:, None] * weight))

@@ -122,12 +122,19 @@ def project(matrix: Array) -> tuple[Array, Spectrum]:
     if not values.size or smallest(values) >= 0.0:
         return matrix, Spectrum(values, vectors)
     clipped = np.maximum(values, 0.0)
-    # Eigenvalues ascend, and after one gradient step no more than one is negative. What is taken away is zero for runs
-    # inside the cone, which so keep their matrix to the bit, and symmetric to the bit in this order of multiplication.
-    below = values - clipped
+    # Eigenvalues ascend, and a gradient step makes no more than one negative, but for round-off. What is taken away is
+    # zero for runs inside the cone, which so keep their matrix to the bit, and symmetric to the bit in this order of
+    # multiplication.
+    below, projected = values - clipped, matrix
     for k in range(values.shape[-1]):
         part, vector = below[..., k], vectors[..., k]
         if not smallest(part) < 0.0:
             break
-        matrix = matrix - part[..., None, None] * (vector[..., :, None] * vector[..., None, :])
-    return matrix, Spectrum(clipped, vectors)
+        outer = vector[..., :, None] * vector[..., None, :]
+        projected = projected - part[..., None, None] * outer
+    if -smallest(values) > smallest(values[..., -1]):
+        # Where more is taken away than stays, its round-off would be seen: those runs are put together from what stays.
+        factor = vectors * np.sqrt(clipped)[..., None, :]
+        drastic = values[..., 0] < -values[..., -1]
+        projected = np.where(drastic[..., None, None], np.matmul(factor, factor.mT), projected)
+    return projected, Spectrum(clipped, vectors)

@@ -45,7 +45,7 @@ Survey = tuple[Array, Array, Array, Number, Number, Number]
 Way = Callable[[Array, Array, Border, Array, Number], Solved | None]
 
 PATIENCE = 15
-"""Iterations without a better point after which round-off has won."""
+"""Iterations without a point that is half as bad after which round-off has won."""
 
 SMALL = 400
 """Up to so many readings a factor of order m is quick enough, and it is the more exact one."""
@@ -312,7 +312,7 @@ def interior_point(
         raise ArgumentError("Z must have full column rank, got one that has not")
     G, values = program.scaling
     at = best = Iterate(G, values, program.multipliers)
-    least = math.inf
+    least, halved, since = math.inf, math.inf, 0
     ways: list[Way] = [program.full_solver]
     if m > max(SMALL, 3 * d * (d + 1) // 4):
         ways = [partial(reduced_solver, program.kind, refinements=2), program.full_solver]
@@ -321,12 +321,14 @@ def interior_point(
         ZG, fitted, off, at.primal, at.dual, at.violation = here
         at.log.append((at.primal, at.dual, at.violation))
         bad = badness(at.primal, at.dual, at.violation)
+        if bad < 0.5 * halved:
+            halved, since = bad, at.iterations
         if bad < least:
             best, least = at, bad
         if close(at.primal, at.dual, residual.floor, gap_tolerance) and at.violation <= tolerance:
             at.converged = True
             return at
-        if at.iterations - best.iterations > PATIENCE or at.dual > UNBOUNDED:
+        if at.iterations - since > PATIENCE or at.dual > UNBOUNDED:
             break
         step = None
         while ways:

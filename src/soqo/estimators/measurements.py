@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from soqo.arguments import Array
+from soqo.arguments import Array, BoolArray
 
 __all__ = ["adjoint", "measure", "smat", "svec", "svec_rows", "triangle"]
 
@@ -50,8 +50,8 @@ def svec(M: Array) -> Array:
     >>> svec(np.array([[1.0, 2.0], [2.0, 3.0]]))
     array([1.        , 2.82842712, 3.        ])
     """
-    rows, columns, weights = triangle(M.shape[-1])
-    return np.asarray(M[..., rows, columns] * (2.0 * weights))
+    rows, columns, on_diagonal = triangle(M.shape[-1])
+    return np.asarray(M[..., rows, columns] * np.where(on_diagonal, 1.0, math.sqrt(2.0)))
 
 
 def smat(vector: Array) -> Array:
@@ -64,8 +64,8 @@ def smat(vector: Array) -> Array:
            [2., 3.]])
     """
     d = (math.isqrt(8 * vector.shape[-1] + 1) - 1) // 2
-    rows, columns, weights = triangle(d)
-    scaled = vector * np.where(rows == columns, 1.0, weights)
+    rows, columns, on_diagonal = triangle(d)
+    scaled = vector * np.where(on_diagonal, 1.0, math.sqrt(0.5))
     M = np.empty((*vector.shape[:-1], d, d))
     M[..., rows, columns] = scaled
     M[..., columns, rows] = scaled
@@ -80,19 +80,19 @@ def svec_rows(Z: Array) -> Array:
     >>> svec_rows(np.array([[2.0, 1.0]])) @ svec(np.array([[1.0, 0.0], [0.0, 4.0]]))
     array([4.])
     """
-    rows, columns, weights = triangle(Z.shape[-1])
-    product = Z.take(rows, axis=-1)
+    rows, columns, on_diagonal = triangle(Z.shape[-1])
+    scale = np.where(on_diagonal, 0.5, math.sqrt(0.5))
+    product = Z.take(rows, axis=-1)  # half the time of an index
     product *= Z.take(columns, axis=-1)
-    product *= weights
+    product *= scale
     return product
 
 
 @cache
-def triangle(d: int) -> tuple[Indices, Indices, Array]:
-    """Rows and columns of the lower triangle in the order of :func:`svec`, and the weights of :func:`svec_rows`: 1/2 on
-    the diagonal, sqrt(1/2) off it.
+def triangle(d: int) -> tuple[Indices, Indices, BoolArray]:
+    """Rows and columns of the lower triangle in the order of :func:`svec`, and which of its entries are the diagonal.
 
     Kept, because to find them takes longer than what a small matrix needs them for.
     """
     rows, columns = np.tril_indices(d)
-    return rows, columns, np.where(rows == columns, 0.5, math.sqrt(0.5))
+    return rows, columns, rows == columns

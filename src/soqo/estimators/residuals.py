@@ -17,8 +17,16 @@ from soqo.estimators.schur import Border, Solve
 __all__ = ["HalfSquare", "L1Ball", "L1Price"]
 
 
+LEAST_SHARE = 1e-4
+"""How much of the identity S is at the start, at least: far more than multipliers may miss it by."""
+
+
 class L1Price(Residual):
     """The price sum |r_i|. The parts are p, then q; their slacks are in the same order."""
+
+    def __init__(self, kind: One, floor: float = 1.0) -> None:
+        super().__init__(kind)
+        self.floor = floor
 
     def start(self, y: Array, fitted: Array, level: Number, even: Array) -> tuple[Array, float]:
         self._split(y - fitted)
@@ -124,13 +132,11 @@ class L1Ball(L1Price):
     What is left of the radius, s, is the last of the parts, and its slack is kappa.
     """
 
-    floor = 0.0
-
     short: Number
     """What the parts lack of the radius, as :meth:`values` has last seen it."""
 
     def __init__(self, kind: One, radius: Number) -> None:
-        super().__init__(kind)
+        super().__init__(kind, floor=0.0)
         self.radius = radius
 
     def scale(self, y: Array) -> Number:
@@ -143,7 +149,7 @@ class L1Ball(L1Price):
         # S = share I takes multipliers that are nearly `even`, and the ball's own must be above them all.
         kappa = kind.most(3.0 * kind.total(sizes) / self.m, 1.3 * kind.highest(sizes))
         typical = self._typical()
-        share = kind.least(typical * kappa / level, 0.9)
+        share = kind.most(kind.least(typical * kappa / level, 0.9), LEAST_SHARE)
         lam = (1.0 - share) * even
         left = kind.most(self.radius - kind.total(self.parts), typical)
         self.parts = np.concatenate([self.parts, np.atleast_1d(left)], axis=-1)
@@ -177,6 +183,7 @@ class HalfSquare(Residual):
     joint_steps = True
 
     def start(self, y: Array, fitted: Array, level: Number, even: Array) -> tuple[Array, float]:
+        # lambda is the residual: it cannot be chosen so that S is even.
         self.lam = np.full(y.size, -max(1e-3, float(np.abs(y - fitted).mean())))
         self.d_lam = np.zeros(y.size)
         return self.lam, 0.0

@@ -15,7 +15,7 @@ from soqo.arguments import Array
 from soqo.estimators.arithmetic import One
 from soqo.estimators.measurements import adjoint, smat, svec, svec_rows
 
-__all__ = ["ENOUGH", "starting_point"]
+__all__ = ["starting_point"]
 
 ENOUGH = 1.5
 """Readings per unknown from which on a fit is worth starting from; with fewer it follows the noise."""
@@ -31,7 +31,9 @@ THINNEST = 0.02
 
 
 def starting_point(kind: One, Z: Array, y: Array) -> tuple[Array, Array]:
-    """A positive definite X, (..., d, d), and multipliers, (..., m), whose adjoint is the identity or not above it.
+    """A positive definite X, (..., d, d), and multipliers, (..., m), whose adjoint is the identity, or below it.
+
+    Where it is the identity, it is so to :data:`EXACT`; who subtracts it from the identity must leave more than that.
 
     Parameters
     ----------
@@ -77,7 +79,9 @@ def starting_point(kind: One, Z: Array, y: Array) -> tuple[Array, Array]:
 @cache
 def identity(d: int) -> Array:
     """The identity as a vector; kept, because for a small program each call counts."""
-    return svec(np.eye(d))
+    vector = svec(np.eye(d))
+    vector.flags.writeable = False
+    return vector
 
 
 def plain_start(kind: One, Z: Array) -> tuple[Array, Array]:

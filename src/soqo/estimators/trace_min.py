@@ -245,7 +245,9 @@ class Scaled:
         span = None
         if not lowest > SURELY_FULL * highest:
             _, sizes, V = np.linalg.svd(Z, full_matrices=False)
-            span = V[sizes > max(Z.shape) * np.finfo(float).eps * sizes[0]].T if sizes.size else V.T
+            # Readings go with squares: what is squared to less than round-off is not heard.
+            heard = sizes > math.sqrt(max(Z.shape) * np.finfo(float).eps) * sizes[:1]
+            span = V[heard].T
             Z = Z @ span
         unit_z = float(np.linalg.norm(Z)) / math.sqrt(Z.size) if Z.size else 1.0
         return cls(Z / unit_z, y / unit_y, span, unit_z, unit_y)
