@@ -130,6 +130,41 @@ def test_a_run_does_not_depend_on_the_others_nor_on_the_shape_of_the_batch() -> 
         assert smallest_radii(Z[k], y[k]).shape == ()
 
 
+def test_each_run_keeps_its_own_tolerance_when_others_leave(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def not_needed(*_: Any) -> Any:
+        raise AssertionError
+
+    monkeypatch.setattr(batched, "trace_min", not_needed)
+    rng = np.random.default_rng(12)
+    Z = rng.standard_normal((6, 48, 4))
+    y = measure(Z, random_curvature(4, 4, 0.5, 2.0, rng=rng)) + rng.uniform(-0.1, 0.1, (6, 48))
+    # How exactly a radius is kept depends on what it leaves of the readings to explain.
+    radius = np.array([0.3, 1 - 1e-3, 0.5, 1 - 1e-2, 0.2, 1 - 3e-4]) * np.abs(y).sum(axis=-1)
+    matrices, _ = trace_min_runs(Z, y, radius)
+    for k in range(6):
+        np.testing.assert_array_equal(matrices[k], trace_min_runs(Z[k], y[k], radius[k])[0])
+
+
+def test_the_batch_itself_solves_most_runs_next_to_the_smallest_radius(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(13)
+    Z = rng.standard_normal((40, 48, 4))
+    y = measure(Z, random_curvature(4, 4, 0.5, 2.0, rng=rng)) + rng.uniform(-0.3, 0.3, (40, 48))
+    alone = []
+
+    def counted(*arguments: Any) -> Estimate:
+        alone.append(trace_min(*arguments))
+        return alone[-1]
+
+    monkeypatch.setattr(batched, "trace_min", counted)
+    _, statuses = trace_min_runs(Z, y, 1.001 * smallest_radii(Z, y))
+    assert all(status is Status.SOLVED for status in statuses)
+    assert len(alone) <= 10
+
+
 def test_large_batches_are_cut_to_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     Z, y, radius = mixed(3, 10)
     whole, _ = trace_min_runs(Z, y, radius)

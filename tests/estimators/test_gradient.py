@@ -62,6 +62,22 @@ def test_projection_is_the_nearest_positive_semidefinite_matrix() -> None:
     np.testing.assert_array_equal(P, P.swapaxes(-1, -2))
 
 
+@pytest.mark.parametrize("size", [1.0, 1e6, 1e10, 1e100])
+def test_a_projection_is_in_the_cone_however_far_the_step(size: float) -> None:
+    rng = np.random.default_rng(9)
+    u = rng.standard_normal((50, 4))
+    G = rng.standard_normal((50, 4, 2))
+    M = G @ G.mT - size * u[..., :, None] * u[..., None, :]
+    P, spectrum = project(M)
+    top = spectrum.values[..., -1]
+    # As exact as what stays, not as what is taken away.
+    assert (np.abs(P - spectrum.matrix()).max(axis=(-1, -2)) <= 1e-14 * (1.0 + top)).all()
+    assert (np.linalg.eigvalsh(P)[..., 0] >= -1e-14 * (1.0 + top)).all()
+    np.testing.assert_array_equal(P, P.mT)
+    for k in (0, 7):  # a run does not depend on the others
+        np.testing.assert_array_equal(project(M[k])[0], P[k])
+
+
 def test_projection_leaves_what_is_inside_untouched() -> None:
     M = np.stack([random_psd(4), -random_psd(5)])
     P, _ = project(M)

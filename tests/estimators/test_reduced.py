@@ -66,6 +66,30 @@ def test_one_program_and_a_batch_against_a_dense_solve(bordered: bool, refinemen
                 np.testing.assert_allclose([found[1][k, 0], found[3]], expected_t, atol=1e-10)
 
 
+def test_refinement_keeps_digits_where_the_diagonal_is_uneven() -> None:
+    """Late in the method, x is large, and the equations hold to its last digits only if it is refined."""
+    off = []
+    for refinements in (0, 1, 2):
+        rng, worst = np.random.default_rng(6), 0.0
+        for _ in range(20):
+            ZG, diagonal = rng.standard_normal((30, 3)), 10.0 ** rng.uniform(-9, 1, 30)
+            b = rng.standard_normal(30)
+            x, _, _ = reduced_solver(One(), ZG, diagonal, None, b, 0.0, refinements=refinements)
+            missed = np.square(ZG @ ZG.T) @ x + diagonal * x - b
+            worst = max(worst, float(np.abs(missed).max() / np.abs(x).max()))
+        off.append(worst)
+    assert max(off[1:]) < 1e-13
+    assert max(off[1:]) < 1e-2 * off[0]
+
+
+def test_without_a_factor_there_is_no_solution() -> None:
+    negative = np.full(9, -1e-3)
+    assert (
+        reduced_solver(One(), np.ones((9, 2)), negative, None, np.ones(9), 0.0, refinements=0)
+        is None
+    )
+
+
 def test_a_singular_run_leaves_the_others_of_its_batch_alone() -> None:
     matrices = np.stack([np.diag([2.0, 4.0]), np.zeros((2, 2)), np.eye(2)])
     inverse = Many().inverted(matrices)

@@ -52,6 +52,29 @@ def test_where_no_fit_is_determined_it_is_a_multiple_of_the_identity(kind: str) 
     assert np.linalg.eigvalsh(adjoint(Z, even))[-1] == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(("scale", "used"), [(0.3, True), (0.02, False)])
+def test_a_fit_that_the_ridge_spoils_is_not_used(scale: float, used: bool) -> None:
+    Z, y = readings(1, 2, 40)
+    Z[:, 0] *= scale
+    X, even = starting_point(One(), Z, y)
+    off = np.linalg.norm(adjoint(Z, even) - np.eye(2))
+    # The multipliers of least norm for the identity, and by how much a ridge of 1e-10 would have them miss it.
+    rows = svec_rows(Z)
+    weights = np.linalg.solve(rows.T @ rows, [1.0, 0.0, 1.0])
+    missed = 1e-10 * np.trace(rows.T @ rows) / 3 * np.linalg.norm(weights)
+    assert (missed < 1e-6) == used
+    if used:
+        assert off == pytest.approx(missed, rel=1e-3)
+    else:
+        np.testing.assert_array_equal(X, np.eye(2))
+
+
+def test_without_a_factor_the_start_is_plain() -> None:
+    with np.errstate(divide="ignore"):
+        X, _ = starting_point(One(), np.zeros((9, 2)), np.ones(9))
+    np.testing.assert_array_equal(X, np.eye(2))
+
+
 def test_runs_of_a_batch_start_as_they_would_alone() -> None:
     runs = [readings(k, 3, 30) for k in range(5)]
     runs[2][0][3:] = runs[2][0][0]  # of full rank, but it determines no fit
