@@ -39,10 +39,10 @@ def test_one_program_and_a_batch_against_a_dense_solve(bordered: bool, refinemen
     ZG, diagonal, c, f, first, second = (np.stack(parts) for parts in zip(*programs, strict=True))
     f = f[:, None]
     border = (c, f) if bordered else None
-    x, t, solve = reduced_solver(
+    (x, t, less), solve = reduced_solver(
         Many(), ZG, diagonal, border, first, sides[:, :1], refinements=refinements
     )
-    again, t_again = solve(second, sides[:, 1:])
+    again, t_again, less_again = solve(second, sides[:, 1:])
     for k, (rows, weights, column, corner, b1, b2) in enumerate(programs):
         one = reduced_solver(
             One(),
@@ -54,16 +54,20 @@ def test_one_program_and_a_batch_against_a_dense_solve(bordered: bool, refinemen
             refinements=refinements,
         )
         for b, g, found in (
-            (b1, sides[k, 0], (x[k], t, one[0], one[1])),
-            (b2, sides[k, 1], (again[k], t_again, *one[2](b2, float(sides[k, 1])))),
+            (b1, sides[k, 0], (x[k], t, less, one[0])),
+            (b2, sides[k, 1], (again[k], t_again, less_again, one[1](b2, float(sides[k, 1])))),
         ):
             expected, expected_t = dense(
                 rows, weights, column, float(corner), b, float(g), bordered
             )
+            single = found[3]
             np.testing.assert_allclose(found[0], expected, atol=1e-10)
-            np.testing.assert_allclose(found[2], expected, atol=1e-10)
+            np.testing.assert_allclose(single[0], expected, atol=1e-10)
+            gram = rows.T @ (expected[:, None] * rows)
+            np.testing.assert_allclose(found[2][k], gram, atol=1e-10)
+            np.testing.assert_allclose(single[2], gram, atol=1e-10)
             if bordered:
-                np.testing.assert_allclose([found[1][k, 0], found[3]], expected_t, atol=1e-10)
+                np.testing.assert_allclose([found[1][k, 0], single[1]], expected_t, atol=1e-10)
 
 
 def test_refinement_keeps_digits_where_the_diagonal_is_uneven() -> None:
@@ -74,7 +78,9 @@ def test_refinement_keeps_digits_where_the_diagonal_is_uneven() -> None:
         for _ in range(20):
             ZG, diagonal = rng.standard_normal((30, 3)), 10.0 ** rng.uniform(-9, 1, 30)
             b = rng.standard_normal(30)
-            x, _, _ = reduced_solver(One(), ZG, diagonal, None, b, 0.0, refinements=refinements)
+            (x, _, _), _ = reduced_solver(
+                One(), ZG, diagonal, None, b, 0.0, refinements=refinements
+            )
             missed = np.square(ZG @ ZG.T) @ x + diagonal * x - b
             worst = max(worst, float(np.abs(missed).max() / np.abs(x).max()))
         off.append(worst)

@@ -45,20 +45,42 @@ MANY = Many()
 MOST_ENTRIES = 4_000_000
 """How many entries the matrices of runs that are solved together may have in all, for the sake of memory."""
 
-EARLY = 6
-"""The first iterations, in which the diagonal is still so even that the reduced systems lose no digits that count. They
-are the same for all runs: what one comes to must not depend on the others."""
-
 REDUCIBLE = 1.5
-"""Readings per unknown above which a reduced system is the smaller task."""
+"""Readings per unknown from which on a reduced system is the smaller task."""
 
-MOST_STEPS = 25
+MOST_STEPS = 20
 """What an ordinary run takes, twice over. One that takes longer is next to where there is no solution any more, or has
 met round-off, and the solver for one is the better judge of it."""
 
 RADIUS_TOLERANCE = 1e-5
 """The gap that is good enough for a radius, relative to the sum of the primal and the dual value: who takes 1.05 times
 as much looks for no more digits."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How the linear systems of a batch are solved.
+
+    Attributes
+    ----------
+    reduced : int
+        How many iterations take reduced systems, if there are readings enough for them. It is the same for all runs:
+        what one comes to must not depend on the others.
+    refinements : int
+        Of the reduced systems.
+    least : float
+        How many readings per unknown a run must have.
+    """
+
+    reduced: int
+    refinements: int
+    least: float
+
+
+WAYS = (Way(reduced=6, refinements=1, least=0.0), Way(MOST_STEPS, refinements=2, least=REDUCIBLE))
+"""First with reduced systems, as long as the diagonal is so even that they lose no digits that count. Then, for runs
+that have not converged, with nothing else: where readings are nearly exact and X is inside of the cone, they keep
+more."""
 
 # What overflows is seen where it matters, and the run then goes to the solver for one.
 quiet = np.errstate(divide="ignore", over="ignore", invalid="ignore")
@@ -95,10 +117,11 @@ def trace_min_runs(Z: Array, y: Array, radius: Array) -> tuple[Array, npt.NDArra
     matrices = np.zeros((len(y), d, d))
     statuses = np.full(len(y), Status.CONSISTENT_WITH_ZERO, dtype=object)
     left: BoolArray = np.greater(np.abs(y).sum(axis=-1, where=heard), radii)
-    for runs, data in alike(Z, y, heard, left):
-        found, optimal = least_traces(data, radii[runs])
-        done = runs[optimal]
-        matrices[done], statuses[done], left[done] = found[optimal], Status.SOLVED, False
+    for way in WAYS:
+        for runs, data in alike(Z, y, heard, left, way):
+            found, optimal = least_traces(data, radii[runs], way)
+            done = runs[optimal]
+            matrices[done], statuses[done], left[done] = found[optimal], Status.SOLVED, False
     for run in np.flatnonzero(left):
         estimate = trace_min(Z[run][heard[run]], y[run][heard[run]], radii[run])
         matrices[run], statuses[run] = estimate.matrix, estimate.status
@@ -121,13 +144,14 @@ def smallest_radii(Z: Array, y: Array) -> Array:
     Z, y, heard = one_axis(Z, y)
     result = np.zeros(len(y))
     left: BoolArray = np.logical_or.reduce(heard, axis=-1)
-    for runs, data in alike(Z, y, heard, left):
-        # The floor is for exact readings, whose smallest radius is zero.
-        price = L1Price(MANY, floor=GAP_TOLERANCE / RADIUS_TOLERANCE)
-        points = interior_points(data, price, TOLERANCE, RADIUS_TOLERANCE)
-        done = runs[points.converged]
-        result[done] = data.residuals(data.matrices(points))[points.converged]
-        left[done] = False
+    # The floor is for exact readings, whose smallest radius is zero.
+    floor = GAP_TOLERANCE / RADIUS_TOLERANCE
+    for way in WAYS:
+        for runs, data in alike(Z, y, heard, left, way):
+            points = interior_points(data, L1Price(MANY, floor), TOLERANCE, RADIUS_TOLERANCE, way)
+            done = runs[points.converged]
+            result[done] = data.residuals(data.matrices(points))[points.converged]
+            left[done] = False
     for run in np.flatnonzero(left):
         result[run] = lad(Z[run][heard[run]], y[run][heard[run]]).residual
     return result.reshape(batch)
@@ -174,14 +198,17 @@ def one_axis(Z: Array, y: Array) -> tuple[Array, Array, BoolArray]:
 
 
 def alike(
-    Z: Array, y: Array, heard: BoolArray, wanted: BoolArray
+    Z: Array, y: Array, heard: BoolArray, wanted: BoolArray, way: Way
 ) -> Iterator[tuple[npt.NDArray[np.intp], Runs]]:
     """The wanted runs in groups of equally many readings: their numbers, and the readings that there are.
 
-    Left out are runs whose Z is not surely of full rank, and runs so long that they have no time to gain.
+    Left out are runs whose Z is not surely of full rank, runs so long that they have no time to gain, and those that a
+    way is not for.
     """
-    counts = heard.sum(axis=-1)
+    counts, unknowns = heard.sum(axis=-1), Z.shape[-1] * (Z.shape[-1] + 1) / 2
     for count in np.unique(counts[wanted & (counts <= SMALL)]):
+        if count < way.least * unknowns:
+            continue
         together = max(1, MOST_ENTRIES // int(count) ** 2)
         members = np.flatnonzero(wanted & (counts == count))
         for first in range(0, members.size, together):
@@ -195,13 +222,13 @@ def alike(
                 yield runs[suited], Runs.of(rows[suited], readings[suited])
 
 
-def least_traces(data: Runs, radius: Array) -> tuple[Array, BoolArray]:
+def least_traces(data: Runs, radius: Array, way: Way) -> tuple[Array, BoolArray]:
     """The matrices of least trace within the radii, and which of them are proven to be that."""
     total = np.abs(data.y).sum(axis=-1)
     kept = np.maximum(radius, TOLERANCE * total)
     inside = margin(MANY, kept, total)
     ball = L1Ball(MANY, ((1.0 - inside) * kept)[:, None] / data.unit_y)
-    points = interior_points(data, ball, inside[:, None], TRACE_TOLERANCE)
+    points = interior_points(data, ball, inside[:, None], TRACE_TOLERANCE, way)
     matrices = data.matrices(points)
     multipliers = points.multipliers / data.unit_z**2
     dual = proven_trace(MANY, data.Z, data.y, kept[:, None], multipliers)[:, 0]
@@ -211,7 +238,7 @@ def least_traces(data: Runs, radius: Array) -> tuple[Array, BoolArray]:
 
 
 def interior_points(
-    data: Runs, residual: L1Price, tolerance: Number, gap_tolerance: float
+    data: Runs, residual: L1Price, tolerance: Number, gap_tolerance: float, way: Way
 ) -> Points:
     """:func:`soqo.estimators.interior_point.interior_point` for all runs at once."""
     count, m, d = data.Z.shape
@@ -220,7 +247,7 @@ def interior_points(
     G, values = program.scaling
     at, runs = program.multipliers, np.arange(count)
     tolerance = np.broadcast_to(tolerance, (count, 1))
-    reducible = m > REDUCIBLE * d * (d + 1) / 2
+    reducible = m >= REDUCIBLE * d * (d + 1) / 2
     for iteration in range(MOST_STEPS):
         ZG, fitted, off, primal, dual, violation = program.survey(G, values, at)
         done = close(primal, dual, residual.floor, gap_tolerance) & (violation <= tolerance)
@@ -238,8 +265,8 @@ def interior_points(
             ZG, fitted, off = ZG[stays], fitted[stays], off[stays]
             tolerance = tolerance[stays]
         system = ZG, *residual.prepare(), *residual.prediction(program.y)
-        if reducible and iteration < EARLY:
-            solved = reduced_solver(MANY, *system, refinements=1)
+        if reducible and iteration < way.reduced:
+            solved = reduced_solver(MANY, *system, refinements=way.refinements)
         else:
             solved = program.full_solver(*system)
         step = program.step(ZG, values, fitted, off, solved)

@@ -32,7 +32,7 @@ from soqo.arguments import Array, BoolArray
 from soqo.errors import ArgumentError
 from soqo.estimators.arithmetic import Number, One
 from soqo.estimators.reduced import reduced_solver
-from soqo.estimators.schur import Border, Solve, Solved
+from soqo.estimators.schur import Border, Solution, Solve, Solved
 from soqo.estimators.starting import starting_point
 
 __all__ = ["Iterate", "Program", "Residual", "interior_point"]
@@ -99,8 +99,8 @@ class Residual(ABC):
         """Keep the residual's own part of that direction, given what was solved for."""
 
     @abstractmethod
-    def correct(self, solve: Solve, rhs: Array, center: Number) -> Array:
-        """d lambda of the direction that aims at products of this size, with what the prediction left out.
+    def correct(self, solve: Solve, rhs: Array, center: Number) -> tuple[Array, Array]:
+        """d lambda and -dS of the direction that aims at products of this size, with what the prediction left out.
 
         ``rhs`` is that of the equations measure(X) + r = y, without the residual's own part.
         """
@@ -190,7 +190,11 @@ class Program:
             if found is None:
                 return None
             first, inverse = found
-            return first[..., 0, :], 0.0, lambda b, _: (inverse(b), 0.0)
+
+            def plain(x: Array) -> Solution:
+                return x, 0.0, kind.weighted_gram(ZG, x)
+
+            return plain(first[..., 0, :]), lambda b, _: plain(inverse(b))
         c, f = border
         found = kind.factored(ZG, diagonal, kind.stack(b, c))
         if found is None:
@@ -199,11 +203,12 @@ class Program:
         along = first[..., 1, :]
         corner = f + kind.dot(c, c / diagonal - along)
 
-        def finished(x: Array, g: Number) -> tuple[Array, Number]:
+        def finished(x: Array, g: Number) -> Solution:
             t = (g - kind.dot(c, x)) / corner
-            return x - along * t, t
+            x = x - along * t
+            return x, t, kind.weighted_gram(ZG, x)
 
-        return *finished(first[..., 0, :], g), lambda b, g: finished(inverse(b), g)
+        return finished(first[..., 0, :], g), lambda b, g: finished(inverse(b), g)
 
     def step(self, ZG: Array, values: Array, fitted: Array, off: Array, solved: Solved) -> Step:
         """The next step: a prediction, and with what it tells a correction.
@@ -217,9 +222,8 @@ class Program:
         mu = (square + products) / pairs
         scale = kind.outer(np.sqrt(values))
 
-        change, border_change, solve = solved
+        (change, border_change, less), solve = solved  # the matrix is -dS
         residual.predict(change, border_change)
-        less = kind.weighted_gram(ZG, change)  # -dS
         lowest, highest = kind.extremes(less / scale)
         primal, dual = self.lengths(lowest - 1.0, -highest, 1.0)
         along = kind.dot(change, fitted)  # -<diag(values), dS>
@@ -235,8 +239,7 @@ class Program:
         T /= kind.means(values)
         T -= less
         rhs = off - np.vecdot(kind.product(ZG, T), ZG)
-        change = residual.correct(solve, rhs, center)
-        less = kind.weighted_gram(ZG, change)
+        change, less = residual.correct(solve, rhs, center)
         T += less
         lowest_X, highest_S = kind.extremes(T / scale)[0], kind.extremes(less / scale)[1]
         return T, less, change, *self.lengths(lowest_X, -highest_S, 0.9 + 0.098 * shorter)

@@ -12,8 +12,8 @@ import numpy as np
 
 from soqo.arguments import Array
 from soqo.estimators.arithmetic import Number, One
-from soqo.estimators.measurements import svec_rows
-from soqo.estimators.schur import Border
+from soqo.estimators.measurements import smat, svec_rows
+from soqo.estimators.schur import Border, Solution
 
 __all__ = ["reduced_solver"]
 
@@ -51,14 +51,15 @@ def reduced_solver(
         t = (short + kind.dot(h, w)) / f
         return (b - c * t - np.matvec(B, w)) / diagonal, t, w
 
-    def solve(b: Array, g: Number) -> tuple[Array, Number]:
+    def solve(b: Array, g: Number) -> Solution:
         # Refining x, t and w together, as in a least-squares problem, keeps B'x as exact as w is; refining x alone does
-        # not, and S then loses its last digits.
+        # not, and S then loses its last digits. What is left between them is for S to bear: with w the equations
+        # measure(X) + r = y hold to the last digit, however large the scaling is where X is inside of the cone.
         x, t, w = once(b, g, 0.0)
         for _ in range(refinements):
             missed = b - diagonal * x - c * t - np.matvec(B, w)
             dx, dt, dw = once(missed, g - kind.dot(c, x) - corner * t, w - np.vecmat(x, B))
             x, t, w = x + dx, t + dt, w + dw
-        return x, t
+        return x, t, smat(w)
 
-    return *solve(b, g), solve
+    return solve(b, g), solve

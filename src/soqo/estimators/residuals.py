@@ -71,18 +71,18 @@ class L1Price(Residual):
         # Minus the products of the changes of a part and of its slack, which sum up to the curve.
         self.second_order = crossed + crossed * relative
 
-    def correct(self, solve: Solve, rhs: Array, center: Number) -> Array:
+    def correct(self, solve: Solve, rhs: Array, center: Number) -> tuple[Array, Array]:
         m, kind = self.m, self.kind
         push = (center + self.second_order) / self.slacks - self.parts
         rhs = rhs - push[..., :m] + push[..., m : 2 * m]
-        change, d_kappa = solve(rhs, self._corrected(push))
+        change, d_kappa, less = solve(rhs, self._corrected(push))
         self._turn(change, d_kappa)
         self.d_parts = push - self.ratios * self.d_slacks
         self.steepest = (
             kind.lowest(self.d_parts / self.parts),
             kind.lowest(self.d_slacks / self.slacks),
         )
-        return change
+        return change, less
 
     def _corrected(self, push: Array) -> Number:
         return 0.0
@@ -197,9 +197,9 @@ class HalfSquare(Residual):
     def predict(self, change: Array, d_kappa: Number) -> None:
         pass  # there are no products, and so nothing of second order
 
-    def correct(self, solve: Solve, rhs: Array, center: Number) -> Array:
-        self.d_lam, _ = solve(rhs, 0.0)
-        return self.d_lam
+    def correct(self, solve: Solve, rhs: Array, center: Number) -> tuple[Array, Array]:
+        self.d_lam, _, less = solve(rhs, 0.0)
+        return self.d_lam, less
 
     def products(self) -> Number:
         return 0.0

@@ -14,15 +14,18 @@ from scipy.linalg import blas, lapack
 
 from soqo.arguments import Array
 
-__all__ = ["Border", "Inverse", "Solve", "Solved", "cholesky", "factored"]
+__all__ = ["Border", "Inverse", "Solution", "Solve", "Solved", "cholesky", "factored"]
 
 Inverse = Callable[[Array], Array]
 
-Solve = Callable[[Array, Any], tuple[Array, Any]]
-"""x and t for b and g; where there is no border, t means nothing."""
+Solution = tuple[Array, Any, Array]
+"""x and t, which means nothing where there is no border; and sum x_i zg_i zg_i', by whoever knows it best."""
 
-Solved = tuple[Array, Any, Solve]
-"""x and t for the right-hand side that is known first, and a way to those for others."""
+Solve = Callable[[Array, Any], Solution]
+"""The solution for b and g."""
+
+Solved = tuple[Solution, Solve]
+"""That for the right-hand side that is known first, and a way to others."""
 
 Border = tuple[Array, Any] | None
 """c and f, of which the corner is f + sum c^2 / diagonal: f alone keeps the digits that matter."""
