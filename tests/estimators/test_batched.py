@@ -101,6 +101,28 @@ def assert_is_smallest(radius: float, best: Estimate, tolerance: float) -> None:
     assert radius <= best.residual * (1.0 + 2.1 * RADIUS_TOLERANCE) + tolerance
 
 
+@pytest.mark.parametrize("noise", [1e-3, 1e-5, 0.0])
+def test_nearly_exact_readings_are_solved_together_too(
+    noise: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def not_needed(*_: Any) -> Any:
+        raise AssertionError
+
+    monkeypatch.setattr(batched, "trace_min", not_needed)
+    monkeypatch.setattr(batched, "lad", not_needed)
+    rng = np.random.default_rng(14)
+    A = np.stack([random_curvature(4, 4, 0.1, 1.0, rng=rng) for _ in range(20)])
+    Z = rng.standard_normal((20, 48, 4))
+    y = measure(Z, A) + noise * rng.uniform(-1.0, 1.0, (20, 48))
+    radii = 1.05 * smallest_radii(Z, y)
+    matrices, statuses = trace_min_runs(Z, y, radii)
+    assert all(status is Status.SOLVED for status in statuses)
+    residuals = np.abs(y - measure(Z, matrices)).sum(axis=-1)
+    total = np.abs(y).sum(axis=-1)
+    assert (residuals <= np.maximum(radii, 1e-9 * total) * (1.0 + 1e-9) + 1e-11 * total).all()
+    np.testing.assert_allclose(matrices, A, atol=2.0 * noise + 1e-6)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_smallest_radii_are_those_of_single_runs(seed: int) -> None:
     Z, y, _ = mixed(seed, 20)
