@@ -25,6 +25,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -45,8 +46,7 @@ SNAPSHOT = b"S"
 HEAD = struct.Struct("<cI")
 CHECK = struct.Struct("<I")
 DIGEST = 16
-FIRST = zlib.crc32(MAGIC)
-"""What the first record's checksum begins with."""
+FIRST = zlib.crc32(MAGIC)  # what the first record's checksum begins with
 
 DURABILITIES = ("disk", "process")
 
@@ -248,6 +248,7 @@ class Journal:
     _digest: Any = field(default_factory=lambda: hashlib.blake2b(digest_size=DIGEST))
     _due: int = SPARSE
     _spent: float = 0.0
+    _look_again: float = 0.0
     _closed: str = ""
 
     @classmethod
@@ -365,10 +366,14 @@ class Journal:
             raise ProtocolError(
                 f"journal {self.path} belongs to process {self._process}, this is {os.getpid()}"
             )
-        if os.fstat(self._descriptor).st_nlink == 0:
-            raise FileNotFoundError(
-                f"journal {self.path} was deleted or replaced: save the controller, and load it with a new journal"
-            )
+        if (
+            monotonic() > self._look_again
+        ):  # once a second, for a look takes microseconds after a wait for the disk
+            if os.fstat(self._descriptor).st_nlink == 0:
+                raise FileNotFoundError(
+                    f"journal {self.path} is gone: save, and load with a new one"
+                )
+            self._look_again = monotonic() + 1.0
         try:
             written = 0
             while written < len(data):

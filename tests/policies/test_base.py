@@ -36,31 +36,6 @@ def test_a_non_finite_action_is_not_played_and_is_reported() -> None:
     np.testing.assert_array_equal(policy.diagnostics(state)["diverged"], [True, False])
 
 
-@dataclass(frozen=True)
-class Overflows(Policy[Any]):
-    """Squares what is too large for it, and subtracts infinities, wherever it can."""
-
-    def begin(self, x0: Any, horizon: int | None, rng: Any) -> Any:
-        return np.zeros(x0.shape)
-
-    def decide(self, state: State[Any], v: Any) -> tuple[Any, Any]:
-        infinite = np.square(1e200 + v)
-        return infinite - infinite, state.memory
-
-    def learn(self, state: State[Any], y: Any) -> Any:
-        return np.square(1e200 + state.memory) - np.square(1e200 + state.v)
-
-
-def test_overflow_is_a_state_and_no_warning() -> None:
-    policy = Overflows()
-    state = policy.start(np.zeros(2))
-    with np.errstate(over="raise", invalid="raise"):
-        x, state = policy.act(state, np.ones(2))
-        state = policy.observe(state, 1.0)
-    np.testing.assert_array_equal(x, [0.0, 0.0])
-    assert state.diverged
-
-
 def test_observe_before_act_is_refused() -> None:
     policy = FTM()
     state = policy.start(np.zeros(2), horizon=3)

@@ -140,7 +140,8 @@ def test_diagnostics_and_diverged_agree() -> None:
             return np.full_like(v, 1e300), None
 
     policy = Weighted(Leaps(), 1e-40)
-    _, state = policy.act(policy.start(np.zeros(1)), [1.0])
+    with np.errstate(over="ignore"):
+        _, state = policy.act(policy.start(np.zeros(1)), [1.0])
     assert policy.diverged(state)
     assert policy.diagnostics(state)["diverged"]
 

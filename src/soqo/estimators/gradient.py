@@ -60,7 +60,7 @@ def projected_gradient_step(
 ) -> GradientEstimate:
     """One gradient step on the reading y at u, projected on the positive semi-definite matrices.
 
-    Numbers that overflow are seen to, but not kept quiet: that is for the caller, who has more to keep quiet.
+    Numbers that overflow are seen to, but not kept quiet: that is for the caller, who may have done so for many steps.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from soqo.arguments import Array, BoolArray, choice, number
 from soqo.errors import ArgumentError
 from soqo.estimators.gradient import FORMS, GradientEstimate, projected_gradient_step
 from soqo.planner import lai_step
-from soqo.policies.base import Policy, State
+from soqo.policies.base import Policy, State, quietly
 from soqo.problem import read_only
 from soqo.spectrum import positive_semidefinite
 from soqo.streams import Rng
@@ -73,6 +73,8 @@ class POL(Policy[GradientEstimate]):
     def decide(self, state: State[GradientEstimate], v: Array) -> tuple[Array, GradientEstimate]:
         x = lai_step(state.memory.spectrum, state.rounds_to_go, state.x, v)
         return x, state.memory
+
+    observe = quietly(Policy.observe)
 
     def learn(self, state: State[GradientEstimate], y: Array) -> GradientEstimate:
         return projected_gradient_step(

@@ -21,7 +21,7 @@ from soqo.estimators.estimate import Status
 from soqo.estimators.gradient import FORMS, GradientEstimate, projected_gradient_step
 from soqo.estimators.recovery import Recovery
 from soqo.planner import Plan, lai_step
-from soqo.policies.base import Policy, State
+from soqo.policies.base import Policy, State, quietly
 from soqo.records import changed
 from soqo.spectrum import positive_semidefinite
 from soqo.streams import Rng, per_run
@@ -350,6 +350,8 @@ class HySCaLE(SCaLE):
         """The text to the letter: SCaLE's, with the learning rate 1e-6 and the printed gradient."""
         printed = {"learning_rate": 1e-6, "gradient": "as_printed", **options}
         return super().as_printed(noise_cap, rank, sigma_floor, **printed)
+
+    observe = quietly(Policy.observe)
 
     def refine(self, state: State[ScaleMemory], y: Array) -> ScaleMemory:
         step = projected_gradient_step(
