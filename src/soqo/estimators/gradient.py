@@ -119,7 +119,8 @@ def projected_gradient_step(
 def project(matrix: Array) -> tuple[Array, Spectrum]:
     """The nearest positive semi-definite matrix in Frobenius norm, with its spectrum."""
     values, vectors = np.linalg.eigh(matrix)
-    if not values.size or smallest(values) >= 0.0:
+    lowest = smallest(values) if values.size else 0.0
+    if lowest >= 0.0:
         return matrix, Spectrum(values, vectors)
     clipped = np.maximum(values, 0.0)
     # Eigenvalues ascend, and a gradient step makes no more than one negative, but for round-off. What is taken away is
@@ -132,7 +133,7 @@ def project(matrix: Array) -> tuple[Array, Spectrum]:
             break
         outer = vector[..., :, None] * vector[..., None, :]
         projected = projected - part[..., None, None] * outer
-    if -smallest(values) > smallest(values[..., -1]):
+    if -lowest > smallest(values[..., -1]):
         # Where more is taken away than stays, its round-off would be seen: those runs are put together from what stays.
         factor = vectors * np.sqrt(clipped)[..., None, :]
         drastic = values[..., 0] < -values[..., -1]
