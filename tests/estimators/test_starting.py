@@ -87,6 +87,25 @@ def test_runs_of_a_batch_start_as_they_would_alone() -> None:
     np.testing.assert_array_equal(X[2], np.eye(3) * (2 / 3))
 
 
+def test_a_run_without_an_inverse_starts_plainly_and_leaves_the_others_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs = [readings(k, 3, 30) for k in range(4)]
+    Z, y = np.stack([Z for Z, _ in runs]), np.stack([y for _, y in runs])
+    expected, _ = starting_point(Many(), Z, y)
+
+    def spoilt(_: Many, matrix: Any) -> Any:
+        inverses = np.linalg.inv(matrix)
+        inverses[2] = np.nan
+        return lambda b: np.matvec(inverses, b)
+
+    monkeypatch.setattr(Many, "inverted", spoilt)
+    X, even = starting_point(Many(), Z, y)
+    np.testing.assert_allclose(X[[0, 1, 3]], expected[[0, 1, 3]], rtol=1e-12)
+    np.testing.assert_array_equal(X[2], np.eye(3) * (2 / 3))
+    assert np.ptp(even[2]) == 0.0
+
+
 def test_a_start_near_the_fit_saves_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
     from soqo.estimators import starting
 

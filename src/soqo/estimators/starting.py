@@ -63,13 +63,17 @@ def starting_point(kind: One, Z: Array, y: Array) -> tuple[Array, Array]:
     inverse = kind.inverted(kind.plus(ridge, gram))
     if inverse is None:
         return plain_start(kind, Z)
-    weights = inverse(identity(d))
-    values, vectors = np.linalg.eigh(smat(inverse(np.vecmat(y, rows))))
+    weights, fit = inverse(identity(d)), inverse(np.vecmat(y, rows))
+    determined = np.asarray(np.square(ridge) * kind.dot(weights, weights) <= EXACT**2)
+    if not determined.all():
+        fit = np.where(
+            determined, fit, 0.0
+        )  # NaN may be in it, which eigh would refuse for all runs
+    values, vectors = np.linalg.eigh(smat(fit))
     mean = kind.absolute_sum(values) / d
     values = np.maximum(values, THINNEST * (mean + 0.1 / d))
     X = kind.product(vectors * values[..., None, :], vectors.mT)
     even = np.matvec(rows, weights)
-    determined = np.asarray(np.square(ridge) * kind.dot(weights, weights) <= EXACT**2)
     if determined.all():
         return X, even
     plain_X, plain_even = plain_start(kind, Z)
