@@ -146,9 +146,10 @@ def test_hyscale_against_the_literal_transcription() -> None:
             partial(literal.learn, paths.problem.A[k], paths.v[k], place, noise[k], start, m, RATE)
         )
         literal_times.append(seconds)
-        whole, each_round = timed_with_rounds(policy, paths, m)
-        our_times.append(whole)
-        round_times.append(each_round)
+        for _ in range(3):  # the first one finds the caches cold, which a run of four seconds does not notice
+            whole, each_round = timed_with_rounds(policy, paths, m)
+            our_times.append(whole)
+            round_times.append(each_round)
         assert relative_difference(ours.x[k, m:], path) < 1e-9
     literal_time = paths.runs * min(literal_times)
     alone = literal_time / ((1000 - m) * min(round_times))
