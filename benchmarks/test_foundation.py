@@ -146,7 +146,8 @@ def test_hyscale_against_the_literal_transcription() -> None:
             partial(literal.learn, paths.problem.A[k], paths.v[k], place, noise[k], start, m, RATE)
         )
         literal_times.append(seconds)
-        for _ in range(3):  # the first one finds the caches cold, which a run of four seconds does not notice
+        # The first of three finds the caches cold, which a run of four seconds does not notice.
+        for _ in range(3):
             whole, each_round = timed_with_rounds(policy, paths, m)
             our_times.append(whole)
             round_times.append(each_round)
