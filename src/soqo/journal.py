@@ -366,13 +366,10 @@ class Journal:
             raise ProtocolError(
                 f"journal {self.path} belongs to process {self._process}, this is {os.getpid()}"
             )
-        if (
-            monotonic() > self._look_again
-        ):  # once a second, for a look takes microseconds after a wait for the disk
+        # Once a second: after a wait for the disk, a look takes microseconds.
+        if monotonic() > self._look_again:
             if os.fstat(self._descriptor).st_nlink == 0:
-                raise FileNotFoundError(
-                    f"journal {self.path} is gone: save, and load with a new one"
-                )
+                raise FileNotFoundError(f"journal {self.path} is gone: save, and load with another")
             self._look_again = monotonic() + 1.0
         try:
             written = 0

@@ -58,7 +58,7 @@ as much looks for no more digits."""
 
 
 @dataclass(frozen=True)
-class Way:
+class Route:
     """How the linear systems of a batch are solved.
 
     Attributes
@@ -77,7 +77,10 @@ class Way:
     least: float
 
 
-WAYS = (Way(reduced=6, refinements=1, least=0.0), Way(MOST_STEPS, refinements=2, least=REDUCIBLE))
+ROUTES = (
+    Route(reduced=6, refinements=1, least=0.0),
+    Route(MOST_STEPS, refinements=2, least=REDUCIBLE),
+)
 """First with reduced systems, as long as the diagonal is so even that they lose no digits that count. Then, for runs
 that have not converged, with nothing else: where readings are nearly exact and X is inside of the cone, they keep
 more."""
@@ -117,9 +120,9 @@ def trace_min_runs(Z: Array, y: Array, radius: Array) -> tuple[Array, npt.NDArra
     matrices = np.zeros((len(y), d, d))
     statuses = np.full(len(y), Status.CONSISTENT_WITH_ZERO, dtype=object)
     left: BoolArray = np.greater(np.abs(y).sum(axis=-1, where=heard), radii)
-    for way in WAYS:
-        for runs, data in alike(Z, y, heard, left, way):
-            found, optimal = least_traces(data, radii[runs], way)
+    for route in ROUTES:
+        for runs, data in alike(Z, y, heard, left, route):
+            found, optimal = least_traces(data, radii[runs], route)
             done = runs[optimal]
             matrices[done], statuses[done], left[done] = found[optimal], Status.SOLVED, False
     for run in np.flatnonzero(left):
@@ -146,9 +149,9 @@ def smallest_radii(Z: Array, y: Array) -> Array:
     left: BoolArray = np.logical_or.reduce(heard, axis=-1)
     # The floor is for exact readings, whose smallest radius is zero.
     floor = GAP_TOLERANCE / RADIUS_TOLERANCE
-    for way in WAYS:
-        for runs, data in alike(Z, y, heard, left, way):
-            points = interior_points(data, L1Price(MANY, floor), TOLERANCE, RADIUS_TOLERANCE, way)
+    for route in ROUTES:
+        for runs, data in alike(Z, y, heard, left, route):
+            points = interior_points(data, L1Price(MANY, floor), TOLERANCE, RADIUS_TOLERANCE, route)
             done = runs[points.converged]
             result[done] = data.residuals(data.matrices(points))[points.converged]
             left[done] = False
@@ -198,16 +201,16 @@ def one_axis(Z: Array, y: Array) -> tuple[Array, Array, BoolArray]:
 
 
 def alike(
-    Z: Array, y: Array, heard: BoolArray, wanted: BoolArray, way: Way
+    Z: Array, y: Array, heard: BoolArray, wanted: BoolArray, route: Route
 ) -> Iterator[tuple[npt.NDArray[np.intp], Runs]]:
     """The wanted runs in groups of equally many readings: their numbers, and the readings that there are.
 
     Left out are runs whose Z is not surely of full rank, runs so long that they have no time to gain, and those that a
-    way is not for.
+    route is not for.
     """
     counts, unknowns = heard.sum(axis=-1), Z.shape[-1] * (Z.shape[-1] + 1) / 2
     for count in np.unique(counts[wanted & (counts <= SMALL)]):
-        if count < way.least * unknowns:
+        if count < route.least * unknowns:
             continue
         together = max(1, MOST_ENTRIES // int(count) ** 2)
         members = np.flatnonzero(wanted & (counts == count))
@@ -222,13 +225,13 @@ def alike(
                 yield runs[suited], Runs.of(rows[suited], readings[suited])
 
 
-def least_traces(data: Runs, radius: Array, way: Way) -> tuple[Array, BoolArray]:
+def least_traces(data: Runs, radius: Array, route: Route) -> tuple[Array, BoolArray]:
     """The matrices of least trace within the radii, and which of them are proven to be that."""
     total = np.abs(data.y).sum(axis=-1)
     kept = np.maximum(radius, TOLERANCE * total)
     inside = margin(MANY, kept, total)
     ball = L1Ball(MANY, ((1.0 - inside) * kept)[:, None] / data.unit_y)
-    points = interior_points(data, ball, inside[:, None], TRACE_TOLERANCE, way)
+    points = interior_points(data, ball, inside[:, None], TRACE_TOLERANCE, route)
     matrices = data.matrices(points)
     multipliers = points.multipliers / data.unit_z**2
     dual = proven_trace(MANY, data.Z, data.y, kept[:, None], multipliers)[:, 0]
@@ -238,7 +241,7 @@ def least_traces(data: Runs, radius: Array, way: Way) -> tuple[Array, BoolArray]
 
 
 def interior_points(
-    data: Runs, residual: L1Price, tolerance: Number, gap_tolerance: float, way: Way
+    data: Runs, residual: L1Price, tolerance: Number, gap_tolerance: float, route: Route
 ) -> Points:
     """:func:`soqo.estimators.interior_point.interior_point` for all runs at once."""
     count, m, d = data.Z.shape
@@ -265,8 +268,8 @@ def interior_points(
             ZG, fitted, off = ZG[stays], fitted[stays], off[stays]
             tolerance = tolerance[stays]
         system = ZG, *residual.prepare(), *residual.prediction(program.y)
-        if reducible and iteration < way.reduced:
-            solved = reduced_solver(MANY, *system, refinements=way.refinements)
+        if reducible and iteration < route.reduced:
+            solved = reduced_solver(MANY, *system, refinements=route.refinements)
         else:
             solved = program.full_solver(*system)
         step = program.step(ZG, values, fitted, off, solved)
