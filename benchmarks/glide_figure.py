@@ -14,8 +14,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import soqo
-from soqo.experiments.figures import save_figure
-from soqo.experiments.style import RC, look
+from soqo.experiments.presentation._figures import save_figure
+from soqo.experiments.presentation._style import RC, look
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
@@ -49,9 +49,7 @@ def main() -> None:
     changing = replace(still, changes=(soqo.Change(CHANGE),))
     house: Any = RC
     with plt.rc_context(house):
-        figure, (left, right) = plt.subplots(
-            1, 2, figsize=(10.0, 4.0), sharey=True, layout="constrained"
-        )
+        figure, (left, right) = plt.subplots(1, 2, figsize=(10.0, 4.0), sharey=True, layout="constrained")
         draw(left, still, "One A throughout")
         draw(right, changing, f"A new A in round {CHANGE}")
         left.set_ylabel("regret against LAI up to t")

@@ -20,11 +20,11 @@ import numpy as np
 
 import sixteen_settings
 import soqo
-from soqo.arguments import Array
+from soqo._arguments import Array
+from soqo._streams import Rng, per_run
+from soqo._summary import short
 from soqo.noise import Adversarial, Noise, Uniform
 from soqo.processes import Gaussian, Process
-from soqo.streams import Rng, per_run
-from soqo.summary import short
 
 ROUNDS = 1000
 LATE = 200
@@ -60,13 +60,9 @@ class Told(soqo.Policy[tuple[soqo.State[Any], Array]]):
     policy: soqo.Policy[Any]
     round: int
 
-    def begin(
-        self, x0: Array, horizon: int | None, rng: Rng | None
-    ) -> tuple[soqo.State[Any], Array]:
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> tuple[soqo.State[Any], Array]:
         inner = self.policy.start(x0, horizon, rng)
-        return inner, per_run(
-            rng, x0.shape[:-1], lambda generator: np.asarray(generator.integers(2**31), float)
-        )
+        return inner, per_run(rng, x0.shape[:-1], lambda generator: np.asarray(generator.integers(2**31), float))
 
     def decide(self, state: soqo.State[Any], v: Array) -> tuple[Array, tuple[Any, Array]]:
         inner, seeds = state.memory
@@ -136,9 +132,7 @@ def others() -> Iterator[Setting]:
         spectrum: str = "linear",
         runs: int = 24,
     ) -> Setting:
-        problem = soqo.RandomProblem(
-            dim, rank, values[0], values[1] if rank > 1 else None, spectrum
-        )
+        problem = soqo.RandomProblem(dim, rank, values[0], values[1] if rank > 1 else None, spectrum)
         noise = noise or Uniform(10.0)
         c1 = 3.0 if rank > 1 else 10.0
         environment = soqo.Environment(problem, process, noise)
@@ -206,10 +200,7 @@ def regret_table(title: str, rows: list[Setting]) -> list[dict[str, float]]:
     print("setting".ljust(34), *(c.rjust(20) for c in columns), " /SCaLE  /best")
     medians = []
     for setting in rows:
-        named = {
-            c: {f"{c} {k}".strip(): p for k, p in found.items()}
-            for c, found in policies(setting).items()
-        }
+        named = {c: {f"{c} {k}".strip(): p for k, p in found.items()} for c, found in policies(setting).items()}
         cells = {c: best_regret(setting, found, ROUNDS) for c, found in named.items()}
         row = {c: median for c, (median, _) in cells.items()}
         best = min(row[c] for c in columns[:5])
@@ -340,21 +331,14 @@ def wrong_table(runs: int) -> None:
             entries |= {f"{when} {value:g}": Misread(glide, rounds, value) for value in values}
         result = soqo.simulate(environment, entries, ROUNDS, runs, seed=0)
         clean = result.tracks["none"].excess
-        print(
-            f"\nWrong readings, {title}: regret over that without them, median and worst of {runs}"
-        )
-        print(
-            f"runs, and in parentheses over the last {LATE} rounds alone; wrong ones found, and alarms, a run"
-        )
+        print(f"\nWrong readings, {title}: regret over that without them, median and worst of {runs}")
+        print(f"runs, and in parentheses over the last {LATE} rounds alone; wrong ones found, and alarms, a run")
         heads = (f"y = {value:g}".rjust(20) for value in values)
         print("wrong in".ljust(12), *heads, " found  alarms")
         for when in spoilt:
             tracks = [result.tracks[f"{when} {value:g}"] for value in values]
             cells = (wrong_cell(track.excess, clean).rjust(20) for track in tracks)
-            found, cried = (
-                np.mean([track.diagnostics[name] for track in tracks])
-                for name in ("outliers", "alarms")
-            )
+            found, cried = (np.mean([track.diagnostics[name] for track in tracks]) for name in ("outliers", "alarms"))
             print(when.ljust(12), *cells, f"{found:6.2f} {cried:7.2f}", flush=True)
 
 
@@ -376,10 +360,7 @@ def main() -> None:
         medians = regret_table("The paper's sixteen settings", sixteen)
         summarize_sixteen(medians, sixteen)
         elsewhere = [replace(s, runs=min(s.runs, options.runs)) for s in others()]
-        worst = [
-            row["GLIDE"] / min(list(row.values())[:5])
-            for row in regret_table("Elsewhere", elsewhere)
-        ]
+        worst = [row["GLIDE"] / min(list(row.values())[:5]) for row in regret_table("Elsewhere", elsewhere)]
         print(f"GLIDE over the best of the others, tuned in hindsight: at most {max(worst):.2f}")
     if "growth" in options.tables:
         growth_table(sixteen)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from soqo.arguments import Array
+from soqo._arguments import Array
 
 __all__ = ["lai", "learn", "pol", "recur_gen"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import soqo
-from soqo.arguments import Array
+from soqo._arguments import Array
 
 ROUNDS = 10_000
 SETTINGS: dict[str, tuple[int, soqo.processes.Process]] = {
@@ -47,9 +47,7 @@ def lived(policy: soqo.Policy[Any], A: Array, v: Array, noise: Array) -> tuple[f
 
 def main() -> None:
     """Print a line for each log."""
-    print(
-        f"{'setting, noise up to 10':24} {'log of':8} {'true saving':>12} {'estimate':>10}  interval (95 %)"
-    )
+    print(f"{'setting, noise up to 10':24} {'log of':8} {'true saving':>12} {'estimate':>10}  interval (95 %)")
     for name, (rank, process) in SETTINGS.items():
         rng = np.random.default_rng(0)
         A = soqo.random_curvature(dim=4, rank=rank, smallest=0.2, largest=3.0, rng=rng)

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 import soqo
+from soqo._summary import short
 from soqo.processes import Cauchy, Correlated, Gaussian, Laplace
-from soqo.summary import short
 
 HORIZONS = (200, 400, 1000, 2000)
 SHOWN = 1000
@@ -91,9 +91,7 @@ def main() -> None:
         row = {name: values[HORIZONS.index(SHOWN)] for name, values in medians.items()}
         wins += row["SCaLE"] < min(row[c] for c in columns[:4])
         slopes = ", ".join(f"{exponent(medians[name]):.2f}" for name in ("SCaLE", "HySCaLE"))
-        print(
-            setting.name.ljust(20), *(short(row[c]).rjust(13) for c in columns), slopes, flush=True
-        )
+        print(setting.name.ljust(20), *(short(row[c]).rjust(13) for c in columns), slopes, flush=True)
     print(f"SCaLE is below FTM, POL and OAL in {wins} of 16 settings")
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from soqo import FTM, GLIDE, POL, Controller, Policy
-from soqo.journal import read_all, to_disk
-from soqo.problem import Coordinates
+from soqo._problem import Coordinates
+from soqo._storage.journal import read_all, to_disk
 
 DIM = 4
 ROUNDS = 2000

@@ -13,7 +13,7 @@ import pytest
 import clarabel_direct
 from soqo import Estimate, random_curvature, trace_min
 from soqo.estimators import reference
-from soqo.estimators.measurements import measure
+from soqo.estimators._measurements import measure
 
 
 def instance(d: int, rank: int, m: int) -> tuple[Any, Any, float]:
@@ -68,9 +68,7 @@ def test_against_general_solvers(d: int, rank: int, m: int, bar: float, repeats:
         f"{scs.value / ours.primal - 1.0:+.0e}, its residual exceeds the radius by {over:+.0e}"
     )
     if d <= 50:
-        (direct, solution), time_taken = best_of(
-            min(repeats, 3), lambda: clarabel_direct.trace_min(Z, y, radius)
-        )
+        (direct, solution), time_taken = best_of(min(repeats, 3), lambda: clarabel_direct.trace_min(Z, y, radius))
         print(
             f"  Clarabel alone {time_taken:.3f} s: {time_taken / our_time:.0f}x; {solution.status}, its trace "
             f"differs by {np.trace(direct) / ours.primal - 1.0:+.0e}"

@@ -12,14 +12,12 @@ import pytest
 
 import literal
 from soqo import LAI, POL, Environment, HySCaLE, Paths, Plan, Policy, RandomProblem, SCaLE
+from soqo._simulation import play
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
-from soqo.simulation import play
 
 RATE = 1e-8
-ENVIRONMENT = Environment(
-    RandomProblem(dim=4, rank=4, smallest=0.01, largest=1.0), Gaussian(50.0), Uniform(10.0)
-)
+ENVIRONMENT = Environment(RandomProblem(dim=4, rank=4, smallest=0.01, largest=1.0), Gaussian(50.0), Uniform(10.0))
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:
@@ -64,9 +62,7 @@ def test_pol_against_the_literal_transcription(benchmark: Any) -> None:
     theirs, literal_times, our_times = [], [], []
     for k in range(paths.runs):
         # Turn and turn about, so that a slow spell of the machine hits both alike; the best of each counts.
-        path, seconds = timed(
-            partial(literal.pol, paths.problem.A[k], paths.v[k], paths.x0[k], noise[k], RATE)
-        )
+        path, seconds = timed(partial(literal.pol, paths.problem.A[k], paths.v[k], paths.x0[k], noise[k], RATE))
         theirs.append(path)
         literal_times.append(seconds)
         our_times.append(timed(lambda: play(POL(RATE), paths))[1])
@@ -84,9 +80,7 @@ def test_lai_against_the_literal_transcription(benchmark: Any, form: str) -> Non
     paths = ENVIRONMENT.draw(horizon=2000, runs=100, seed=1)
     theirs, two_runs = timed(lambda: literal_lai_runs(paths, 2))
     if form.startswith("policy"):
-        ours = benchmark.pedantic(
-            lambda: play(LAI(paths.problem.A), paths).x, rounds=7, warmup_rounds=1
-        )
+        ours = benchmark.pedantic(lambda: play(LAI(paths.problem.A), paths).x, rounds=7, warmup_rounds=1)
     else:
         ours = benchmark.pedantic(
             lambda: Plan(paths.problem.A, paths.horizon).path(paths.x0, paths.v),
@@ -142,9 +136,7 @@ def test_hyscale_against_the_literal_transcription() -> None:
     for k in range(paths.runs):  # turn and turn about, as with POL
         start = started.diagnostics["estimate"][k]
         place = ours.x[k, m - 1]
-        path, seconds = timed(
-            partial(literal.learn, paths.problem.A[k], paths.v[k], place, noise[k], start, m, RATE)
-        )
+        path, seconds = timed(partial(literal.learn, paths.problem.A[k], paths.v[k], place, noise[k], start, m, RATE))
         literal_times.append(seconds)
         # The first of three finds the caches cold, which a run of four seconds does not notice.
         for _ in range(3):

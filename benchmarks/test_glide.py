@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from soqo import GLIDE, POL, Environment, RandomProblem
+from soqo._simulation import play
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
-from soqo.simulation import play
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from soqo import SCaLE
-from soqo.arguments import Array
-from soqo.experiments.figures import save_figure
-from soqo.experiments.style import RC, SMALL, ordered
+from soqo._arguments import Array
+from soqo.experiments.presentation._figures import save_figure
+from soqo.experiments.presentation._style import RC, SMALL, ordered
 from soqo.theory import (
     exact_scale_regret,
     expected_scale_regret,
@@ -61,9 +61,7 @@ def report(rows: list[tuple[str, list[float], Array, Array]]) -> None:
         print(f"{'  expected regret':<30}" + "".join(f"{r:>10.3g}" for r in totals.mean(axis=1)))
         beyond = totals.mean(axis=1) - irreducible
         print(f"{'  beyond the irreducible':<30}" + "".join(f"{r:>10.3g}" for r in beyond))
-        shown = [
-            growth_exponent(HORIZONS, y).exponent for y in (levels, totals.mean(axis=1), beyond)
-        ]
+        shown = [growth_exponent(HORIZONS, y).exponent for y in (levels, totals.mean(axis=1), beyond)]
         print("  exponents: gamma^2 {:.3f}, regret {:.3f}, beyond {:.3f}".format(*shown))
 
 
@@ -120,12 +118,8 @@ def main() -> None:
     rows = studies()
     report(rows)
     bound = second_order_bound(FULL, VARIANCE, 0.1, 1000).value
-    true = exact_scale_regret(
-        FULL, FULL + 0.1 * np.eye(4), VARIANCE, 1048, 48, 0.0
-    ).exploitation.total
-    print(
-        f"an estimate off by 0.1 I, 1000 rounds: regret {true:.4g}, bound of second order {bound:.4g}"
-    )
+    true = exact_scale_regret(FULL, FULL + 0.1 * np.eye(4), VARIANCE, 1048, 48, 0.0).exploitation.total
+    print(f"an estimate off by 0.1 I, 1000 rounds: regret {true:.4g}, bound of second order {bound:.4g}")
     house: Any = RC
     with plt.rc_context(house):
         figure, (left, right) = plt.subplots(1, 2, figsize=(10.0, 4.2), layout="constrained")

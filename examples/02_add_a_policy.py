@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import soqo
-from soqo.planner import contraction
+from soqo._planner import contraction
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,7 @@ environment = soqo.Environment(
 policies = {"FTM": soqo.FTM(), "ROBD": soqo.ROBD.knowing}
 
 whole = soqo.simulate(environment, policies, horizon=200, runs=40, seed=3)
-pieces = [
-    soqo.simulate(environment, policies, horizon=200, runs=20, seed=3, first_run=first)
-    for first in (0, 20)
-]
+pieces = [soqo.simulate(environment, policies, horizon=200, runs=20, seed=3, first_run=first) for first in (0, 20)]
 joined = soqo.Result.concat(pieces)
 print("pieces equal the whole:", np.array_equal(joined.regret("ROBD"), whole.regret("ROBD")))
 

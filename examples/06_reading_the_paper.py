@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 import soqo
-from soqo.planner import contraction
+from soqo._planner import contraction
 
 
 def simulate(
@@ -99,9 +99,7 @@ def low_variance() -> None:
     """Two estimates of the same expected regret, by how far the policy is from LAI."""
     A = soqo.random_curvature(3, 3, 0.2, 3.0, rng=np.random.default_rng(0))
     policies = {"FTM": soqo.FTM(), **{f"LAI({k} A)": soqo.LAI(k * A) for k in (0.5, 0.9, 0.99)}}
-    result = simulate(
-        soqo.Problem(A), soqo.processes.Gaussian(2.0), policies, horizon=100, runs=2000
-    )
+    result = simulate(soqo.Problem(A), soqo.processes.Gaussian(2.0), policies, horizon=100, runs=2000)
     for name in result:
         plain = result.regret(name)[:, -1]
         quiet = result.regret(name, form="low_variance")[:, -1]

@@ -24,9 +24,7 @@ print(result.summary())
 
 # Most of its regret is that of the first d(d+1)/2 = 10 rounds, in which there is nothing to know yet.
 regret = np.median(result.regret("GLIDE"), axis=0)
-print(
-    f"\nGLIDE after 10 rounds {regret[9]:.0f}, after 50 {regret[49]:.0f}, after 500 {regret[-1]:.0f}"
-)
+print(f"\nGLIDE after 10 rounds {regret[9]:.0f}, after 50 {regret[49]:.0f}, after 500 {regret[-1]:.0f}")
 
 # A new A in round 300: a reading that the old one cannot explain is proof, and learning starts over.
 changing = soqo.Environment(
@@ -35,16 +33,12 @@ changing = soqo.Environment(
     Uniform(cap=10.0),
     changes=[soqo.Change(round=300)],
 )
-play = soqo.simulate(
-    changing, {"GLIDE": soqo.GLIDE(), "SCaLE": soqo.SCaLE(10.0, 4, 1.0)}, 500, 20, 0
-)
+play = soqo.simulate(changing, {"GLIDE": soqo.GLIDE(), "SCaLE": soqo.SCaLE(10.0, 4, 1.0)}, 500, 20, 0)
 alarms = play.tracks["GLIDE"].diagnostics["last_alarm"]
 print(f"\nA changes in round 300; alarms in rounds {alarms.min():.0f}..{alarms.max():.0f}")
 for name in play.policies:
     regret = np.median(play.regret(name), axis=0)
-    print(
-        f"  {name}: regret {regret[298]:.0f} before the change, {regret[-1] - regret[298]:.0f} since"
-    )
+    print(f"  {name}: regret {regret[298]:.0f} before the change, {regret[-1] - regret[298]:.0f} since")
 
 # One plant, round by round.
 policy, rng = soqo.GLIDE(), np.random.default_rng(1)

@@ -9,7 +9,7 @@ the more exact the answer is to be.
 import numpy as np
 
 import soqo
-from soqo.planner import contraction
+from soqo._planner import contraction
 
 D, RUNS, STEP = 6, 200, 5.0
 A = np.linspace(0.1, 4.0, D)  # the diagonal; the entries that are needed later are unknown
@@ -71,9 +71,7 @@ def glide(cap: float) -> np.ndarray:
     return np.asarray(cost.mean(axis=1))
 
 
-print(
-    f"d = {D}, A = diag({A[0]:.2g} .. {A[-1]:.2g}), steps of {STEP:g}, mean of {RUNS} runs: cost beyond a player"
-)
+print(f"d = {D}, A = diag({A[0]:.2g} .. {A[-1]:.2g}), steps of {STEP:g}, mean of {RUNS} runs: cost beyond a player")
 print("who knows A, in the first d rounds and in the d - 1 others\n")
 for cap in (1.0, 10.0):
     best = play(A, 0.0, cap)

@@ -19,9 +19,7 @@ horizon = 400
 process = soqo.processes.Laplace(scale=2.0)
 environment = soqo.Environment(soqo.Problem(A), process, soqo.noise.Uniform(1.0))
 policies = {"LAI with an estimate": soqo.LAI(A_hat)}
-regret = soqo.simulate(environment, policies, horizon, runs=2000).regret("LAI with an estimate")[
-    :, -1
-]
+regret = soqo.simulate(environment, policies, horizon, runs=2000).regret("LAI with an estimate")[:, -1]
 exact = theory.exact_regret(A, A_hat, process, horizon)
 error = regret.std() / np.sqrt(regret.size)
 print(f"simulated {regret.mean():.1f} +- {error:.1f}, exact {exact.total:.1f}")
@@ -37,9 +35,7 @@ for bound in (
 
 # A level of probing: the paper's, for the worst case, and the one with the least expected regret here.
 scale = soqo.SCaLE(noise_cap=5.0, rank=3, sigma_floor=0.5)
-best = soqo.SCaLE(
-    noise_cap=5.0, rank=3, sigma_floor=0.5, gamma2="optimal", covariance=process, prior=A
-)
+best = soqo.SCaLE(noise_cap=5.0, rank=3, sigma_floor=0.5, gamma2="optimal", covariance=process, prior=A)
 for name, policy in (("Algorithm 1", scale), ("optimal", best)):
     level, m = policy.probe_variance(3, horizon), policy.exploration_rounds(3)
     expected = theory.expected_scale_regret(level, A, process, horizon, m, noise=5.0)

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from soqo import POL, Controller
-from soqo import journal as journals
-from soqo.journal import MARK
-from soqo.records import same
+from soqo._storage import journal as journals
+from soqo._storage.journal import MARK
+from soqo._storage.records import same
 
 CALLS = 160
 LONGEST = 41

@@ -21,8 +21,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from soqo import GLIDE, Controller
-from soqo import journal as journals
-from soqo.journal import SNAPSHOT, read_all
+from soqo._storage import journal as journals
+from soqo._storage.journal import SNAPSHOT, read_all
 
 DIM = 3
 KILLS = 200
@@ -58,9 +58,7 @@ def child(path: Path, durability: str, pipe: int) -> NoReturn:
     """Go on for ever; a byte for each call that returned."""
     exists = path.exists()
     controller = (
-        Controller.resume(path, durability=durability)
-        if exists
-        else begin(journal=path, durability=durability)
+        Controller.resume(path, durability=durability) if exists else begin(journal=path, durability=durability)
     )
     while True:
         make_call(controller)
@@ -132,8 +130,7 @@ def main(folder: Path) -> None:
     if undisturbed.round != rounds:
         raise SystemExit(f"{rounds} rounds were played, {undisturbed.round} are in the journal")
     snapshots = sum(
-        record.kind == SNAPSHOT
-        for record in journals.records_from(data, len(journals.MAGIC), journals.FIRST)
+        record.kind == SNAPSHOT for record in journals.records_from(data, len(journals.MAGIC), journals.FIRST)
     )
     counts = {
         "kills": KILLS,

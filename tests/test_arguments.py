@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo.arguments import choice, finite_array, horizon_or_none, integer, number, numbers, vector
+from soqo._arguments import choice, finite_array, horizon_or_none, integer, number, numbers, vector
 from soqo.errors import ArgumentError
 
 
@@ -28,9 +28,7 @@ def test_horizon_may_be_unknown() -> None:
         horizon_or_none(-3)
 
 
-@pytest.mark.parametrize(
-    "value", [np.nan, np.inf, -0.1, 0.0, 1.5, "x", "0.5", None, [0.5], True, 0.5j, 10**400]
-)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -0.1, 0.0, 1.5, "x", "0.5", None, [0.5], True, 0.5j, 10**400])
 def test_number_refuses_what_is_out_of_bounds(value: Any) -> None:
     with pytest.raises(ArgumentError, match="rate must be a finite number above 0 and at most 1"):
         number("rate", value, above=0.0, most=1.0)

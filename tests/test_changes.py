@@ -24,12 +24,12 @@ from soqo import (
     random_curvature,
     simulate,
 )
-from soqo.changes import Change, known_contractions, known_path, turned
+from soqo._changes import Change, known_contractions, known_path, turned
+from soqo._simulation import excess, lai_path, play
+from soqo._storage.records import pack, same, unpack
 from soqo.errors import ArgumentError
 from soqo.noise import Adversarial, Uniform
 from soqo.processes import Gaussian, Recorded
-from soqo.records import pack, same, unpack
-from soqo.simulation import excess, lai_path, play
 
 FLOAT: Any = 2.0
 OLD = random_curvature(3, 3, 0.2, 3.0, rng=np.random.default_rng(0))
@@ -457,9 +457,7 @@ class Listener(Policy[tuple[Any, ...]]):
 
 
 def test_readings_are_of_the_A_of_their_round() -> None:
-    world = environment(
-        Change(3), Change(6, NEW, over=2), problem=FAMILY, process=Gaussian(0.0), noise=Uniform(0.0)
-    )
+    world = environment(Change(3), Change(6, NEW, over=2), problem=FAMILY, process=Gaussian(0.0), noise=Uniform(0.0))
     paths = world.draw(8, 3, seed=0)
     readings = play(Listener(), paths).diagnostics["readings"]
     u = paths.x0[0]  # v rests at zero

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import soqo
-from soqo.experiments.settings import catalogue
+from soqo.experiments.settings._catalogue import catalogue
 
 SPEC = """
 name = "tiny"
@@ -73,9 +73,7 @@ def test_reproduce_prints_claims_and_a_table_and_says_where_the_report_is(tmp_pa
     assert done.returncode == 0, done.stderr
     assert "ROBD (knows A)" in done.stdout
     assert "Primary evaluation" in done.stdout
-    assert re.search(
-        r"^(holds|does not hold).*: SCaLE and HySCaLE .*; Section 4.2", done.stdout, re.M
-    )
+    assert re.search(r"^(holds|does not hold).*: SCaLE and HySCaLE .*; Section 4.2", done.stdout, re.M)
     assert re.search(r"^not tested: \d+ claims", done.stdout, re.M)
     assert done.stdout.endswith(f"report: {out / 'index.html'}\n")
     assert (out / "index.html").stat().st_size > 0
@@ -110,9 +108,7 @@ def test_simulate_runs_a_file_and_goes_on_where_it_was(spec: Path, tmp_path: Pat
 
 
 def test_ctrl_c_leaves_with_130_and_the_same_command_goes_on(spec: Path, tmp_path: Path) -> None:
-    spec.write_text(
-        SPEC.replace("horizon = 40", "horizon = 3000").replace("runs = 12", "runs = 60")
-    )
+    spec.write_text(SPEC.replace("horizon = 40", "horizon = 3000").replace("runs = 12", "runs = 60"))
     command = [*COMMAND, "simulate", str(spec), "--out", str(tmp_path), "--workers", "2"]
     process = subprocess.Popen(
         command,
@@ -208,9 +204,7 @@ def test_bounds_prints_a_table_and_writes_files(spec: Path, tmp_path: Path) -> N
     done = run("bounds", spec, "--horizons", "10,20,40", "--runs", "4", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert done.stdout.startswith(
-        "tiny: A tiny plant\n\nSCaLE as the setting has it: m = 12 rounds of probing"
-    )
+    assert done.stdout.startswith("tiny: A tiny plant\n\nSCaLE as the setting has it: m = 12 rounds of probing")
     assert re.search(r"^ +T = 10 +20 +40$", done.stdout, flags=re.MULTILINE)
     assert re.search(r"^  Theorem 1, as printed +- +\S+ +\S+$", done.stdout, flags=re.MULTILINE)
     assert re.search(r"^at or above the exact regret at every T: ", done.stdout, flags=re.MULTILINE)
@@ -273,10 +267,8 @@ def test_wrong_arguments_are_one_line(spec: Path) -> None:
     assert giant.startswith("runs and horizon must leave room in a memory of")
 
 
-def test_want_of_memory_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from soqo import cli
+def test_want_of_memory_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from soqo import _cli as cli
 
     def greedy(*_: object, **__: object) -> None:
         np.empty(2**57)
@@ -285,9 +277,7 @@ def test_want_of_memory_is_one_line(
     with pytest.raises(SystemExit) as left:
         cli.main()
     assert left.value.code == 2
-    assert capsys.readouterr().err == (
-        "soqo: the memory does not suffice: fewer runs, or shorter ones, need less\n"
-    )
+    assert capsys.readouterr().err == ("soqo: the memory does not suffice: fewer runs, or shorter ones, need less\n")
 
 
 def test_wrong_files_are_one_line(spec: Path, tmp_path: Path) -> None:

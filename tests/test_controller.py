@@ -41,13 +41,13 @@ from soqo import (
     Weighted,
     simulate,
 )
-from soqo.controller import MAGIC, Standing
+from soqo._controller import MAGIC, Standing
+from soqo._storage.files import encode, sealed
+from soqo._storage.records import same
+from soqo._streams import stream
 from soqo.errors import ArgumentError, FileFormatError, ProtocolError
-from soqo.files import encode, sealed
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
-from soqo.records import same
-from soqo.streams import stream
 
 CURVATURE = np.array([[1.5, 0.4, 0.1], [0.4, 0.8, 0.0], [0.1, 0.0, 0.3]])
 WEIGHTS = [1.0, 4.0, 0.25]
@@ -131,12 +131,8 @@ def test_what_the_controller_hands_out_is_not_its_own() -> None:
 
 
 @pytest.mark.parametrize("switching", [None, 2.0, WEIGHTS], ids=["plain", "number", "vector"])
-@pytest.mark.parametrize(
-    "policy", [GLIDE(), POL(1e-3), SCaLE(1.0, 3, 0.5)], ids=["GLIDE", "POL", "SCaLE"]
-)
-def test_controller_plays_what_a_simulation_plays_to_the_bit(
-    policy: Policy[Any], switching: Any
-) -> None:
+@pytest.mark.parametrize("policy", [GLIDE(), POL(1e-3), SCaLE(1.0, 3, 0.5)], ids=["GLIDE", "POL", "SCaLE"])
+def test_controller_plays_what_a_simulation_plays_to_the_bit(policy: Policy[Any], switching: Any) -> None:
     problem = Problem(CURVATURE, switching)
     environment = Environment(problem, Gaussian(3.0), Uniform(1.0), x0=[1.0, 2.0, 3.0])
     simulated = simulate(environment, {"policy": policy}, 60, 1, seed=5, record=True)
@@ -306,9 +302,7 @@ def test_calls_at_the_wrong_moment_are_refused() -> None:
 
 @pytest.mark.parametrize("switching", [None, WEIGHTS])
 @pytest.mark.parametrize("policy", [FTM(), POL(1e-3), GLIDE()], ids=["FTM", "POL", "GLIDE"])
-def test_no_action_is_beyond_the_limits_by_a_single_bit(
-    policy: Policy[Any], switching: Any
-) -> None:
+def test_no_action_is_beyond_the_limits_by_a_single_bit(policy: Policy[Any], switching: Any) -> None:
     low, high = np.array([-0.1, -1.0 / 3.0, -0.7]), 0.3
     controller = Controller(policy, np.zeros(3), low=low, high=high, switching=switching)
     at_low = at_high = inside = 0
@@ -334,9 +328,7 @@ def test_a_plant_that_starts_beyond_its_limits_is_brought_within() -> None:
 )
 @pytest.mark.parametrize("policy", [POL(1e-3), GLIDE()], ids=["POL", "GLIDE"])
 def test_weights_and_limits_are_those_of_the_wrappers(policy: Policy[Any], switching: Any) -> None:
-    controller = Controller(
-        policy, np.ones(3), 30, seed=3, low=-2.0, high=[2.0, 3.0, 4.0], switching=switching
-    )
+    controller = Controller(policy, np.ones(3), 30, seed=3, low=-2.0, high=[2.0, 3.0, 4.0], switching=switching)
     by_hand: Any = Limited(Weighted(policy, switching), -2.0, [2.0, 3.0, 4.0])
     state = by_hand.start(np.ones(3), 30, stream(3, run=0, purpose="probing"))
     for t in range(30):
@@ -381,9 +373,7 @@ def test_numbers_in_diagnostics_are_plain_numbers() -> None:
 
 def test_glide_explains_that_it_learns_then_is_confident_then_suspects_a_change() -> None:
     controller, rng = Controller(GLIDE(), np.zeros(2), horizon=500), np.random.default_rng(0)
-    assert controller.explain().startswith(
-        "Nothing played yet: GLIDE is learning (readings: 0, unknowns: 3)"
-    )
+    assert controller.explain().startswith("Nothing played yet: GLIDE is learning (readings: 0, unknowns: 3)")
     said, v = [], np.zeros(2)
     for t in range(120):
         A = np.diag([1.0, 2.0]) if t < 60 else np.diag([4.0, 0.1])
@@ -659,9 +649,7 @@ class Steering(RuleBasedStateMachine):
         high=st.sampled_from([None, 2.0, [0.5, 4.0]]),
         switching=st.sampled_from([2.0, [1.0, 4.0], [[2.0, 0.5], [0.5, 1.0]]]),
     )
-    def begin(
-        self, policy: Any, start: Any, horizon: Any, low: Any, high: Any, switching: Any
-    ) -> None:
+    def begin(self, policy: Any, start: Any, horizon: Any, low: Any, high: Any, switching: Any) -> None:
         self.journal = self.fresh()
         self.controller = Controller(
             policy,

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from soqo import Change, Problem, RandomProblem, noise, processes
-from soqo.experiments.kinds import Kind
-from soqo.experiments.settings import find
-from soqo.experiments.spec import ALLOWED
-from soqo.problem import SPECTRA
-from soqo.simulation import simulate
+from soqo._problem import SPECTRA
+from soqo._simulation import simulate
+from soqo.experiments.settings._catalogue import find
+from soqo.experiments.settings._kinds import Kind
+from soqo.experiments.settings._spec import ALLOWED
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
@@ -33,9 +33,7 @@ SHOWN = [
 def test_a_console_block_shows_what_the_example_prints(command: str, output: str) -> None:
     program, *arguments = command.split()
     module = ["-m", "soqo"] if program == "soqo" else []
-    done = subprocess.run(
-        [sys.executable, *module, *arguments], capture_output=True, text=True, check=True, cwd=ROOT
-    )
+    done = subprocess.run([sys.executable, *module, *arguments], capture_output=True, text=True, check=True, cwd=ROOT)
     assert_same_but_for_round_off(done.stdout, output)
 
 

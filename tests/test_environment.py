@@ -10,19 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soqo import Environment, Paths, Problem, RandomProblem
+from soqo._storage.records import same
 from soqo.errors import ArgumentError
 from soqo.noise import Adversarial, Uniform
 from soqo.processes import Cauchy, Correlated, Gaussian, Laplace, Recorded, StudentT
-from soqo.records import same
 
 NONSENSE: Any = 3
 PROCESSES = [Gaussian(2.0), Correlated(2.0), Laplace(1.0), StudentT(1.0), Cauchy(1.0)]
 
 
 def environment(process: Any = None, problem: Any = None) -> Environment:
-    return Environment(
-        problem or RandomProblem(3, 2, 0.1, 1.0), process or Gaussian(1.0), Uniform(1.0)
-    )
+    return Environment(problem or RandomProblem(3, 2, 0.1, 1.0), process or Gaussian(1.0), Uniform(1.0))
 
 
 def cut(paths: Paths, runs: slice, rounds: int) -> list[Any]:
@@ -43,9 +41,7 @@ def test_first_runs_and_rounds_do_not_depend_on_how_many_there_are(
 ) -> None:
     small = environment(process).draw(horizon, runs, seed)
     large = environment(process).draw(horizon + longer, runs + more_runs, seed)
-    for one, other in zip(
-        cut(small, slice(None), horizon), cut(large, slice(0, runs), horizon), strict=True
-    ):
+    for one, other in zip(cut(small, slice(None), horizon), cut(large, slice(0, runs), horizon), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -76,16 +72,12 @@ def test_a_given_batch_of_A_is_used_run_by_run() -> None:
     A = np.stack([np.eye(3) * k for k in range(1, 6)])
     paths = environment(problem=Problem(A)).draw(2, 2, seed=0, first_run=3)
     np.testing.assert_array_equal(paths.problem.A, A[3:5])
-    with pytest.raises(
-        ArgumentError, match=r"one A, or one for each of 6 runs, got batch shape \(5,\)"
-    ):
+    with pytest.raises(ArgumentError, match=r"one A, or one for each of 6 runs, got batch shape \(5,\)"):
         environment(problem=Problem(A)).draw(2, 6, seed=0)
 
 
 def test_starting_points() -> None:
-    start = Environment(
-        Problem(np.eye(2)), Gaussian(0.0), Uniform(0.0), x0=[1.0, 2.0], v0=[3.0, 4.0]
-    )
+    start = Environment(Problem(np.eye(2)), Gaussian(0.0), Uniform(0.0), x0=[1.0, 2.0], v0=[3.0, 4.0])
     paths = start.draw(3, 2, seed=0)
     np.testing.assert_array_equal(paths.x0, [[1.0, 2.0]] * 2)
     np.testing.assert_array_equal(paths.v, np.broadcast_to([3.0, 4.0], (2, 3, 2)))

@@ -17,9 +17,7 @@ from soqo import errors
         (errors.CheckError, AssertionError),
     ],
 )
-def test_every_error_is_a_soqo_error_and_a_builtin_one(
-    kind: type[Exception], builtin: type[Exception]
-) -> None:
+def test_every_error_is_a_soqo_error_and_a_builtin_one(kind: type[Exception], builtin: type[Exception]) -> None:
     assert issubclass(kind, errors.SoqoError)
     assert issubclass(kind, builtin)
 

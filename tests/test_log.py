@@ -16,9 +16,7 @@ V = np.cumsum(np.random.default_rng(0).standard_normal((6, 2)), axis=0)
 
 def test_read_gives_what_was_played_in_plant_units(tmp_path: Path) -> None:
     journal = tmp_path / "plant.journal"
-    controller = Controller(
-        POL(0.1), [1.0, 2.0], 9, low=-0.5, high=[1.0, 0.5], switching=[1.0, 4.0], journal=journal
-    )
+    controller = Controller(POL(0.1), [1.0, 2.0], 9, low=-0.5, high=[1.0, 0.5], switching=[1.0, 4.0], journal=journal)
     x = [controller.act(v) for v in V[:1]]
     controller.observe(0.5)
     x.append(controller.act(V[1]))  # its reading is missed

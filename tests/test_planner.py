@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soqo import Plan, Problem, hindsight_optimum, random_curvature
+from soqo._planner import advance, contraction
 from soqo.errors import ArgumentError
-from soqo.planner import advance, contraction
 
 
 def curvature(d: int, rank: int, seed: int = 0, largest: float = 3.0) -> Any:
@@ -188,9 +188,7 @@ def test_hindsight_optimum_takes_a_batch_with_its_own_A() -> None:
     v, x0 = rng.standard_normal((4, 12, 3)), rng.standard_normal((4, 3))
     together = hindsight_optimum(Problem(A), v, x0)
     for run in range(4):
-        np.testing.assert_allclose(
-            together[run], dense_optimum(A[run], np.eye(3), v[run], x0[run]), atol=1e-11
-        )
+        np.testing.assert_allclose(together[run], dense_optimum(A[run], np.eye(3), v[run], x0[run]), atol=1e-11)
 
 
 def test_hindsight_optimum_is_no_worse_than_playing_online() -> None:

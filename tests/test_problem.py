@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from soqo import Problem, RandomProblem, random_curvature
+from soqo._problem import Coordinates
+from soqo._streams import stream, streams
 from soqo.errors import ArgumentError
-from soqo.problem import Coordinates
-from soqo.streams import stream, streams
 
 W = np.array([[3.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 2.0]])
 WEIGHTS: list[Any] = [None, 2.5, [1.0, 4.0, 0.25], W]
@@ -45,9 +45,7 @@ def test_the_plain_problem_costs_the_same(weight: Any) -> None:
     to_plain = problem.coordinates.to_plain
     plain = problem.plain
     assert plain.switching is None
-    np.testing.assert_allclose(
-        plain.hitting_cost(to_plain(x), to_plain(v)), problem.hitting_cost(x, v), rtol=1e-12
-    )
+    np.testing.assert_allclose(plain.hitting_cost(to_plain(x), to_plain(v)), problem.hitting_cost(x, v), rtol=1e-12)
     np.testing.assert_allclose(
         plain.switching_cost(to_plain(x), to_plain(x_prev)),
         problem.switching_cost(x, x_prev),
@@ -190,9 +188,7 @@ def test_random_problem_refuses_bad_settings(change: dict[str, Any], message: st
 
 
 def test_random_problem_passes_its_weight_on() -> None:
-    problem = RandomProblem(3, 2, 0.1, 1.0, switching=[1.0, 2.0, 3.0]).draw(
-        streams(0, range(5), "curvature")
-    )
+    problem = RandomProblem(3, 2, 0.1, 1.0, switching=[1.0, 2.0, 3.0]).draw(streams(0, range(5), "curvature"))
     assert problem.batch_shape == (5,)
     np.testing.assert_array_equal(problem.switching, [1.0, 2.0, 3.0])
     with pytest.raises(ArgumentError, match="switching must be for dimension 3, got 2"):

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from soqo._streams import streams
 from soqo.checks import PROCESS_CHECKS, Bench
 from soqo.errors import ArgumentError
 from soqo.processes import Cauchy, Correlated, Gaussian, Laplace, Process, Recorded, StudentT
-from soqo.streams import streams
 
 L = np.array([[2.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.5, 3.0]])
 PROCESSES: list[Process] = [
@@ -89,9 +89,7 @@ def test_integer_steps_are_steps() -> None:
 def test_recorded_gives_each_run_its_own_path() -> None:
     path = np.random.default_rng(4).standard_normal((5, 10, 2))
     rngs = streams(0, range(2), "steps")
-    np.testing.assert_array_equal(
-        Recorded(path).paths(rngs, 7, np.zeros(2), first_run=3), path[3:5, :7]
-    )
+    np.testing.assert_array_equal(Recorded(path).paths(rngs, 7, np.zeros(2), first_run=3), path[3:5, :7])
     np.testing.assert_array_equal(
         Recorded(path[0]).paths(rngs, 7, np.zeros(2), first_run=3), np.stack([path[0, :7]] * 2)
     )
@@ -121,9 +119,7 @@ def test_recorded_gives_each_run_its_own_path() -> None:
             "path must be for dimension 3, got 2",
         ),
         (
-            lambda: Recorded(np.ones((2, 5, 2))).paths(
-                [np.random.default_rng(0)] * 2, 5, np.zeros(2), first_run=1
-            ),
+            lambda: Recorded(np.ones((2, 5, 2))).paths([np.random.default_rng(0)] * 2, 5, np.zeros(2), first_run=1),
             "runs must be within the 2 recorded ones, got runs 1 to 2",
         ),
     ],

@@ -53,9 +53,7 @@ def test_everything_public_has_a_docstring() -> None:
 def modules_after(code: str) -> set[str]:
     """Top-level names of the modules that a fresh interpreter holds after running some code."""
     listing = f"{code}\nimport sys; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", listing], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True)
     return {name.split(".")[0] for name in done.stdout.split()}
 
 

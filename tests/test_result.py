@@ -29,9 +29,7 @@ def test_regret_is_the_difference_of_costs(result: Result) -> None:
     paid = np.cumsum(track.hitting + track.switching, axis=1)
     best = np.cumsum(result.benchmark_hitting + result.benchmark_switching, axis=1)
     np.testing.assert_allclose(result.regret("POL"), paid - best, atol=1e-9)
-    np.testing.assert_allclose(
-        np.cumsum(result.regret("POL", per_round=True), axis=1), result.regret("POL")
-    )
+    np.testing.assert_allclose(np.cumsum(result.regret("POL", per_round=True), axis=1), result.regret("POL"))
 
 
 def test_the_summary_is_of_the_round_and_form_asked_for(result: Result) -> None:
@@ -148,9 +146,7 @@ def test_a_failed_save_leaves_nothing_behind(result: Result, tmp_path: Path) -> 
     with pytest.raises(OSError, match="folder"):
         result.save(target)
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
-    with pytest.raises(
-        FileNotFoundError, match=r"there is no folder .*missing to write result.nc in"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*missing to write result.nc in"):
         result.save(tmp_path / "missing" / "result.nc")
 
 
@@ -181,9 +177,7 @@ def test_pieces_are_put_together_to_the_bit(tmp_path: Path) -> None:
     for name in whole:
         np.testing.assert_array_equal(together.regret(name), whole.regret(name))
         np.testing.assert_array_equal(together[name].diverged, whole[name].diverged)
-    np.testing.assert_array_equal(
-        together["POL"].diagnostics["estimate"], whole["POL"].diagnostics["estimate"]
-    )
+    np.testing.assert_array_equal(together["POL"].diagnostics["estimate"], whole["POL"].diagnostics["estimate"])
     assert together.actions is not None
     assert whole.actions is not None
     np.testing.assert_array_equal(together.actions["POL"], whole.actions["POL"])

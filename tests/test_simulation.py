@@ -23,10 +23,10 @@ from soqo import (
     random_curvature,
     simulate,
 )
+from soqo._simulation import play
 from soqo.errors import ArgumentError
 from soqo.noise import Adversarial, Uniform
 from soqo.processes import Correlated, Gaussian, Laplace, StudentT
-from soqo.simulation import play
 
 A = random_curvature(3, 2, 0.2, 3.0, rng=np.random.default_rng(0))
 W = np.array([[3.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 2.0]])
@@ -76,9 +76,7 @@ def scalar_loop(world: Environment, make: Any, horizon: int, run: int, seed: int
 @pytest.mark.parametrize("noise", [Uniform(1.0), Adversarial(1.0)], ids=repr)
 @pytest.mark.parametrize("weight", [None, W], ids=["plain", "weighted"])
 def test_batched_equals_the_scalar_loop_run_by_run(weight: Any, noise: Any) -> None:
-    world = environment(
-        problem=RandomProblem(3, 2, 0.2, 3.0, switching=weight), noise=noise, x0=[1.0, 2.0, 3.0]
-    )
+    world = environment(problem=RandomProblem(3, 2, 0.2, 3.0, switching=weight), noise=noise, x0=[1.0, 2.0, 3.0])
     result = simulate(world, POLICIES, horizon=40, runs=4, seed=3)
     for name, make in POLICIES.items():
         for run in range(4):

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from soqo._spectrum import Spectrum, positive_semidefinite, quadratic_form
 from soqo.errors import ArgumentError
-from soqo.spectrum import Spectrum, positive_semidefinite, quadratic_form
 
 
 def symmetric_batch(seed: int, *shape: int) -> Any:
@@ -20,9 +20,7 @@ def test_apply_multiplies_by_the_matrix_with_other_eigenvalues() -> None:
     M = symmetric_batch(0, 5, 4, 4)
     x = np.random.default_rng(1).standard_normal((5, 4))
     spectrum = Spectrum.of(M)
-    np.testing.assert_allclose(
-        spectrum.apply(spectrum.values**2, x), np.einsum("rij,rjk,rk->ri", M, M, x), atol=1e-12
-    )
+    np.testing.assert_allclose(spectrum.apply(spectrum.values**2, x), np.einsum("rij,rjk,rk->ri", M, M, x), atol=1e-12)
     np.testing.assert_allclose(spectrum.matrix(), M, atol=1e-13)
 
 
@@ -35,12 +33,8 @@ def test_matrix_is_symmetric_to_the_bit() -> None:
 def test_quadratic_form_is_half_of_uAu(batch: tuple[int, ...]) -> None:
     u = np.random.default_rng(3).standard_normal((*batch, 4))
     one, many = symmetric_batch(4, 4, 4), symmetric_batch(5, *batch, 4, 4)
-    np.testing.assert_allclose(
-        quadratic_form(one, u), 0.5 * np.einsum("...i,ij,...j->...", u, one, u), atol=1e-13
-    )
-    np.testing.assert_allclose(
-        quadratic_form(many, u), 0.5 * np.einsum("...i,...ij,...j->...", u, many, u), atol=1e-13
-    )
+    np.testing.assert_allclose(quadratic_form(one, u), 0.5 * np.einsum("...i,ij,...j->...", u, one, u), atol=1e-13)
+    np.testing.assert_allclose(quadratic_form(many, u), 0.5 * np.einsum("...i,...ij,...j->...", u, many, u), atol=1e-13)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from soqo._streams import PURPOSES, per_run, stream, streams
 from soqo.errors import ArgumentError
-from soqo.streams import PURPOSES, per_run, stream, streams
 
 
 def test_no_two_streams_are_alike() -> None:

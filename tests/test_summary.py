@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from soqo._summary import short, summarize
 from soqo.errors import ArgumentError
-from soqo.summary import short, summarize
 
 
 def test_the_numbers_are_numpys() -> None:
@@ -41,9 +41,7 @@ def test_one_run_has_no_interval() -> None:
 
 
 def test_the_table_has_a_line_per_policy() -> None:
-    summary = summarize(
-        {"A": np.arange(4.0), "a long name": 1e6 * np.arange(4.0)}, {"A": 0, "a long name": 1}
-    )
+    summary = summarize({"A": np.arange(4.0), "a long name": 1e6 * np.arange(4.0)}, {"A": 0, "a long name": 1})
     lines = str(summary).splitlines()
     assert len(lines) == 3
     assert len({len(line) for line in lines}) == 1

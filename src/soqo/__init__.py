@@ -6,25 +6,25 @@ one noisy number, the hitting cost. A is unknown. Everything that a user needs i
 """
 
 from soqo import checks, errors, noise, processes, theory
-from soqo.changes import Change
-from soqo.controller import Controller
-from soqo.environment import Environment, Paths
-from soqo.estimators.estimate import Estimate, Status
-from soqo.estimators.least_squares import psd_least_squares
-from soqo.estimators.trace_min import lad, trace_min
-from soqo.log import Log
-from soqo.planner import Plan, hindsight_optimum
-from soqo.policies.base import Policy, State
-from soqo.policies.glide import GLIDE
-from soqo.policies.known import FTM, LAI, ROBD
-from soqo.policies.learners import OAL, POL
-from soqo.policies.scale import HySCaLE, SCaLE
-from soqo.policies.wrappers import Limited, Weighted
-from soqo.problem import Problem, RandomProblem, random_curvature
-from soqo.result import Result
-from soqo.shadow import Information, Replay, replay
-from soqo.simulation import simulate
-from soqo.version import __version__
+from soqo._changes import Change
+from soqo._controller import Controller
+from soqo._environment import Environment, Paths
+from soqo._log import Log
+from soqo._planner import Plan, hindsight_optimum
+from soqo._problem import Problem, RandomProblem, random_curvature
+from soqo._replay import Information, Replay, replay
+from soqo._result import Result
+from soqo._simulation import simulate
+from soqo._version import __version__
+from soqo.estimators._estimate import Estimate, Status
+from soqo.estimators.sdp._least_squares import psd_least_squares
+from soqo.estimators.sdp._trace_min import lad, trace_min
+from soqo.policies._base import Policy, State
+from soqo.policies._known import FTM, LAI, ROBD
+from soqo.policies._learners import OAL, POL
+from soqo.policies._scale import HySCaLE, SCaLE
+from soqo.policies._wrappers import Limited, Weighted
+from soqo.policies.glide._policy import GLIDE
 
 __all__ = [
     "FTM",

@@ -1,6 +1,6 @@
 """``python -m soqo`` is the ``soqo`` command."""
 
-from soqo.cli import main
+from soqo._cli import main
 
 if __name__ == "__main__":
     main()

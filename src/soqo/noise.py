@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soqo.arguments import Array, choice, number
-from soqo.problem import Problem
+from soqo._arguments import Array, choice, number
+from soqo._problem import Problem
 
 __all__ = ["Adversarial", "Noise", "Uniform"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from soqo.arguments import Array, choice, finite_array, integer, number
+from soqo._arguments import Array, choice, finite_array, integer, number
 from soqo.errors import ArgumentError
 
 __all__ = ["Cauchy", "Correlated", "Gaussian", "Laplace", "Process", "Recorded", "StudentT"]
@@ -35,9 +35,7 @@ class Process(ABC):
     def steps(self, rng: np.random.Generator, horizon: int, dim: int) -> Array:
         """Draw the steps of one run, shape (horizon, dim); the first rows must not depend on the horizon."""
 
-    def paths(
-        self, rngs: Sequence[np.random.Generator], horizon: int, v0: Array, first_run: int = 0
-    ) -> Array:
+    def paths(self, rngs: Sequence[np.random.Generator], horizon: int, v0: Array, first_run: int = 0) -> Array:
         """Draw v_1..v_T for several runs, one generator each.
 
         Parameters
@@ -76,9 +74,7 @@ class Scaled(Process):
     def __post_init__(self) -> None:
         scale = finite_array("scale", self.scale)
         if scale.ndim > 2 or (scale.ndim == 2 and scale.shape[0] != scale.shape[1]):
-            raise ArgumentError(
-                f"scale must be a number, a vector or a square matrix, got shape {scale.shape}"
-            )
+            raise ArgumentError(f"scale must be a number, a vector or a square matrix, got shape {scale.shape}")
         if scale.ndim < 2 and (scale < 0).any():
             raise ArgumentError(f"scale must not be negative, got {scale.min():g}")
         scale.flags.writeable = False
@@ -275,9 +271,7 @@ class Recorded(Process):
     def __post_init__(self) -> None:
         path = finite_array("path", self.path)
         if path.ndim not in (2, 3) or 0 in path.shape:
-            raise ArgumentError(
-                f"path must have shape (T, d) or (runs, T, d), got shape {path.shape}"
-            )
+            raise ArgumentError(f"path must have shape (T, d) or (runs, T, d), got shape {path.shape}")
         path.flags.writeable = False
         object.__setattr__(self, "path", path)
 
@@ -293,18 +287,12 @@ class Recorded(Process):
         path = self.paths([rng], horizon, np.zeros(dim))
         return np.diff(path[0], axis=0, prepend=0.0)
 
-    def paths(
-        self, rngs: Sequence[np.random.Generator], horizon: int, v0: Array, first_run: int = 0
-    ) -> Array:
+    def paths(self, rngs: Sequence[np.random.Generator], horizon: int, v0: Array, first_run: int = 0) -> Array:
         integer("horizon", horizon, least=1)
         if self.path.shape[-1] != v0.shape[-1]:
-            raise ArgumentError(
-                f"path must be for dimension {v0.shape[-1]}, got {self.path.shape[-1]}"
-            )
+            raise ArgumentError(f"path must be for dimension {v0.shape[-1]}, got {self.path.shape[-1]}")
         if horizon > self.path.shape[-2]:
-            raise ArgumentError(
-                f"horizon must be at most the {self.path.shape[-2]} recorded rounds, got {horizon}"
-            )
+            raise ArgumentError(f"horizon must be at most the {self.path.shape[-2]} recorded rounds, got {horizon}")
         runs = len(rngs)
         if self.path.ndim == 2:
             return np.broadcast_to(self.path[:horizon], (runs, *self.path[:horizon].shape)).copy()

@@ -17,9 +17,7 @@ SOUND = partial(trace_min, radius=2.5)
 
 
 @pytest.mark.parametrize("dim", [1, 3, 4])
-@pytest.mark.parametrize(
-    "estimator", [SOUND, lad, psd_least_squares], ids=["trace_min", "lad", "ls"]
-)
+@pytest.mark.parametrize("estimator", [SOUND, lad, psd_least_squares], ids=["trace_min", "lad", "ls"])
 @pytest.mark.parametrize("check", ESTIMATOR_CHECKS, ids=lambda check: check.__name__)
 def test_estimator_keeps_the_contract(check: Any, estimator: Any, dim: int) -> None:
     check(estimator, Bench(dim=dim))

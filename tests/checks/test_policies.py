@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from soqo import FTM, POL, Policy, Weighted
+from soqo._streams import per_run
 from soqo.checks import POLICY_CHECKS, Bench, check_policy
 from soqo.errors import CheckError
-from soqo.streams import per_run
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +300,5 @@ def test_an_exception_is_placed() -> None:
         def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
             return v + state.momentum, state.memory
 
-    with pytest.raises(
-        CheckError, match=r"^shapes: decide \(line \d+ of test_policies.py\) raised "
-    ):
+    with pytest.raises(CheckError, match=r"^shapes: decide \(line \d+ of test_policies.py\) raised "):
         check_policy(Typo())

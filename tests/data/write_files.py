@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import soqo
-from soqo.files import encode
+from soqo._storage.files import encode
 
 A = np.array([[2.0, 0.5], [0.5, 1.0]])
 ROUNDS, MORE = 30, 12

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 
 from soqo import random_curvature
-from soqo.estimators.measurements import measure
+from soqo.estimators._measurements import measure
 
 
-def instance(
-    seed: int, d: int | None = None, noise: float | None = None
-) -> tuple[Any, Any, Any, Any]:
+def instance(seed: int, d: int | None = None, noise: float | None = None) -> tuple[Any, Any, Any, Any]:
     """A true matrix, measurements, readings and the noise in them; some rows are zero or double."""
     rng = np.random.default_rng([17, seed])
     d = int(rng.integers(2, 13)) if d is None else d

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo.estimators.gradient import (
+from soqo._storage.records import same
+from soqo.estimators._gradient import (
     DIVERGED_ABOVE,
     LARGEST,
     GradientEstimate,
     project,
     projected_gradient_step,
 )
-from soqo.records import same
 
 
 def random_psd(seed: int, *batch: int, d: int = 3) -> Any:

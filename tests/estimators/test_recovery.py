@@ -9,7 +9,7 @@ import pytest
 
 from soqo import Status, lad, psd_least_squares, trace_min
 from soqo.errors import ArgumentError
-from soqo.estimators.recovery import Recovery
+from soqo.estimators._recovery import Recovery
 
 RNG = np.random.default_rng(0)
 Z = RNG.standard_normal((3, 20, 2))
@@ -30,9 +30,7 @@ def test_missing_readings_do_not_count() -> None:
     assert Recovery(0.1, "cap").radii(Z, y).tolist() == pytest.approx([1.5] * 3)
     matrices, _ = Recovery(0.1, "cap")(Z, y)
     kept = ~np.isnan(y[1])
-    np.testing.assert_allclose(
-        matrices[1], trace_min(Z[1][kept], y[1][kept], 1.5).matrix, atol=1e-6
-    )
+    np.testing.assert_allclose(matrices[1], trace_min(Z[1][kept], y[1][kept], 1.5).matrix, atol=1e-6)
 
 
 def test_least_squares_stands_in_for_zero_if_it_may() -> None:

@@ -13,9 +13,7 @@ from soqo.estimators import reference
 def test_scs_and_clarabel_agree() -> None:
     _, Z, y, noise = instance(3, d=3, noise=0.1)
     radius = float(np.abs(noise).sum())
-    values = [
-        reference.trace_min(Z, y, radius, solver=solver).value for solver in ("SCS", "CLARABEL")
-    ]
+    values = [reference.trace_min(Z, y, radius, solver=solver).value for solver in ("SCS", "CLARABEL")]
     assert values[0] == pytest.approx(values[1], rel=1e-3)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from soqo.experiments.engine import run
-from soqo.experiments.outcome import Outcome
-from soqo.experiments.spec import Setting, settings_in
+from soqo.experiments.execution._engine import run
+from soqo.experiments.execution._outcome import Outcome
+from soqo.experiments.settings._spec import Setting, settings_in
 
 SMALL = """
 horizon = 60
@@ -82,9 +82,7 @@ def small() -> dict[str, Setting]:
 
 
 @pytest.fixture(scope="session")
-def outcomes(
-    small: dict[str, Setting], tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Outcome]:
+def outcomes(small: dict[str, Setting], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
     """What came of them, by name."""
     found = run(list(small.values()), tmp_path_factory.mktemp("cells"), workers=1)
     return {outcome.setting.name: outcome for outcome in found}

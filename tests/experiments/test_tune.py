@@ -11,8 +11,8 @@ import pytest
 
 from soqo import POL, ROBD, Environment, RandomProblem, SCaLE, simulate
 from soqo.errors import ArgumentError
-from soqo.experiments.spec import Setting, Swept
-from soqo.experiments.tune import Curve, Tuning, tune
+from soqo.experiments._tune import Curve, Tuning, tune
+from soqo.experiments.settings._spec import Setting, Swept
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 

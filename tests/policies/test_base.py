@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from soqo import FTM, LAI, POL, Policy, State
+from soqo._storage.records import same
 from soqo.errors import ArgumentError, ProtocolError
-from soqo.records import same
 
 
 @dataclass(frozen=True)

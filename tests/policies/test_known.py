@@ -29,9 +29,7 @@ A = random_curvature(3, 2, 0.1, 4.0, rng=np.random.default_rng(0))
 FULL = random_curvature(3, 3, 0.1, 4.0, rng=np.random.default_rng(1))
 
 
-@pytest.mark.parametrize(
-    "policy", [FTM(), LAI(A), LAI(FULL), ROBD(A), ROBD(FULL), ROBD(A, 2.0, 0.3)], ids=repr
-)
+@pytest.mark.parametrize("policy", [FTM(), LAI(A), LAI(FULL), ROBD(A), ROBD(FULL), ROBD(A, 2.0, 0.3)], ids=repr)
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
 def test_policy_keeps_the_contract(check: Any, policy: Policy[Any]) -> None:
     check(policy, Bench())

@@ -67,9 +67,7 @@ def test_pol_plays_what_a_literal_loop_plays() -> None:
 
 def test_oal_is_pol_without_noise() -> None:
     A = Problem(np.diag([0.3, 2.0]))
-    noisy = simulate(
-        Environment(A, Gaussian(3.0), Uniform(5.0)), {"O": OAL(1e-4), "P": POL(1e-4)}, 80, 4
-    )
+    noisy = simulate(Environment(A, Gaussian(3.0), Uniform(5.0)), {"O": OAL(1e-4), "P": POL(1e-4)}, 80, 4)
     quiet = simulate(Environment(A, Gaussian(3.0), Uniform(0.0)), {"P": POL(1e-4)}, 80, 4)
     np.testing.assert_array_equal(noisy.cost("O"), quiet.cost("P"))
     assert not np.array_equal(noisy.cost("P"), quiet.cost("P"))

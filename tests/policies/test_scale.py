@@ -22,14 +22,14 @@ from soqo import (
     random_curvature,
     simulate,
 )
+from soqo._simulation import play
 from soqo.checks import POLICY_CHECKS, Bench
 from soqo.errors import ArgumentError
 from soqo.estimators import reference
-from soqo.estimators.gradient import project
+from soqo.estimators._gradient import project
 from soqo.noise import Uniform
-from soqo.policies.scale import Phase
+from soqo.policies._scale import Phase
 from soqo.processes import Gaussian
-from soqo.simulation import play
 
 POLICIES: list[Policy[Any]] = [
     SCaLE(0.1, 1, 0.5, c1=4.0),
@@ -84,11 +84,7 @@ def literal_scale(policy: Any, v: Any, A: Any, noise: Any, z: Any, rate: float |
 @pytest.mark.parametrize("rate", [None, 1e-5])
 def test_it_plays_what_the_paper_describes(handover: str, radius: str, rate: float | None) -> None:
     options: dict[str, Any] = {"handover": handover, "radius": radius}
-    policy = (
-        SCaLE(1.0, 3, 0.2, **options)
-        if rate is None
-        else HySCaLE(1.0, 3, 0.2, learning_rate=rate, **options)
-    )
+    policy = SCaLE(1.0, 3, 0.2, **options) if rate is None else HySCaLE(1.0, 3, 0.2, learning_rate=rate, **options)
     A = random_curvature(3, 3, 0.2, 2.0, rng=np.random.default_rng(0))
     paths = Environment(Problem(A), Gaussian(5.0), Uniform(1.0)).draw(60, 3, seed=1)
     played = play(policy, paths)
@@ -183,9 +179,7 @@ def test_missing_readings_are_left_out_and_none_at_all_means_following() -> None
         state = policy.observe(state, y)
         if t >= 12:
             np.testing.assert_array_equal(x[1], v[1])
-    np.testing.assert_array_equal(
-        policy.diagnostics(state)["phase"], [Phase.SOLVED, Phase.NO_READINGS]
-    )
+    np.testing.assert_array_equal(policy.diagnostics(state)["phase"], [Phase.SOLVED, Phase.NO_READINGS])
     assert np.abs(policy.diagnostics(state)["estimate"][0] - A).max() < 0.05
 
 

@@ -11,7 +11,7 @@ import pytest
 from soqo import FTM, LAI, OAL, POL, Limited, Policy, Problem, Weighted, random_curvature
 from soqo.checks import POLICY_CHECKS, Bench
 from soqo.errors import ArgumentError
-from soqo.policies.wrappers import in_plant_units
+from soqo.policies._wrappers import in_plant_units
 
 A = random_curvature(3, 2, 0.3, 4.0, rng=np.random.default_rng(0))
 W = np.array([[3.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 2.0]])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soqo.arguments import Array
+from soqo._arguments import Array
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from soqo.theory import (
     theorem4,
     theorem5,
 )
-from soqo.theory.exploitation import exploiting
-from soqo.theory.facts import Facts
-from soqo.theory.whole import Schedule
+from soqo.theory._exploitation import exploiting
+from soqo.theory._explore_exploit import Schedule
+from soqo.theory._facts import Facts
 
 CASES = 20_000
 LONGEST = 10_000
@@ -82,9 +82,7 @@ def test_corrected_bounds_on_scale_are_never_violated() -> None:
         assert found.total <= corollary.value * (1 + 1e-9), case
         row = bounds(case.A, case.covariance, horizon, noise, c1=c1).value("Theorem 3")
         assert found.total <= row * (1 + 1e-9), case
-        assert corollary.value <= theorem1(case.A, case.covariance, horizon, noise, c1).value * (
-            1 + 1e-12
-        ), case
+        assert corollary.value <= theorem1(case.A, case.covariance, horizon, noise, c1).value * (1 + 1e-12), case
         promised += 1
     assert promised > 0.9 * CASES // 10
 
@@ -120,10 +118,7 @@ def test_bounds_grow_as_they_should() -> None:
     """alpha_1 (T-m)^(2/3) and beta_1 (T-m)^(1/2), and Theorem 4 with T^2 epsilon^2 beside T sqrt(epsilon)."""
     for A, power in ((FULL, 0.5), (DEFICIENT, 2 / 3)):
         for reading in ("corrected", "appendix", "as_printed"):
-            near, far = (
-                theorem1(A, 1.0, T, 1.0, reading=reading).terms["growing"]
-                for T in (10**6, 8 * 10**6)
-            )
+            near, far = (theorem1(A, 1.0, T, 1.0, reading=reading).terms["growing"] for T in (10**6, 8 * 10**6))
             assert math.log(far / near) / math.log(8.0) == pytest.approx(power, abs=1e-4)
     small, large = (theorem4(DEFICIENT, 1.0, 1e-3, T).terms["basis"] for T in (10**7, 10**8))
     assert large / small == pytest.approx(100.0, rel=1e-3)
@@ -158,9 +153,7 @@ def test_side_by_side_says_why_a_bound_does_not_apply() -> None:
     table = bounds(FULL, 1.0, horizon=500, noise_cap=0.5, epsilon=3.0)
     assert math.isnan(table.value("Theorem 5"))
     assert "below A's smallest nonzero eigenvalue 1" in str(table)
-    with pytest.raises(
-        ArgumentError, match=r"statement must be one of Corollary 1, .* got 'Theorem 6'"
-    ):
+    with pytest.raises(ArgumentError, match=r"statement must be one of Corollary 1, .* got 'Theorem 6'"):
         table.value("Theorem 6")
 
 

@@ -12,8 +12,8 @@ import pytest
 from cases import random_cases, rotated
 
 from soqo import SCaLE
-from soqo.estimators.recovery import Recovery
-from soqo.planner import contraction
+from soqo._planner import contraction
+from soqo.estimators._recovery import Recovery
 from soqo.theory import (
     corollary1,
     exact_regret,
@@ -25,8 +25,8 @@ from soqo.theory import (
     theorem4,
     theorem5,
 )
-from soqo.theory.facts import Facts
-from soqo.theory.whole import Schedule
+from soqo.theory._explore_exploit import Schedule
+from soqo.theory._facts import Facts
 
 
 def test_norms_are_the_other_way_round() -> None:
@@ -98,8 +98,7 @@ def test_theorem_3_forgets_the_null_space() -> None:
     A, m, T = np.diag([1.0, 0.0, 0.0, 0.0]), 12, 1000
     found = exact_scale_regret(A, A, 2500.0, T, m, gamma2=1.0)
     printed, corrected = (
-        theorem3(A, 2500.0, m, 1.0, found.exploitation.total, reading)
-        for reading in ("as_printed", "corrected")
+        theorem3(A, 2500.0, m, 1.0, found.exploitation.total, reading) for reading in ("as_printed", "corrected")
     )
     assert found.irreducible > 1.3 * printed.terms["irreducible"]
     assert found.total > 1.3 * printed.value
@@ -214,9 +213,7 @@ def test_the_cross_term_that_theorem_4_counts_once_does_no_harm() -> None:
 def test_the_lower_bound_does_not_follow_from_its_proof_but_holds() -> None:
     """The third line of the proof gives epsilon T / 16, the fourth says epsilon T / 8, and the truth is above it."""
     epsilon = 0.01
-    short = [
-        theorem2(epsilon, T, reading="appendix").value - epsilon * T / 8 for T in (10**5, 10**6)
-    ]
+    short = [theorem2(epsilon, T, reading="appendix").value - epsilon * T / 8 for T in (10**5, 10**6)]
     assert short[1] < 9.0 * short[0] < 0.0  # no constant makes up for it
     true = [theorem2(epsilon, T).value - epsilon * T / 8 for T in (10**5, 10**6)]
     assert true[1] > true[0] > -0.13

@@ -11,9 +11,9 @@ import pytest
 from cases import Case, random_cases, rotated
 
 from soqo import Plan
-from soqo.arguments import Array
+from soqo._arguments import Array
+from soqo._planner import contraction
 from soqo.errors import ArgumentError
-from soqo.planner import contraction
 from soqo.processes import Cauchy, Correlated, Gaussian, Laplace, Recorded, StudentT
 from soqo.theory import exact_regret, exact_regret_as_squares
 
@@ -22,9 +22,7 @@ CASES = 20_000
 
 def squares(cases: list[Case]) -> Array:
     """The alternative form of the regret of cases of one dimension, with dense inverses and no eigenvectors."""
-    A, A_hat, covariance = (
-        np.stack([getattr(case, name) for case in cases]) for name in ("A", "A_hat", "covariance")
-    )
+    A, A_hat, covariance = (np.stack([getattr(case, name) for case in cases]) for name in ("A", "A_hat", "covariance"))
     horizons = np.array([case.horizon for case in cases])
     eye = np.eye(A.shape[-1])
     C = C_hat = np.broadcast_to(eye, A.shape)
@@ -75,12 +73,8 @@ def test_an_estimate_that_is_nearly_right_keeps_its_digits() -> None:
         assert found == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("a", "error", "T"), [(1.0, 1e-13, 100), (1e-6, 1e-10, 100), (1e-14, 1e-6, 60), (1e8, 0.3, 3)]
-)
-def test_squares_keep_their_digits_however_good_the_estimate_is(
-    a: float, error: float, T: int
-) -> None:
+@pytest.mark.parametrize(("a", "error", "T"), [(1.0, 1e-13, 100), (1e-6, 1e-10, 100), (1e-14, 1e-6, 60), (1e8, 0.3, 3)])
+def test_squares_keep_their_digits_however_good_the_estimate_is(a: float, error: float, T: int) -> None:
     """Against the recursion with sixty digits, in one dimension."""
     b = a * (1.0 + error)
     with localcontext() as context:
@@ -109,9 +103,7 @@ def simulated(A: Array, A_hat: Array, steps: Array, x0: Array) -> Array:
     return cost(Plan(A_hat, T).path(x0, v)) - cost(Plan(A, T).path(x0, v))
 
 
-def stochastic_volatility(
-    rng: np.random.Generator, runs: int, T: int, d: int
-) -> tuple[Array, Array]:
+def stochastic_volatility(rng: np.random.Generator, runs: int, T: int, d: int) -> tuple[Array, Array]:
     """Steps whose size depends on all that came before, and their mean square: a martingale that is no random walk."""
     log_size, steps = np.zeros(runs), np.empty((runs, T, d))
     variances = np.empty(T)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soqo.errors import ArgumentError
-from soqo.theory.growth import growth_exponent
+from soqo.theory._growth import growth_exponent
 
 T = np.array([200.0, 400.0, 1000.0, 2000.0])
 

@@ -19,11 +19,7 @@ def test_theorem_4_of_the_main_text() -> None:
     expected = {
         "value": 2 * D * HIGH * NORM / (LOW - E) ** 2 * E**2 * T**2,
         "basis": TR * sqrt(E) * T,
-        "rest": E
-        * T
-        * (3 * sqrt(2 * D) + 2 * E * D + 2 * HIGH * sqrt(2 * D))
-        * NORM
-        / (LOW - E) ** 2,
+        "rest": E * T * (3 * sqrt(2 * D) + 2 * E * D + 2 * HIGH * sqrt(2 * D)) * NORM / (LOW - E) ** 2,
     }
     assert theorem4(DEFICIENT, SIGMA, E, T, "as_printed").terms == pytest.approx(expected)
 
@@ -48,15 +44,9 @@ def test_theorem_5_of_the_main_text() -> None:
 
 def test_theorem_5_of_the_appendix() -> None:
     s = (1 + LOW - E) ** 2 - 1
-    inside = (
-        2 * D * HIGH * NORM / (LOW - E) ** 2 * E
-        + 2 * NORM * HIGH * sqrt(2 * D) / (LOW - E)
-        + TR / s
-    )
+    inside = 2 * D * HIGH * NORM / (LOW - E) ** 2 * E + 2 * NORM * HIGH * sqrt(2 * D) / (LOW - E) + TR / s
     found = theorem5(FULL, SIGMA, E, T, "appendix")
-    assert found.terms == pytest.approx(
-        {"basis": E * T / s * inside, "value": TR / (2 * LOW) * E * T}
-    )
+    assert found.terms == pytest.approx({"basis": E * T / s * inside, "value": TR / (2 * LOW) * E * T})
 
 
 def test_theorem_3() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soqo.arguments import Array
-from soqo.planner import contraction
-from soqo.theory.sums import contraction_sum, pair_factors, pair_factors_sum
+from soqo._arguments import Array
+from soqo._planner import contraction
+from soqo.theory._sums import contraction_sum, pair_factors, pair_factors_sum
 
 EIGENVALUES = np.array([0.0, 1e-12, 1e-8, 1.00001e-8, 1e-4, 1.1e-4, 0.01, 0.010001, 1.0, 3.0, 1e8])
 
@@ -26,9 +26,7 @@ def factors_by_recursion(a: Array, rounds: int) -> tuple[Array, Array]:
 def test_factors_and_their_sum_are_those_of_the_recursion(rounds: int) -> None:
     k, total = factors_by_recursion(EIGENVALUES, rounds)
     np.testing.assert_allclose(pair_factors(EIGENVALUES, EIGENVALUES, rounds), k, rtol=1e-11)
-    np.testing.assert_allclose(
-        pair_factors_sum(EIGENVALUES, EIGENVALUES, rounds), total, rtol=1e-11
-    )
+    np.testing.assert_allclose(pair_factors_sum(EIGENVALUES, EIGENVALUES, rounds), total, rtol=1e-11)
 
 
 @pytest.mark.parametrize("rounds", [1, 45, 10_000, 1_000_000])

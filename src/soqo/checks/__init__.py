@@ -11,11 +11,11 @@ None otherwise. The single checks are in ``POLICY_CHECKS``, ``PROCESS_CHECKS``, 
 >>> soqo.checks.check_estimator(soqo.lad)
 """
 
-from soqo.checks.bench import Bench
-from soqo.checks.estimators import ESTIMATOR_CHECKS, check_estimator
-from soqo.checks.noise import NOISE_CHECKS, check_noise
-from soqo.checks.policies import POLICY_CHECKS, check_policy
-from soqo.checks.processes import PROCESS_CHECKS, check_process
+from soqo.checks._estimators import ESTIMATOR_CHECKS, check_estimator
+from soqo.checks._noise import NOISE_CHECKS, check_noise
+from soqo.checks._policies import POLICY_CHECKS, check_policy
+from soqo.checks._processes import PROCESS_CHECKS, check_process
+from soqo.checks._scenario import Bench
 
 __all__ = [
     "ESTIMATOR_CHECKS",

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from soqo.arguments import Array
+from soqo._arguments import Array
 from soqo.errors import ArgumentError, require_extra
-from soqo.estimators.trace_min import data
+from soqo.estimators.sdp._trace_min import data
 
 __all__ = ["Reference", "lad", "psd_least_squares", "trace_min"]
 
@@ -31,20 +31,18 @@ def trace_min(Z: Any, y: Any, radius: float, solver: str = "CLARABEL", **options
     """Minimize the trace within an l1 radius; see :func:`soqo.trace_min`."""
     cp = require_extra("cvxpy", "cvxpy")
     M, misfit = model(cp, Z, y)
-    return run(
-        cp, cp.Problem(cp.Minimize(cp.trace(M)), [cp.norm1(misfit) <= radius]), M, solver, options
-    )
+    return run(cp, cp.Problem(cp.Minimize(cp.trace(M)), [cp.norm1(misfit) <= radius]), M, solver, options)
 
 
 def lad(Z: Any, y: Any, solver: str = "CLARABEL", **options: Any) -> Reference:
-    """Minimize the sum of absolute deviations; see :func:`soqo.estimators.trace_min.lad`."""
+    """Minimize the sum of absolute deviations; see :func:`soqo.estimators.sdp._trace_min.lad`."""
     cp = require_extra("cvxpy", "cvxpy")
     M, misfit = model(cp, Z, y)
     return run(cp, cp.Problem(cp.Minimize(cp.norm1(misfit))), M, solver, options)
 
 
 def psd_least_squares(Z: Any, y: Any, solver: str = "CLARABEL", **options: Any) -> Reference:
-    """Minimize half the sum of squares; see :func:`soqo.estimators.least_squares.psd_least_squares`."""
+    """Minimize half the sum of squares; see :func:`soqo.estimators.sdp._least_squares.psd_least_squares`."""
     cp = require_extra("cvxpy", "cvxpy")
     M, misfit = model(cp, Z, y)
     return run(cp, cp.Problem(cp.Minimize(0.5 * cp.sum_squares(misfit))), M, solver, options)

@@ -13,17 +13,17 @@
 Everything is in coordinates where switching is plain l2; ``Problem.plain`` brings a weighted problem there.
 """
 
-from soqo.theory.exact import ExactRegret, exact_regret, exact_regret_as_squares
-from soqo.theory.exploitation import exploitation_bound, second_order_bound, theorem4, theorem5
-from soqo.theory.facts import Bound
-from soqo.theory.growth import Growth, growth_exponent
-from soqo.theory.lower import theorem2
-from soqo.theory.perturbation import Group, Perturbation, perturbation
-from soqo.theory.phases import ScaleRegret, exact_scale_regret
-from soqo.theory.probing import ExpectedRegret, expected_scale_regret, optimal_gamma2
-from soqo.theory.side_by_side import Bounds, Row, bounds
-from soqo.theory.uniform import RUB, rub_constants
-from soqo.theory.whole import Schedule, corollary1, theorem1, theorem3
+from soqo.theory._bounds import Bounds, Row, bounds
+from soqo.theory._exact import ExactRegret, exact_regret, exact_regret_as_squares
+from soqo.theory._exploitation import exploitation_bound, second_order_bound, theorem4, theorem5
+from soqo.theory._explore_exploit import Schedule, corollary1, theorem1, theorem3
+from soqo.theory._facts import Bound
+from soqo.theory._growth import Growth, growth_exponent
+from soqo.theory._lower_bound import theorem2
+from soqo.theory._perturbation import Group, Perturbation, perturbation
+from soqo.theory._probe_variance import ExpectedRegret, expected_scale_regret, optimal_gamma2
+from soqo.theory._rub import RUB, rub_constants
+from soqo.theory._scale_regret import ScaleRegret, exact_scale_regret
 
 __all__ = [
     "RUB",

@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from soqo.experiments.claims import Claim, judge
-from soqo.experiments.claims.base import verdict
-from soqo.experiments.outcome import Outcome
-from soqo.experiments.settings import catalogue
-from soqo.experiments.spec import Setting
+from soqo.experiments.execution._outcome import Outcome
+from soqo.experiments.judgment import Claim, judge
+from soqo.experiments.judgment._base import verdict
+from soqo.experiments.settings._catalogue import catalogue
+from soqo.experiments.settings._spec import Setting
 
 Regret = Callable[[Setting, str, int], float]
 SETTINGS = {setting.name: setting for setting in catalogue()}
@@ -23,10 +23,7 @@ def invented(setting: Setting, regret: Regret) -> Outcome:
     """An outcome in which every run has this regret at the end, and paid all of it in the first ten rounds."""
     horizons = sorted({setting.horizon, *setting.horizons})
     names = list(setting.policies)
-    final = {
-        h: np.array([[regret(setting, name, h)] * 3 for name in names], dtype=float)
-        for h in horizons
-    }
+    final = {h: np.array([[regret(setting, name, h)] * 3 for name in names], dtype=float) for h in horizons}
     ramp = np.minimum(1.0, np.arange(1, setting.horizon + 1) / 10.0)
     return Outcome(
         setting=setting,
@@ -66,18 +63,14 @@ def test_every_claim_holds_in_a_world_in_which_the_paper_is_right() -> None:
 def test_no_claim_holds_in_a_world_in_which_it_is_wrong_about_everything() -> None:
     def opposite(setting: Setting, name: str, T: int) -> float:
         if setting.swept:
-            return math.pow(
-                setting.swept[name].value, 1.0 if setting.name.endswith("0000") else -1.0
-            )
+            return math.pow(setting.swept[name].value, 1.0 if setting.name.endswith("0000") else -1.0)
         if name == "GLIDE, no drift":
             return 1.0
         if name.startswith(("SCaLE", "HySCaLE")):
             # Growing by leaps, and faster in full rank; HySCaLE the worst where tails are light.
             power = 1.6 if "_r4_" in setting.name or setting.name == "primary" else 1.2
             light = setting.name == "primary" or setting.name.startswith(("gaussian", "correlated"))
-            return (
-                (2.0 if name.startswith("HySCaLE") and light else 1.0) * 100.0 * math.pow(T, power)
-            )
+            return (2.0 if name.startswith("HySCaLE") and light else 1.0) * 100.0 * math.pow(T, power)
         return float(T)
 
     found = claims(opposite)

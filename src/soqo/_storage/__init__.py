@@ -1,0 +1,1 @@
+"""Files: records as data, as bytes, in files that are whole or absent, and in journals."""

@@ -1,0 +1,1 @@
+"""Estimators that are posteriors: recursive least squares with unknown noise and scale."""

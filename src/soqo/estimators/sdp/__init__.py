@@ -1,0 +1,1 @@
+"""Estimators that are semidefinite programs, solved by one interior-point method."""

@@ -1,0 +1,1 @@
+"""How to show it: figures, their style, and the page."""

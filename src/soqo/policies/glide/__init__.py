@@ -1,0 +1,1 @@
+"""GLIDE and its parts."""

@@ -1,0 +1,219 @@
+"""The estimator against CVXPY, against its own certificate recomputed by hand, and against all that may go wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from instances import instance
+
+from soqo import Estimate, Status, lad, random_curvature, trace_min
+from soqo.errors import ArgumentError
+from soqo.estimators import reference
+from soqo.estimators._measurements import measure
+from soqo.estimators.sdp._trace_min import lad_bound, trace_bound
+
+RADII = ("true noise", "half of it", "1.05 lad", "more than everything")
+
+
+def radius_of(kind: str, Z: Any, y: Any, noise: Any) -> float:
+    if kind == "true noise":
+        return float(np.abs(noise).sum())
+    if kind == "half of it":
+        return 0.5 * float(np.abs(noise).sum())
+    if kind == "1.05 lad":
+        return 1.05 * lad(Z, y).residual + 1e-3
+    return 1.01 * float(np.abs(y).sum())
+
+
+@pytest.mark.parametrize("block", range(8))
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+def test_same_status_and_optimum_as_cvxpy_with_clarabel(block: int) -> None:
+    for seed in range(25 * block, 25 * block + 25):
+        _, Z, y, noise = instance(seed)
+        radius = radius_of(RADII[seed % 4], Z, y, noise)
+        ours, theirs = trace_min(Z, y, radius), reference.trace_min(Z, y, radius)
+        if np.abs(y).sum() <= radius:
+            assert ours.status is Status.CONSISTENT_WITH_ZERO
+            assert abs(theirs.value) < 1e-6
+        elif ours.status is Status.INFEASIBLE:
+            assert theirs.status in ("infeasible", "infeasible_inaccurate", "failed"), seed
+            assert lad_bound(Z, y, ours.multipliers) > radius
+        else:
+            assert ours.status is Status.SOLVED, (seed, ours.advice)
+            check_certificate(ours, Z, y, radius)
+            assert theirs.status in ("optimal", "optimal_inaccurate", "failed"), seed
+            if theirs.status == "optimal":
+                assert ours.primal == pytest.approx(theirs.value, rel=1e-6, abs=1e-6), seed
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_least_absolute_deviations_are_cvxpys(seed: int) -> None:
+    _, Z, y, _ = instance(seed, d=2 + seed % 6)
+    ours, theirs = lad(Z, y), reference.lad(Z, y)
+    assert ours.solved
+    assert ours.residual == pytest.approx(theirs.value, rel=1e-6, abs=1e-6 * np.abs(y).sum())
+
+
+def check_certificate(estimate: Estimate, Z: Any, y: Any, radius: float) -> None:
+    """Feasible, positive semi-definite, and proven optimal by its multipliers, with nothing taken on trust."""
+    M, lam = estimate.matrix, estimate.multipliers
+    np.testing.assert_array_equal(M, M.T)
+    assert np.linalg.eigvalsh(M)[0] >= -1e-13 * np.abs(M).max()
+    total = np.abs(y).sum()
+    kept = max(radius, 1e-9 * total)
+    residual = np.abs(y - 0.5 * np.einsum("mi,ij,mj->m", Z, M, Z)).sum()
+    assert residual <= kept * (1 + 1e-9) + 2e-11 * total
+    # For M within the radius: Tr M >= Tr(M S) with S = 1/2 sum lambda z z' <= I, and that is >= the bound.
+    slack = np.eye(Z.shape[1]) - 0.5 * (Z.T * lam) @ Z
+    excess = max(0.0, -np.linalg.eigvalsh(slack)[0])
+    bound = (y @ lam - kept * np.abs(lam).max()) / (1 + excess)
+    assert np.trace(M) <= bound + 2e-6 * np.trace(M)
+
+
+@settings(max_examples=150)
+@given(
+    d=st.integers(1, 6),
+    data=st.data(),
+    z_scale=st.floats(-8, 8),
+    y_scale=st.floats(-8, 8),
+    noise=st.sampled_from([0.0, 0.01, 0.3]),
+    share=st.sampled_from([0.0, 0.5, 1.0, 1.2]),
+    seed=st.integers(0, 10**6),
+)
+def test_nothing_wrong_is_ever_called_solved(
+    d: int, data: Any, z_scale: float, y_scale: float, noise: float, share: float, seed: int
+) -> None:
+    rank = data.draw(st.integers(0, d), label="rank")
+    m = data.draw(st.integers(1, 2 * d * (d + 1)), label="m")
+    zeros, doubles = data.draw(st.integers(0, 2)), data.draw(st.integers(0, 2))
+    rng = np.random.default_rng(seed)
+    A = 10.0**y_scale * random_curvature(d, rank, 0.1, 3.0, rng=rng)
+    Z = 10.0**z_scale * rng.standard_normal((m, d))
+    Z[:zeros] = 0.0
+    Z[-doubles - 1 :] = Z[-1]
+    y = measure(Z, A)
+    shakes = noise * np.abs(y).mean() * rng.uniform(-1, 1, m)
+    radius = share * float(np.abs(shakes).sum())
+    estimate = trace_min(Z, y + shakes, radius)
+    if estimate.status is Status.SOLVED:
+        check_certificate(estimate, Z, y + shakes, radius)
+    elif estimate.status is Status.CONSISTENT_WITH_ZERO:
+        assert np.abs(y + shakes).sum() <= radius
+        np.testing.assert_array_equal(estimate.matrix, 0.0)
+    elif estimate.status is Status.INFEASIBLE:
+        assert lad_bound(Z, y + shakes, estimate.multipliers) > radius
+        assert share < 1.0 or noise == 0.0
+    else:
+        # Round-off rules where the radius is a tiny part of the readings, and nowhere else.
+        assert radius < 1e-3 * np.abs(y + shakes).sum()
+
+
+def test_noiseless_readings_recover_the_matrix() -> None:
+    rng = np.random.default_rng(0)
+    for d, rank, m in ((4, 1, 16), (6, 2, 40), (5, 5, 40)):
+        A = random_curvature(d, rank, 0.5, 2.0, rng=rng)
+        Z = rng.standard_normal((m, d))
+        estimate = trace_min(Z, measure(Z, A), radius=1e-7)
+        assert estimate.solved
+        assert estimate.rank == rank
+        np.testing.assert_allclose(estimate.matrix, A, atol=1e-6)
+
+
+def test_a_smaller_radius_needs_a_larger_trace_down_to_the_smallest_radius() -> None:
+    rng = np.random.default_rng(4)
+    Z = rng.standard_normal((40, 5))
+    y = measure(Z, random_curvature(5, 2, 0.5, 2.0, rng=rng)) + rng.uniform(-0.3, 0.3, 40)
+    least = lad(Z, y).residual
+    traces = [trace_min(Z, y, share * least).primal for share in (1.001, 1.1, 1.5, 3.0)]
+    assert traces == sorted(traces, reverse=True)
+    too_small = trace_min(Z, y, 0.999 * least)
+    assert too_small.status is Status.INFEASIBLE
+    assert too_small.smallest_radius == pytest.approx(least, rel=1e-6)
+    assert f"({least:.6g})" in too_small.advice
+
+
+def test_units_do_not_matter() -> None:
+    _, Z, y, noise = instance(7, d=4, noise=0.1)
+    radius = float(np.abs(noise).sum())
+    plain = trace_min(Z, y, radius)
+    scaled = trace_min(1e3 * Z, 1e-5 * y, 1e-5 * radius)
+    np.testing.assert_allclose(scaled.matrix * 1e11, plain.matrix, atol=1e-6)
+    assert scaled.iterations == plain.iterations
+
+
+def test_directions_that_were_never_measured_cost_no_trace() -> None:
+    rng = np.random.default_rng(1)
+    Z = np.zeros((20, 4))
+    Z[:, :2] = rng.standard_normal((20, 2))
+    estimate = trace_min(Z, measure(Z, np.diag([2.0, 1.0, 5.0, 5.0])), radius=1e-6)
+    assert estimate.solved
+    np.testing.assert_allclose(estimate.matrix, np.diag([2.0, 1.0, 0.0, 0.0]), atol=1e-5)
+
+
+def test_zero_measurements_and_zero_readings() -> None:
+    nothing = trace_min(np.zeros((3, 2)), [1.0, -2.0, 3.0], 1.0)
+    assert nothing.status is Status.INFEASIBLE
+    assert nothing.smallest_radius == 6.0
+    silent = trace_min(np.ones((3, 2)), np.zeros(3), 0.0)
+    assert silent.status is Status.CONSISTENT_WITH_ZERO
+    np.testing.assert_array_equal(silent.matrix, 0.0)
+
+
+def test_more_readings_than_unknowns_take_the_reduced_way_to_the_same_point(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from soqo.estimators.sdp import _interior_point as interior_point
+
+    rng = np.random.default_rng(2)
+    A = random_curvature(6, 6, 0.5, 2.0, rng=rng)
+    Z = rng.standard_normal((300, 6))
+    y = measure(Z, A) + rng.uniform(-0.2, 0.2, 300)
+    full = trace_min(Z, y, 30.0)
+    monkeypatch.setattr(interior_point, "SMALL", 0)
+    reduced = trace_min(Z, y, 30.0)
+    assert full.solved
+    assert reduced.solved
+    np.testing.assert_allclose(reduced.matrix, full.matrix, atol=1e-6)
+
+
+def test_bounds_hold_for_any_multipliers() -> None:
+    rng = np.random.default_rng(3)
+    _, Z, y, noise = instance(10, d=4, noise=0.3)
+    radius = float(np.abs(noise).sum())
+    best, least = trace_min(Z, y, radius), lad(Z, y)
+    for _ in range(200):
+        lam = rng.standard_normal(y.size) * 10 ** rng.uniform(-3, 3)
+        assert trace_bound(Z, y, radius, lam) <= best.primal * (1 + 1e-9)
+        assert lad_bound(Z, y, lam) <= least.residual * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: trace_min(np.zeros((0, 2)), [], 1.0), r"Z must have shape \(m, d\) with m >= 1"),
+        (lambda: trace_min(np.zeros(3), np.zeros(3), 1.0), r"Z must have shape \(m, d\)"),
+        (lambda: trace_min(np.zeros((3, 0)), np.zeros(3), 1.0), r"Z must have shape \(m, d\)"),
+        (
+            lambda: trace_min(np.ones((3, 2)), np.ones(2), 1.0),
+            r"y must have shape \(3,\), got \(2,\)",
+        ),
+        (
+            lambda: trace_min(np.ones((3, 2)), [1, 2, np.nan], 1.0),
+            r"y must be finite, got nan at \[2\]",
+        ),
+        (lambda: trace_min([[np.inf]], [1.0], 1.0), r"Z must be finite, got inf at \[0, 0\]"),
+        (
+            lambda: trace_min(np.ones((3, 2)), np.ones(3), -1.0),
+            "radius must be .* at least 0, got -1",
+        ),
+        (lambda: trace_min(np.ones((3, 2)), np.ones(3), np.nan), "radius must be .* got nan"),
+        (lambda: lad(np.ones((3, 2)), np.ones(4)), r"y must have shape \(3,\), got \(4,\)"),
+    ],
+)
+def test_bad_input_is_named(call: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        call()

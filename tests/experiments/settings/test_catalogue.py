@@ -1,0 +1,137 @@
+"""The catalogue: what the paper fixes, and names that can be looked up."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import pytest
+
+from soqo._problem import RandomProblem
+from soqo.errors import ArgumentError
+from soqo.experiments.settings._catalogue import catalogue, figures, find
+from soqo.experiments.settings._spec import Setting
+from soqo.policies._scale import SCaLE
+from soqo.processes import Cauchy, Correlated, Gaussian, Laplace, Process, Scaled
+
+# The figures of the paper's numerical section by the names of their files, and how many panels each has.
+PAPER = {
+    "intro": ("intro_plots", 1),
+    "primary": ("general_experiment", 1),
+    "heavy_tails": ("heavy_tails", 2),
+    "rank_deficient": ("experiments-rank", 2),
+    "sensitivity": ("hyperparameter", 5),
+    "appendix": ("Appendix", 16),
+}
+PROCESSES = {"gaussian": Gaussian, "correlated": Correlated, "cauchy": Cauchy, "laplace": Laplace}
+
+
+def scale_of(process: Process) -> Any:
+    """The size of its steps."""
+    assert isinstance(process, Scaled)
+    return process.scale
+
+
+def problem_of(setting: Setting) -> RandomProblem:
+    problem = setting.environment.problem
+    assert isinstance(problem, RandomProblem)
+    return problem
+
+
+def c1_of(setting: Setting) -> float:
+    policy = setting.policies["SCaLE"]
+    assert isinstance(policy, SCaLE)
+    return policy.c1
+
+
+def test_every_figure_of_the_paper_is_there() -> None:
+    assert {name: len(panels) for name, panels in figures().items()} == {
+        name: count for name, (_, count) in PAPER.items()
+    }
+    for name, (file, _) in PAPER.items():
+        assert all(file in setting.source for setting in figures()[name])
+
+
+def test_names_are_unique_and_each_setting_says_its_source_and_reading() -> None:
+    assert len({s.name for s in catalogue()}) == len(catalogue()) == 27
+    assert all(s.source and s.reading and s.title for s in catalogue())
+    assert not {s.name for s in catalogue()} & (set(figures()) - {"intro", "primary"})
+
+
+def test_all_settings_are_of_dimension_four_and_give_scale_what_it_must_know() -> None:
+    for setting in catalogue():
+        problem = problem_of(setting)
+        assert problem.dim == 4
+        told = [p for p in setting.policies.values() if isinstance(p, SCaLE)]
+        assert told, setting.name
+        for policy in told:
+            assert policy.noise_cap == setting.environment.noise.cap
+            assert (policy.rank, policy.sigma_floor) == (problem.rank, problem.smallest)
+
+
+def test_the_primary_evaluation_is_the_papers() -> None:
+    (primary,) = find("primary")
+    problem, process = problem_of(primary), primary.environment.process
+    assert isinstance(process, Correlated)
+    assert (problem.dim, problem.rank, problem.smallest) == (4, 4, 0.01)
+    assert (process.scale, process.alpha, process.form) == (50.0, 0.7, "mixture")
+    assert (primary.environment.noise.cap, primary.horizon, primary.runs) == (10.0, 1000, 20)
+    assert c1_of(primary) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("figure", "kind", "scale"), [("heavy_tails", Cauchy, 1.0), ("rank_deficient", Gaussian, 50.0)]
+)
+def test_the_case_studies_are_the_papers(figure: str, kind: type, scale: float) -> None:
+    panels = find(figure)
+    assert [problem_of(s).smallest for s in panels] == [0.01, 1.0]
+    for setting in panels:
+        process = setting.environment.process
+        assert isinstance(process, kind)
+        assert scale_of(process) == scale
+        assert problem_of(setting).rank == 1
+        assert (setting.environment.noise.cap, c1_of(setting), setting.horizon) == (50.0, 10.0, 400)
+
+
+def test_sensitivity_sweeps_c1_at_five_caps() -> None:
+    panels = find("sensitivity")
+    assert [s.environment.noise.cap for s in panels] == [1.0, 10.0, 100.0, 1000.0, 10000.0]
+    for setting in panels:
+        assert set(setting.swept) == set(setting.policies)
+        values = [s.value for s in setting.swept.values() if s.family == "SCaLE"]
+        assert values == sorted(values)
+        assert (values[0], values[-1], len(values)) == (0.7, 10.0, 10)
+        for name, swept in setting.swept.items():
+            policy = setting.policies[name]
+            assert isinstance(policy, SCaLE)
+            assert (swept.parameter, policy.c1) == ("c1", swept.value)
+
+
+@pytest.mark.parametrize(("process", "rank", "sigma"), list(itertools.product(PROCESSES, (1, 4), ("1", "0.01"))))
+def test_the_appendix_has_the_papers_numbers(process: str, rank: int, sigma: str) -> None:
+    (setting,) = find(f"{process}_r{rank}_{sigma}")
+    assert setting.figure == "appendix"
+    problem, steps = problem_of(setting), setting.environment.process
+    assert (problem.dim, problem.rank, problem.smallest) == (4, rank, float(sigma))
+    assert type(steps) is PROCESSES[process]
+    assert scale_of(steps) == (1.0 if process == "cauchy" else 50.0)
+    assert setting.environment.noise.cap == (1.0 if process in ("cauchy", "laplace") else 10.0)
+    if isinstance(steps, Correlated):
+        assert (steps.alpha, steps.form) == (0.7, "additive")
+
+
+def test_titles_say_the_numbers_that_are_simulated() -> None:
+    for setting in catalogue():
+        said = dict(re.findall(r"(eta|sigma_r) = ([\d.]+)", setting.title))
+        if "eta" in said:
+            assert float(said["eta"]) == setting.environment.noise.cap, setting.name
+        if "sigma_r" in said:
+            assert float(said["sigma_r"]) == problem_of(setting).smallest, setting.name
+
+
+def test_a_name_is_a_figure_or_a_panel_and_others_are_refused() -> None:
+    assert find("appendix") == figures()["appendix"]
+    assert [s.name for s in find("cauchy_r1_1")] == ["cauchy_r1_1"]
+    with pytest.raises(ArgumentError, match=r"figure must be one of 'intro', .*, got 'first'"):
+        find("first")

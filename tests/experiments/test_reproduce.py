@@ -1,0 +1,181 @@
+"""A run leaves pictures, tables, numbers and a page, and a second run leaves the same ones."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray
+
+from soqo._version import __version__
+from soqo.errors import ArgumentError
+from soqo.experiments import _reproduce as runner
+from soqo.experiments import judgment as claims
+from soqo.experiments._reproduce import Report, quickened, reproduce, summary_rows
+from soqo.experiments.execution import _engine as engine
+from soqo.experiments.execution._cells import code_version
+from soqo.experiments.execution._engine import Tick
+from soqo.experiments.execution._outcome import Outcome
+from soqo.experiments.judgment import Claim
+from soqo.experiments.settings._catalogue import find
+from soqo.experiments.settings._spec import Setting
+
+CLAIM = Claim("It works, always", "Section 9", "as read", "if it does", "1 of 1", "holds")
+
+
+@pytest.fixture(scope="module")
+def report(small: dict[str, Setting], tmp_path_factory: pytest.TempPathFactory) -> Report:
+    out = tmp_path_factory.mktemp("out") / "deep" / "er"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(claims, "judge", lambda outcomes: [CLAIM] * len(outcomes))
+        return reproduce(list(small.values()), out, workers=1, command="soqo reproduce <all>")
+
+
+def test_the_folder_holds_what_the_report_lists_and_the_cells(report: Report) -> None:
+    out = report.index.parent
+    found = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
+    cells = {name for name in found if name.startswith("cells/")}
+    names = ("intro", "second", "third", "sweep_1", "sweep_9")
+    pictures = ("intro", "curvature", "second", "third", "sweep")
+    assert found - cells == {
+        *(f"figures/{name}.{suffix}" for name in pictures for suffix in ("svg", "png")),
+        *(f"tables/{name}.csv" for name in names),
+        *(f"data/{name}.nc" for name in names),
+        "claims.csv",
+        "about.json",
+        "index.html",
+    }
+    assert {p.relative_to(out).as_posix() for p in report.files} == found - cells
+    # Four for the horizons, one for each other setting; but the second setting is a part of the first.
+    assert len(cells) == 7
+    assert (out / "figures" / "intro.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_table_has_a_row_for_every_policy_and_horizon(report: Report) -> None:
+    outcome = report.outcomes[0]
+    text = (report.index.parent / "tables" / "intro.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(text.splitlines()))
+    assert [(r["policy"], int(r["horizon"])) for r in rows] == [
+        (name, horizon) for horizon in (20, 40, 60, 80) for name in outcome.policies
+    ]
+    for row in rows:
+        regret = outcome.regret(row["policy"], int(row["horizon"]))
+        assert float(row["mean"]) == pytest.approx(regret.mean())
+        assert float(row["median"]) == np.median(regret)
+        assert float(row["lower_quartile"]) == np.quantile(regret, 0.25)
+        assert float(row["upper_quartile"]) == np.quantile(regret, 0.75)
+        assert float(row["median_low_0.95"]) <= float(row["median"]) <= float(row["median_high_0.95"])
+        assert (row["runs"], row["diverged"]) == ("3", "0")
+
+
+def test_an_infinite_regret_is_in_the_table_without_a_warning(
+    outcomes: dict[str, Outcome],
+) -> None:
+    outcome = outcomes["second"]
+    final = {60: outcome.final[60].copy()}
+    final[60][0, :2] = np.inf
+    (row,) = [r for r in summary_rows(replace(outcome, final=final)) if r[0] == "FTM"]
+    assert row[3] == np.inf
+
+
+def test_numbers_claims_and_facts_are_in_files(report: Report) -> None:
+    out = report.index.parent
+    with xarray.open_dataset(out / "data" / "intro.nc", engine="scipy") as dataset:
+        np.testing.assert_array_equal(dataset["regret"].values, report.outcomes[0].curves)
+    rows = list(csv.DictReader((out / "claims.csv").read_text(encoding="utf-8").splitlines()))
+    assert len(rows) == len(report.claims) == 5
+    assert Claim(**rows[0]) == CLAIM
+    about: dict[str, Any] = json.loads((out / "about.json").read_text(encoding="utf-8"))
+    assert about["command"] == "soqo reproduce <all>"
+    assert about["versions"]["soqo"] == __version__
+    assert about["versions"]["numpy"] == np.__version__
+    assert about["code"] == code_version()
+    assert about["quick"] is False
+    intro = about["settings"]["intro"]
+    assert (intro["seed"], intro["runs"], intro["horizons"]) == (0, 3, [20, 40, 60, 80])
+    assert intro["reading"] == "where A & B are <left> open"
+
+
+def test_the_same_numbers_give_the_same_files(
+    report: Report, small: dict[str, Setting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claims, "judge", lambda outcomes: [CLAIM] * len(outcomes))
+    again = reproduce(list(small.values()), tmp_path, workers=1, command="soqo reproduce <all>")
+    assert len(again.files) == len(report.files)
+    for one, other in zip(report.files, again.files, strict=True):
+        assert one.read_bytes() == other.read_bytes(), one.name
+
+
+def test_a_second_call_takes_the_cells_that_are_there(
+    report: Report, small: dict[str, Setting], tmp_path: Path
+) -> None:
+    shutil.copytree(report.index.parent / "cells", tmp_path / "cells")
+    ticks: list[Tick] = []
+    reproduce([small["second"]], tmp_path, workers=1, progress=ticks.append)
+    assert [tick.kept for tick in ticks] == [True]
+
+
+def test_runs_and_quick_make_it_smaller(small: dict[str, Setting], tmp_path: Path) -> None:
+    many = replace(small["intro"], runs=9)
+    quick = reproduce([many], tmp_path, quick=True, workers=1).outcomes[0]
+    assert (quick.runs, quick.horizons) == (4, (20, 60, 80))
+    assert "first look" in (tmp_path / "index.html").read_text(encoding="utf-8")
+    two = reproduce([many], tmp_path, runs=2, quick=True, workers=1).outcomes[0]
+    assert two.runs == 2
+    # The runs of a shorter experiment are the first ones of a longer one.
+    np.testing.assert_array_equal(two.final[60], quick.final[60][:, :2])
+
+
+def test_quick_keeps_settings_without_horizons_and_with_few() -> None:
+    (intro,) = find("intro")
+    assert quickened(intro).horizons == ()
+    assert quickened(replace(intro, horizons=(7,))).horizons == (7,)
+    assert quickened(replace(intro, horizons=(7, 9))).horizons == (7, 9)
+    assert quickened(replace(intro, horizons=(1, 2, 3, 4, 5))).horizons == (1, 3, 5)
+    assert quickened(replace(intro, runs=2)).runs == 2
+
+
+@pytest.mark.parametrize("where", [".", "figures", "cells"])
+def test_a_file_in_place_of_a_folder_is_named_before_anything_runs(
+    small: dict[str, Setting], tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    file = out / where
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("mine", encoding="utf-8")
+    monkeypatch.setattr(engine, "run", lambda *_, **__: pytest.fail("it ran"))
+    with pytest.raises(ArgumentError, match=r"out must be a folder, and .* is a file"):
+        reproduce([small["second"]], out, workers=1)
+    assert file.read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a path below a device is a thing of POSIX")
+def test_a_folder_that_cannot_be_made_is_a_clear_error(small: dict[str, Setting]) -> None:
+    with pytest.raises(ArgumentError, match=r"can be written to, and /dev/null/out cannot: Not a dir"):
+        reproduce([small["second"]], "/dev/null/out", workers=1)
+
+
+def test_bad_arguments_are_named(small: dict[str, Setting], tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="settings must be at least one"):
+        reproduce([], tmp_path)
+    with pytest.raises(ArgumentError, match="runs"):
+        reproduce([small["second"]], tmp_path, runs=0)
+    with pytest.raises(ArgumentError, match="different names"):
+        reproduce([small["second"], small["second"]], tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_fails_while_it_is_written_leaves_the_old_file(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = report.index.read_bytes()
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        runner.write_text(report.index, "half a page")
+    assert report.index.read_bytes() == before
+    assert not [p for p in report.index.parent.iterdir() if p.suffix == ".tmp"]

@@ -1,0 +1,117 @@
+"""Records become plain data and come back, and nothing else is let in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soqo._storage.records import changed, describe, pack, same, unpack
+from soqo.errors import ArgumentError, FileFormatError
+from soqo.processes import Gaussian
+
+
+@dataclass(frozen=True)
+class Nested:
+    """A record inside a record."""
+
+    array: Any
+    inner: Any = None
+
+
+RECORD = Nested(
+    np.arange(3.0),
+    (Nested(np.array([True, False])), [1, 2.5, "text", None, True], {"key": np.int64(3)}, np.nan),
+)
+
+
+def test_a_record_survives_json() -> None:
+    tree, arrays = pack(RECORD)
+    rebuilt = unpack(json.loads(json.dumps(tree)), arrays)
+    assert same(rebuilt, RECORD)
+    assert isinstance(rebuilt.inner[0], Nested)
+    assert isinstance(rebuilt.inner, tuple)
+    assert isinstance(rebuilt.inner[1], list)
+
+
+def test_same_sees_every_difference() -> None:
+    assert same(Nested(np.array([1.0, np.nan])), Nested(np.array([1.0, np.nan])))
+    assert not same(Nested(np.array([1.0])), Nested(np.array([1.0 + 2**-52])))
+    assert not same(Nested(np.zeros(1)), Nested(np.zeros((1, 1))))
+    assert not same(Nested(np.zeros(1)), Nested(np.zeros(1, dtype=np.int64)))
+    assert not same(Nested(1), Nested(1.0))
+    assert not same(Nested(None), Gaussian(1.0))
+
+
+def test_a_changed_record_is_as_its_constructor_makes_it_and_leaves_the_old_one() -> None:
+    before = Nested(np.arange(3.0), inner=1)
+    after = changed(before, inner=2)
+    assert type(after) is Nested
+    assert vars(after) == vars(Nested(before.array, inner=2))
+    assert before.inner == 1
+
+
+def test_what_is_no_plain_data_is_refused_by_place() -> None:
+    with pytest.raises(ArgumentError, match=r"value\.inner\[1\] must be an array.* got function"):
+        pack(Nested(1, (2, lambda: None)))
+    with pytest.raises(ArgumentError, match=r"value\.array must be an array"):
+        pack(Nested(np.array([object()])))
+
+
+@pytest.mark.parametrize("name", ["os:system", "soqo.processes:Missing", "not.imported:Thing", "builtins:eval", "x"])
+def test_only_known_dataclasses_are_built(name: str) -> None:
+    with pytest.raises(FileFormatError, match="not a dataclass known here"):
+        unpack({"class": name, "fields": {}}, {})
+
+
+def test_a_class_of_the_program_that_was_run_has_a_cure_of_its_own() -> None:
+    with pytest.raises(FileFormatError, match="define it in a module of its own, which both"):
+        unpack({"class": "__main__:Mine", "fields": {}}, {})
+
+
+def test_a_damaged_tree_is_refused() -> None:
+    with pytest.raises(FileFormatError, match="array '7' is missing"):
+        unpack({"array": "7"}, {})
+    with pytest.raises(FileFormatError, match=r"unknown entry with keys \['what'\]"):
+        unpack({"what": 1}, {})
+    damaged: list[Any] = [
+        {"class": 5, "fields": {}},
+        {"class": "soqo.processes:Gaussian", "fields": {"wrong": 1}},
+        {"class": "soqo.processes:Gaussian", "fields": {"scale": -1.0}},
+        {"class": "soqo.processes:Gaussian", "fields": 7},
+        {"class": "soqo.noise:Noise", "fields": {"cap": 1.0}},
+        {"array": []},
+        {"mapping": [1]},
+        {"tuple": 3},
+    ]
+    for tree in damaged:
+        with pytest.raises(FileFormatError):
+            unpack(tree, {})
+
+
+def test_keys_that_json_would_change_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="must have strings as keys"):
+        pack({0: 1, "0": 2})
+
+
+def test_scalars_of_numpy_keep_their_type() -> None:
+    tree, arrays = pack((np.bool_(True), np.float64(2.0)))
+    flag, value = unpack(tree, arrays)
+    assert flag.dtype == np.bool_
+    assert value.dtype == np.float64
+
+
+def test_describe_is_json_that_people_can_read() -> None:
+    described = json.loads(json.dumps(describe(Nested(np.eye(2), Gaussian([1.0, 2.0])))))
+    assert described == {
+        "class": "Nested",
+        "array": [[1.0, 0.0], [0.0, 1.0]],
+        "inner": {"class": "Gaussian", "scale": [1.0, 2.0]},
+    }
+    large = describe(Gaussian(np.eye(40)))["scale"]
+    assert large["shape"] == [40, 40]
+    assert large != describe(Gaussian(2 * np.eye(40)))["scale"]
+    assert describe({"make": Gaussian.steps}) == {"make": "Gaussian.steps"}
