@@ -213,21 +213,21 @@ def regret_table(title: str, rows: list[Setting]) -> list[dict[str, float]]:
 
 def summarize_sixteen(medians: list[dict[str, float]], rows: list[Setting]) -> None:
     """The geometric mean of GLIDE's ratio to SCaLE, with and without the use of v's correlation."""
-    plain = [best_regret(s, {"GLIDE": soqo.GLIDE(drift="none")}, ROUNDS)[0] for s in rows]
+    plain = [best_regret(s, {"GLIDE": soqo.GLIDE(drift=False)}, ROUNDS)[0] for s in rows]
     ratios = np.array([p / row["SCaLE"] for p, row in zip(plain, medians, strict=True)])
     drift = sum(row["GLIDE"] < 0.0 for row in medians)
     print(
-        f"GLIDE(drift='none') over SCaLE: geometric mean {np.exp(np.log(ratios).mean()):.4f}, "
+        f"GLIDE(drift=False) over SCaLE: geometric mean {np.exp(np.log(ratios).mean()):.4f}, "
         f"largest {ratios.max():.3f}; with drift, {drift} of 16 regrets are negative (below LAI)"
     )
 
 
 def growth_table(rows: list[Setting]) -> None:
     """Print how GLIDE's regret grows with the horizon."""
-    print("\nGLIDE(drift='none'): median regret against the horizon, and its exponent")
+    print("\nGLIDE(drift=False): median regret against the horizon, and its exponent")
     print("setting".ljust(34), *(f"T={T}".rjust(10) for T in HORIZONS), "  exponent")
     for setting in rows:
-        found = [best_regret(setting, {"GLIDE": soqo.GLIDE(drift="none")}, T)[0] for T in HORIZONS]
+        found = [best_regret(setting, {"GLIDE": soqo.GLIDE(drift=False)}, T)[0] for T in HORIZONS]
         slope = np.polyfit(np.log(HORIZONS), np.log(np.maximum(found, 1e-12)), 1)[0]
         print(
             setting.name.ljust(34),
@@ -245,7 +245,7 @@ def change_table(runs: int) -> None:
     entries: dict[str, soqo.Policy[Any]] = {
         "GLIDE": soqo.GLIDE(),
         "without alarms": soqo.GLIDE(alarms=False),
-        "memory 200": soqo.GLIDE(memory=200.0),
+        "memory 200": soqo.GLIDE(window=200.0),
         "SCaLE": scale,
         "SCaLE, told": scale,
         "HySCaLE": soqo.HySCaLE(10.0, 4, 1.0, learning_rate=1e-8),
@@ -255,7 +255,7 @@ def change_table(runs: int) -> None:
     undisturbed = soqo.simulate(still, entries, ROUNDS, runs, seed=0)
     for title, change, done in (
         ("A changes in round 500", soqo.Change(500), 500),
-        ("A turns over rounds 300 to 700", soqo.Change(300, over=400), 700),
+        ("A turns over rounds 300 to 700", soqo.Change(300, duration=400), 700),
     ):
         told = {**entries, "SCaLE, told": Told(scale, done)}
         result = soqo.simulate(replace(still, changes=(change,)), told, ROUNDS, runs, seed=0)

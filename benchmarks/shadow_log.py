@@ -50,7 +50,7 @@ def main() -> None:
     print(f"{'setting, noise up to 10':24} {'log of':8} {'true saving':>12} {'estimate':>10}  interval (95 %)")
     for name, (rank, process) in SETTINGS.items():
         rng = np.random.default_rng(0)
-        A = soqo.random_curvature(dim=4, rank=rank, smallest=0.2, largest=3.0, rng=rng)
+        A = soqo.random_curvature(dim=4, rank=rank, min_eigenvalue=0.2, max_eigenvalue=3.0, rng=rng)
         v = np.cumsum(process.steps(rng, ROUNDS, 4), axis=0)
         noise = rng.uniform(-10.0, 10.0, ROUNDS)
         best, _ = lived(soqo.GLIDE(), A, v, noise)

@@ -19,7 +19,7 @@ from soqo._storage.journal import read_all, to_disk
 DIM = 4
 ROUNDS = 2000
 LIMITS: dict[str, Any] = {"low": -200.0, "high": 200.0}
-WEIGHTS: dict[str, Any] = {"switching": [1.0, 4.0, 0.25, 2.0]}
+WEIGHTS: dict[str, Any] = {"switching_weight": [1.0, 4.0, 0.25, 2.0]}
 POLICIES: dict[str, Policy[Any]] = {"FTM": FTM(), "POL": POL(1e-8)}
 
 
@@ -69,7 +69,7 @@ def test_what_a_controller_adds_to_a_round(name: str, what: str, options: Any) -
     policy, start = POLICIES[name], np.zeros(DIM)
     controller = Controller(policy, start, **options)
     # What the policy inside of the controller is told: plain coordinates, and what was applied where that may differ.
-    coordinates = Coordinates(options.get("switching"))
+    coordinates = Coordinates(options.get("switching_weight"))
     state, times = policy.start(start), []
     # One after the other in every round, so that both meet the same disturbances.
     for v in minimizers(ROUNDS):

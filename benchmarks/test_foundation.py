@@ -17,7 +17,9 @@ from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
 RATE = 1e-8
-ENVIRONMENT = Environment(RandomProblem(dim=4, rank=4, smallest=0.01, largest=1.0), Gaussian(50.0), Uniform(10.0))
+ENVIRONMENT = Environment(
+    RandomProblem(dim=4, rank=4, min_eigenvalue=0.01, max_eigenvalue=1.0), Gaussian(50.0), Uniform(10.0)
+)
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:

@@ -41,8 +41,8 @@ def expected(A: Array, levels: list[float], m: int) -> tuple[Array, Array]:
 
 def studies() -> list[tuple[str, list[float], Array, Array]]:
     """Each way to probe: its levels, its regret, and the part that no probing can change."""
-    full = SCaLE(NOISE, rank=4, sigma_floor=1.0)
-    deficient = SCaLE(NOISE, rank=1, sigma_floor=1.0, c1=10.0)
+    full = SCaLE(NOISE, rank=4, min_eigenvalue=1.0)
+    deficient = SCaLE(NOISE, rank=1, min_eigenvalue=1.0, c1=10.0)
     rows = []
     for rank, A, policy in (("full rank", FULL, full), ("rank 1", DEFICIENT, deficient)):
         m = policy.exploration_rounds(4)

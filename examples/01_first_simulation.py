@@ -8,7 +8,7 @@ import numpy as np
 
 import soqo
 
-A = soqo.random_curvature(dim=4, rank=4, smallest=1e-2, largest=1.0, rng=np.random.default_rng(0))
+A = soqo.random_curvature(dim=4, rank=4, min_eigenvalue=1e-2, max_eigenvalue=1.0, rng=np.random.default_rng(0))
 environment = soqo.Environment(soqo.Problem(A), soqo.processes.Gaussian(scale=50.0), soqo.noise.Uniform(cap=10.0))
 policies = {
     "FTM": soqo.FTM(),

@@ -50,7 +50,7 @@ def main() -> None:
     soqo.checks.check_policy(policy)
     print("OneNumber keeps the contract\n")
     environment = soqo.Environment(
-        soqo.RandomProblem(dim=4, rank=4, smallest=0.5, largest=2.0),
+        soqo.RandomProblem(dim=4, rank=4, min_eigenvalue=0.5, max_eigenvalue=2.0),
         soqo.processes.Laplace(scale=10.0),
         soqo.noise.Uniform(cap=10.0),
     )

@@ -9,10 +9,10 @@ import numpy as np
 import soqo
 
 A = np.array([[2.0, 0.5], [0.5, 1.0]])
-switching = [1.0, 25.0]  # the second actuator is slow and expensive
-problem = soqo.Problem(A, switching)
+switching_weight = [1.0, 25.0]  # the second actuator is slow and expensive
+problem = soqo.Problem(A, switching_weight)
 
-policy = soqo.Limited(soqo.Weighted(soqo.LAI(problem.plain.A), switching), low=[-5.0, -1.0], high=[5.0, 1.0])
+policy = soqo.Limited(soqo.Weighted(soqo.LAI(problem.plain.A), switching_weight), low=[-5.0, -1.0], high=[5.0, 1.0])
 rng = np.random.default_rng(0)
 state = policy.start(x0=np.zeros(2), horizon=8)
 v = np.zeros(2)

@@ -1,4 +1,4 @@
-"""Teaches: the gains of the optimal player, and what it would gain by knowing the future.
+"""Teaches: the gains of the optimal player, and what it would gain by for_problem the future.
 
 C_t multiplies the distance to v: near 1 where A is flat (stay), near 0 where A is steep (follow). Towards the end of
 the horizon gains grow, because a move has fewer rounds left to pay off.

@@ -11,11 +11,11 @@ import numpy as np
 import soqo
 
 environment = soqo.Environment(
-    soqo.RandomProblem(dim=3, rank=1, smallest=0.5),
+    soqo.RandomProblem(dim=3, rank=1, min_eigenvalue=0.5),
     soqo.processes.Cauchy(scale=1.0),
     soqo.noise.Uniform(cap=1.0),
 )
-policies = {"FTM": soqo.FTM(), "ROBD": soqo.ROBD.knowing}
+policies = {"FTM": soqo.FTM(), "ROBD": soqo.ROBD.for_problem}
 
 whole = soqo.simulate(environment, policies, horizon=200, runs=40, seed=3)
 pieces = [soqo.simulate(environment, policies, horizon=200, runs=20, seed=3, first_run=first) for first in (0, 20)]

@@ -39,7 +39,7 @@ def gradient_slip() -> None:
 def identity_says_nothing() -> None:
     """With r = d, sigma_r = 1 and equal eigenvalues, A is the learners' first guess."""
     result = simulate(
-        soqo.RandomProblem(4, 4, 1.0, spectrum="equal"),
+        soqo.RandomProblem(4, 4, 1.0, spacing="equal"),
         soqo.processes.Gaussian(50.0),
         {"OAL": soqo.OAL(1e-8), "FTM": soqo.FTM()},
     )
@@ -67,7 +67,7 @@ def learning_rate() -> None:
     """The paper's rate overshoots where u'u is large; how often, and at what price, depends on A."""
     rates = (1e-6, 1e-7, 1e-8, 1e-9)
     for title, problem in {
-        "0.01 (equal)": soqo.RandomProblem(4, 4, 0.01, spectrum="equal"),
+        "0.01 (equal)": soqo.RandomProblem(4, 4, 0.01, spacing="equal"),
         "0.01..1": soqo.RandomProblem(4, 4, 0.01, 1.0),
         "0.01..10": soqo.RandomProblem(4, 4, 0.01, 10.0),
     }.items():

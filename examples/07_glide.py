@@ -11,12 +11,12 @@ from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
 # Rank-deficient A: three of four directions cost nothing, which is what a learner must find out.
-problem = soqo.RandomProblem(dim=4, rank=1, smallest=1.0)
+problem = soqo.RandomProblem(dim=4, rank=1, min_eigenvalue=1.0)
 environment = soqo.Environment(problem, Gaussian(scale=50.0), Uniform(cap=10.0))
 policies = {
     "FTM": soqo.FTM(),
     "POL": soqo.POL(learning_rate=1e-8),
-    "SCaLE": soqo.SCaLE(noise_cap=10.0, rank=1, sigma_floor=1.0, c1=10.0),
+    "SCaLE": soqo.SCaLE(noise_cap=10.0, rank=1, min_eigenvalue=1.0, c1=10.0),
     "GLIDE": soqo.GLIDE(),
 }
 result = soqo.simulate(environment, policies, horizon=500, runs=20, seed=0)
@@ -28,7 +28,7 @@ print(f"\nGLIDE after 10 rounds {regret[9]:.0f}, after 50 {regret[49]:.0f}, afte
 
 # A new A in round 300: a reading that the old one cannot explain is proof, and learning starts over.
 changing = soqo.Environment(
-    soqo.RandomProblem(dim=4, rank=4, smallest=1.0, largest=4.0),
+    soqo.RandomProblem(dim=4, rank=4, min_eigenvalue=1.0, max_eigenvalue=4.0),
     Gaussian(scale=50.0),
     Uniform(cap=10.0),
     changes=[soqo.Change(round=300)],

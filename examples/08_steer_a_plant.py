@@ -17,7 +17,7 @@ def power_meter(x: np.ndarray, v: np.ndarray) -> float:
     return float(0.5 * (x - v) @ A @ (x - v) + rng.uniform(-0.5, 0.5))
 
 
-controller = soqo.Controller(soqo.GLIDE(), x0=[20.0, 20.0], low=16.0, high=27.0, switching=[1.0, 25.0])
+controller = soqo.Controller(soqo.GLIDE(), x0=[20.0, 20.0], low=16.0, high=27.0, switching_weight=[1.0, 25.0])
 v = np.array([21.0, 22.0])
 for minute in range(1, 241):
     v = np.clip(v + rng.standard_normal(2), 16.0, 27.0)

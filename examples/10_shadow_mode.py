@@ -20,7 +20,7 @@ class Halfway(soqo.Policy[None]):
 
 
 ROUNDS = 1440
-problem = soqo.Problem(np.array([[0.5, 0.2], [0.2, 0.3]]), switching=[1.0, 4.0])
+problem = soqo.Problem(np.array([[0.5, 0.2], [0.2, 0.3]]), switching_weight=[1.0, 4.0])
 rng = np.random.default_rng(0)
 v = np.cumsum(2.0 * rng.standard_normal((ROUNDS, 2)), axis=0)
 noise = rng.uniform(-2.0, 2.0, ROUNDS)
@@ -28,7 +28,7 @@ noise = rng.uniform(-2.0, 2.0, ROUNDS)
 
 def day(policy: soqo.Policy[None] | soqo.GLIDE) -> tuple[float, soqo.Log]:
     """The cost of a day with a policy, and its log."""
-    controller = soqo.Controller(policy, np.zeros(2), switching=problem.switching)
+    controller = soqo.Controller(policy, np.zeros(2), switching_weight=problem.switching_weight)
     x, y = np.empty_like(v), np.empty(ROUNDS)
     for t in range(ROUNDS):
         x[t] = controller.act(v[t])
@@ -36,7 +36,7 @@ def day(policy: soqo.Policy[None] | soqo.GLIDE) -> tuple[float, soqo.Log]:
         controller.observe(y[t])
     before = np.vstack([np.zeros(2), x[:-1]])
     cost = problem.hitting_cost(x, v).sum() + problem.switching_cost(x, before).sum()
-    return float(cost), soqo.Log(v, x, y, x0=np.zeros(2), switching=problem.switching)
+    return float(cost), soqo.Log(v, x, y, x0=np.zeros(2), switching_weight=problem.switching_weight)
 
 
 cost, log = day(Halfway())

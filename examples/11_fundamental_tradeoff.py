@@ -18,7 +18,7 @@ STEPS = STEP * RNG.standard_normal((2 * D - 1, RUNS))
 NOISE = RNG.uniform(-1.0, 1.0, (2 * D - 1, RUNS))
 
 
-def reading(u: np.ndarray, t: int, cap: float) -> np.ndarray:
+def variant(u: np.ndarray, t: int, cap: float) -> np.ndarray:
     """The hitting cost with noise."""
     return np.asarray(0.5 * u**2 @ A + cap * NOISE[t])
 
@@ -45,7 +45,7 @@ def play(known: np.ndarray | None, gamma: float, cap: float) -> np.ndarray:
             x[:, t] += gamma
         u, move = x - v, x - before
         cost[0 if first else 1] += 0.5 * u**2 @ A + 0.5 * (move**2).sum(axis=1)
-        y = reading(u, t, cap)
+        y = variant(u, t, cap)
         if known is None and probing:
             estimate[:, t] = np.maximum(2.0 * y / gamma**2, 0.0)
         elif known is None and first:
@@ -67,7 +67,7 @@ def glide(cap: float) -> np.ndarray:
         x, state = policy.act(state, v)
         u, move = x - v, x - before
         cost[0 if first else 1] += 0.5 * u**2 @ A + 0.5 * (move**2).sum(axis=1)
-        state = policy.observe(state, reading(u, t, cap))
+        state = policy.observe(state, variant(u, t, cap))
     return np.asarray(cost.mean(axis=1))
 
 

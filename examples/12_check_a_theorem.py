@@ -31,11 +31,11 @@ for bound in (
     theory.theorem5(A, process, epsilon, horizon),
     theory.second_order_bound(A, process, epsilon, horizon),
 ):
-    print(f"{bound.statement}, {bound.reading.replace('_', ' ')}: at most {bound.value:.4g}")
+    print(f"{bound.statement}, {bound.variant.replace('_', ' ')}: at most {bound.value:.4g}")
 
 # A level of probing: the paper's, for the worst case, and the one with the least expected regret here.
-scale = soqo.SCaLE(noise_cap=5.0, rank=3, sigma_floor=0.5)
-best = soqo.SCaLE(noise_cap=5.0, rank=3, sigma_floor=0.5, gamma2="optimal", covariance=process, prior=A)
+scale = soqo.SCaLE(noise_cap=5.0, rank=3, min_eigenvalue=0.5)
+best = soqo.SCaLE(noise_cap=5.0, rank=3, min_eigenvalue=0.5, gamma2="optimal", covariance=process, prior=A)
 for name, policy in (("Algorithm 1", scale), ("optimal", best)):
     level, m = policy.probe_variance(3, horizon), policy.exploration_rounds(3)
     expected = theory.expected_scale_regret(level, A, process, horizon, m, noise=5.0)

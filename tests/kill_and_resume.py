@@ -35,7 +35,7 @@ A = np.diag([2.0, 0.5, 0.1])
 
 def begin(**options: Any) -> Controller:
     """A new controller."""
-    return Controller(GLIDE(), np.zeros(DIM), low=-20.0, switching=[1.0, 4.0, 0.25], **options)
+    return Controller(GLIDE(), np.zeros(DIM), low=-20.0, switching_weight=[1.0, 4.0, 0.25], **options)
 
 
 def make_call(controller: Controller) -> None:

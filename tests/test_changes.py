@@ -52,14 +52,14 @@ def environment(*changes: Change, **others: Any) -> Environment:
 
 
 def of_rounds(paths: Paths) -> Any:
-    """A of every round, shape (T, runs, 3, 3); the stretches must cover every round once and in order."""
-    stretches = paths.stretches
-    assert stretches[0][0] == 0
-    assert stretches[-1][1] == paths.horizon
-    assert all(one[1] == other[0] for one, other in pairwise(stretches))
-    assert all(first < stop for first, stop, _ in stretches)
+    """A of every round, shape (T, runs, 3, 3); the segments must cover every round once and in order."""
+    segments = paths.segments
+    assert segments[0][0] == 0
+    assert segments[-1][1] == paths.horizon
+    assert all(one[1] == other[0] for one, other in pairwise(segments))
+    assert all(first < stop for first, stop, _ in segments)
     shape = (paths.runs, 3, 3)
-    rounds = [[np.broadcast_to(p.A, shape)] * (stop - first) for first, stop, p in stretches]
+    rounds = [[np.broadcast_to(p.A, shape)] * (stop - first) for first, stop, p in segments]
     return np.array([A for stretch in rounds for A in stretch])
 
 
@@ -106,7 +106,7 @@ def test_a_new_A_may_come_from_a_family_of_its_own() -> None:
 
 
 def test_changes_leave_the_rest_of_a_run_as_it_was() -> None:
-    with_changes = environment(Change(3), Change(5, over=2), problem=FAMILY).draw(9, 4, seed=3)
+    with_changes = environment(Change(3), Change(5, duration=2), problem=FAMILY).draw(9, 4, seed=3)
     without = environment(problem=FAMILY).draw(9, 4, seed=3)
     np.testing.assert_array_equal(with_changes.problem.A, without.problem.A)
     np.testing.assert_array_equal(with_changes.v, without.v)
@@ -117,7 +117,7 @@ def test_changes_leave_the_rest_of_a_run_as_it_was() -> None:
 
 
 def test_a_run_is_the_same_whatever_the_number_of_runs_and_rounds() -> None:
-    world = environment(Change(3), Change(5, over=3), problem=FAMILY)
+    world = environment(Change(3), Change(5, duration=3), problem=FAMILY)
     whole = of_rounds(world.draw(9, 6, seed=4))
     np.testing.assert_array_equal(of_rounds(world.draw(9, 2, seed=4, first_run=3)), whole[:, 3:5])
     np.testing.assert_array_equal(of_rounds(world.draw(6, 2, seed=4)), whole[:6, :2])
@@ -133,7 +133,7 @@ def test_a_given_A_per_run_is_followed_by_one_A_for_all() -> None:
 def test_a_new_A_given_for_each_run_goes_to_its_run() -> None:
     given = np.stack([OLD, NEW, FLAT])
     for over in (1, 2):
-        world = environment(Change(2, given, over=over))
+        world = environment(Change(2, given, duration=over))
         A = of_rounds(world.draw(4, 2, seed=0, first_run=1))
         np.testing.assert_array_equal(A[3], given[1:])
         with pytest.raises(ArgumentError, match="one A, or one for each of 4 runs"):
@@ -144,7 +144,7 @@ def test_a_new_A_given_for_each_run_goes_to_its_run() -> None:
 
 
 def test_a_gradual_change_starts_in_its_round_and_arrives_exactly() -> None:
-    A = of_rounds(environment(Change(4, NEW, over=5)).draw(10, 1, seed=0))[:, 0]
+    A = of_rounds(environment(Change(4, NEW, duration=5)).draw(10, 1, seed=0))[:, 0]
     np.testing.assert_array_equal(A[:3], [OLD] * 3)
     np.testing.assert_array_equal(A[7:], [NEW] * 3)
     steps = np.linalg.norm(np.diff(A[2:8], axis=0), axis=(1, 2))
@@ -152,7 +152,7 @@ def test_a_gradual_change_starts_in_its_round_and_arrives_exactly() -> None:
 
 
 def test_a_second_change_goes_on_from_where_the_first_arrived() -> None:
-    A = of_rounds(environment(Change(2, NEW, over=2), Change(4, FLAT, over=2)).draw(5, 1, seed=0))
+    A = of_rounds(environment(Change(2, NEW, duration=2), Change(4, FLAT, duration=2)).draw(5, 1, seed=0))
     for t, (old, new) in ((1, (OLD, NEW)), (3, (NEW, FLAT))):
         begin, end = np.linalg.eigvalsh(old), np.linalg.eigvalsh(new)
         halfway = np.linalg.eigvalsh(A[t, 0])
@@ -165,7 +165,7 @@ def test_eigenvalues_of_a_gradual_change_are_on_straight_lines(dim: int) -> None
     old = Problem(random_curvature(dim, dim, 0.5, 3.0, rng=rng))
     new = Problem(random_curvature(dim, (dim + 1) // 2, 1.0, 8.0, rng=rng))
     begin, end = np.linalg.eigvalsh(old.A), np.linalg.eigvalsh(new.A)
-    way = Change(2, new, over=8).problems(old)
+    way = Change(2, new, duration=8).problems(old)
     assert [first for first, _ in way] == list(range(1, 9))
     for A in turned(old, new, np.array([0.3, 0.6])):
         np.testing.assert_array_equal(A, A.T)
@@ -191,7 +191,7 @@ def test_eigenvectors_of_a_gradual_change_turn_at_a_constant_speed(dim: int) -> 
     old = Problem(random_curvature(dim, dim, 1.0, 5.0, rng=rng))
     new = Problem(random_curvature(dim, dim, 2.0, 9.0, rng=rng))
     # So many rounds that no eigenvector turns by more than pi/20 from one to the next: signs are no question then.
-    way = [problem.A for _, problem in Change(2, new, over=20).problems(old)]
+    way = [problem.A for _, problem in Change(2, new, duration=20).problems(old)]
     Q = frames(way, np.linalg.eigh(old.A)[1])
     turns = Q[1:] @ Q[:-1].swapaxes(-1, -2)
     # Eigenvectors are known to round-off over the smallest gap of eigenvalues, which is 1.
@@ -205,7 +205,7 @@ def test_eigenvectors_of_a_gradual_change_turn_at_a_constant_speed(dim: int) -> 
 def test_matrices_with_the_same_eigenvectors_change_along_a_straight_line() -> None:
     for Q in (np.eye(3), np.linalg.eigh(OLD)[1]):
         old, new = (Q * [1.0, 2.0, 4.0]) @ Q.T, (Q * [0.0, 3.0, 9.0]) @ Q.T
-        way = Change(2, new, over=4).problems(Problem(old))
+        way = Change(2, new, duration=4).problems(Problem(old))
         for k, (_, problem) in enumerate(way, start=1):
             line = old + k / 4 * (new - old)
             np.testing.assert_allclose(problem.A, line, atol=1e-13 * 9.0)
@@ -280,8 +280,8 @@ def weight_matrix(weight: Any) -> Any:
 
 @pytest.mark.parametrize("weight", [None, 2.5, [1.0, 4.0, 0.5], W], ids=["I", "c", "diag", "W"])
 def test_costs_are_those_of_a_plain_loop(weight: Any) -> None:
-    family = RandomProblem(3, 2, 0.1, 1.0, switching=weight)
-    world = environment(Change(4), Change(6, NEW, over=3), problem=family)
+    family = RandomProblem(3, 2, 0.1, 1.0, switching_weight=weight)
+    world = environment(Change(4), Change(6, NEW, duration=3), problem=family)
     paths = world.draw(11, 3, seed=0)
     x = np.random.default_rng(5).standard_normal((3, 11, 3))
     hitting, switching = paths.costs(x)
@@ -318,9 +318,9 @@ def dense_optimum(A: Any, weight: Any, v: Any, x0: Any) -> Any:
 
 def test_gains_are_corners_of_the_inverse_of_the_hessian() -> None:
     # Eliminating the rounds from the last one on is the recursion; the dense inverse knows nothing of it.
-    world = environment(Change(3), Change(5, NEW, over=3), problem=FAMILY)
+    world = environment(Change(3), Change(5, NEW, duration=3), problem=FAMILY)
     paths = world.draw(10, 2, seed=1)
-    gains, inverses = known_contractions(paths.stretches)
+    gains, inverses = known_contractions(paths.segments)
     assert gains.shape == inverses.shape == (10, 2, 3, 3)
     A = of_rounds(paths)
     for run in range(2):
@@ -346,7 +346,7 @@ def test_a_change_that_is_none_changes_nothing(weight: Any) -> None:
     problem = Problem(OLD, weight)
     without = environment(problem=problem).draw(12, 3, seed=2)
     x = without.v + 0.5
-    for change in (Change(5, OLD), Change(5, OLD, over=4), Change(13, NEW)):
+    for change in (Change(5, OLD), Change(5, OLD, duration=4), Change(13, NEW)):
         paths = environment(change, problem=problem).draw(12, 3, seed=2)
         np.testing.assert_allclose(lai_path(paths), lai_path(without), atol=1e-12)
         np.testing.assert_allclose(excess(paths, x), excess(without, x), atol=1e-12)
@@ -358,7 +358,7 @@ def test_where_v_rests_the_benchmark_is_the_optimum_in_hindsight(weight: Any) ->
     # A martingale that has stopped is known for ever: then nobody can do better.
     world = environment(
         Change(3, NEW),
-        Change(6, FLAT, over=4),
+        Change(6, FLAT, duration=4),
         problem=Problem(OLD, weight),
         process=Gaussian(0.0),
         v0=[4.0, 1.0, -2.0],
@@ -403,7 +403,7 @@ def test_on_a_martingale_nobody_does_better_in_expectation_than_the_benchmark(we
     v = np.cumsum(signs[:, :, None] * steps, axis=1)
     world = environment(
         Change(2, NEW),
-        Change(3, FLAT, over=2),
+        Change(3, FLAT, duration=2),
         problem=Problem(OLD, weight),
         process=Recorded(v),
     )
@@ -420,10 +420,10 @@ def test_on_a_martingale_nobody_does_better_in_expectation_than_the_benchmark(we
 def test_regret_is_the_sum_of_the_excess_on_average(problem: str, weight: Any) -> None:
     old: Any = Problem(OLD, weight)
     if problem == "drawn":
-        old = RandomProblem(3, 2, 0.2, 3.0, switching=weight)
+        old = RandomProblem(3, 2, 0.2, 3.0, switching_weight=weight)
     target = None if problem == "drawn" else NEW
-    world = environment(Change(6, target), Change(10, FLAT, over=4), problem=old)
-    policies = {"FTM": FTM(), "LAI, old A": LAI.knowing}
+    world = environment(Change(6, target), Change(10, FLAT, duration=4), problem=old)
+    policies = {"FTM": FTM(), "LAI, old A": LAI.for_problem}
     result = simulate(world, policies, horizon=18, runs=600, seed=1)
     for name in policies:
         regret = result.regret(name)[:, -1]
@@ -457,7 +457,9 @@ class Listener(Policy[tuple[Any, ...]]):
 
 
 def test_readings_are_of_the_A_of_their_round() -> None:
-    world = environment(Change(3), Change(6, NEW, over=2), problem=FAMILY, process=Gaussian(0.0), noise=Uniform(0.0))
+    world = environment(
+        Change(3), Change(6, NEW, duration=2), problem=FAMILY, process=Gaussian(0.0), noise=Uniform(0.0)
+    )
     paths = world.draw(8, 3, seed=0)
     readings = play(Listener(), paths).diagnostics["readings"]
     u = paths.x0[0]  # v rests at zero
@@ -482,8 +484,8 @@ def test_an_adversary_knows_of_the_change() -> None:
 
 
 def test_pieces_of_a_simulation_make_up_the_whole() -> None:
-    world = environment(Change(3), Change(6, over=3), problem=FAMILY)
-    policies = {"FTM": FTM(), "LAI, old A": LAI.knowing}
+    world = environment(Change(3), Change(6, duration=3), problem=FAMILY)
+    policies = {"FTM": FTM(), "LAI, old A": LAI.for_problem}
     whole = simulate(world, policies, 10, 5, seed=2)
     pieces = [simulate(world, policies, 10, n, seed=2, first_run=k) for k, n in ((0, 2), (2, 3))]
     together = Result.concat(pieces)
@@ -493,7 +495,7 @@ def test_pieces_of_a_simulation_make_up_the_whole() -> None:
 
 
 def test_a_result_of_a_changing_world_can_be_kept(tmp_path: Path) -> None:
-    world = environment(Change(3), Change(6, NEW, over=3), problem=FAMILY)
+    world = environment(Change(3), Change(6, NEW, duration=3), problem=FAMILY)
     result = simulate(world, {"FTM": FTM()}, 10, 3, seed=2, record=True)
     again = Result.load(result.save(tmp_path / "result.nc"))
     np.testing.assert_array_equal(again.regret("FTM"), result.regret("FTM"))
@@ -505,14 +507,14 @@ def test_a_result_of_a_changing_world_can_be_kept(tmp_path: Path) -> None:
         {
             "class": "Change",
             "round": 6,
-            "problem": {"class": "Problem", "A": NEW.tolist(), "switching": None},
+            "problem": {"class": "Problem", "A": NEW.tolist(), "switching_weight": None},
             "over": 3,
         },
     ]
 
 
 def test_a_changing_world_can_be_packed_and_built_again() -> None:
-    world = environment(Change(3), Change(6, NEW, over=3), problem=FAMILY)
+    world = environment(Change(3), Change(6, NEW, duration=3), problem=FAMILY)
     again = unpack(*pack(world))
     assert same(again, world)
     assert same(again.draw(9, 2, seed=1), world.draw(9, 2, seed=1))
@@ -528,8 +530,8 @@ def test_a_changing_world_can_be_packed_and_built_again() -> None:
         (lambda: Change(-3, NEW), "round must be an integer of at least 2, got -3"),
         (lambda: Change(FLOAT, NEW), "round must be an integer of at least 2, got 2.0"),
         (lambda: Change(True, NEW), "round must be an integer of at least 2, got True"),
-        (lambda: Change(3, NEW, over=0), "over must be a positive integer, got 0"),
-        (lambda: Change(3, NEW, over=FLOAT), "over must be a positive integer, got 2.0"),
+        (lambda: Change(3, NEW, duration=0), "over must be a positive integer, got 0"),
+        (lambda: Change(3, NEW, duration=FLOAT), "over must be a positive integer, got 2.0"),
         (lambda: Change(3, -NEW), "A must be positive semi-definite"),
         (lambda: Change(3, "steep"), "A must be an array of real numbers, got str"),
         (lambda: Change(3).problems(Problem(OLD)), "problem must be given .* got None"),
@@ -555,7 +557,7 @@ def test_a_changing_world_can_be_packed_and_built_again() -> None:
             "changes must be in order and not overlap, got one at round 5",
         ),
         (
-            lambda: environment(Change(3, NEW, over=3), Change(5, FLAT)),
+            lambda: environment(Change(3, NEW, duration=3), Change(5, FLAT)),
             "got one at round 5 where the one before takes until round 5",
         ),
         (lambda: environment(Change(3)), "changes must name their problem .* a Change without one"),
@@ -575,5 +577,5 @@ def test_bad_settings_are_refused(make: Any, message: str) -> None:
 
 
 def test_a_change_may_begin_in_the_round_after_the_last_of_the_one_before() -> None:
-    paths = environment(Change(3, NEW, over=3), Change(6, FLAT)).draw(6, 1, seed=0)
+    paths = environment(Change(3, NEW, duration=3), Change(6, FLAT)).draw(6, 1, seed=0)
     np.testing.assert_array_equal(of_rounds(paths)[4:, 0], [NEW, FLAT])

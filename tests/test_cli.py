@@ -22,7 +22,7 @@ name = "tiny"
 title = "A tiny plant"
 horizon = 40
 runs = 12
-problem = { dim = 2, rank = 2, smallest = 0.5, largest = 1.0 }
+problem = { dim = 2, rank = 2, min_eigenvalue = 0.5, max_eigenvalue = 1.0 }
 process = { kind = "Gaussian", scale = 20.0 }
 noise = { kind = "Uniform", cap = 5.0 }
 policy = [{ kind = "FTM" }, { kind = "SCaLE" }]
@@ -291,8 +291,8 @@ def test_wrong_files_are_one_line(spec: Path, tmp_path: Path) -> None:
     missing = tmp_path / "missing.csv"
     assert complaint("estimate", missing) == f"{missing}: No such file or directory"
     data.write_text("z1,y\n1,2\n")
-    assert complaint("estimate", data, "--method", "lad", "--radius", "3") == (
-        "radius must be left out for lad, which has none, got 3.0"
+    assert complaint("estimate", data, "--method", "psd_least_absolute_deviations", "--radius", "3") == (
+        "radius must be left out for psd_least_absolute_deviations, which has none, got 3.0"
     )
     spec.write_text(SPEC)
     assert str(data) in complaint("simulate", spec, "--out", data)

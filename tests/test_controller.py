@@ -130,14 +130,14 @@ def test_what_the_controller_hands_out_is_not_its_own() -> None:
     assert same(standing(controller), standing(undisturbed))
 
 
-@pytest.mark.parametrize("switching", [None, 2.0, WEIGHTS], ids=["plain", "number", "vector"])
+@pytest.mark.parametrize("switching_weight", [None, 2.0, WEIGHTS], ids=["plain", "number", "vector"])
 @pytest.mark.parametrize("policy", [GLIDE(), POL(1e-3), SCaLE(1.0, 3, 0.5)], ids=["GLIDE", "POL", "SCaLE"])
-def test_controller_plays_what_a_simulation_plays_to_the_bit(policy: Policy[Any], switching: Any) -> None:
-    problem = Problem(CURVATURE, switching)
+def test_controller_plays_what_a_simulation_plays_to_the_bit(policy: Policy[Any], switching_weight: Any) -> None:
+    problem = Problem(CURVATURE, switching_weight)
     environment = Environment(problem, Gaussian(3.0), Uniform(1.0), x0=[1.0, 2.0, 3.0])
     simulated = simulate(environment, {"policy": policy}, 60, 1, seed=5, record=True)
     paths = environment.draw(60, 1, seed=5)
-    controller = Controller(policy, paths.x0[0], 60, seed=5, switching=switching)
+    controller = Controller(policy, paths.x0[0], 60, seed=5, switching_weight=switching_weight)
     actions = []
     for v, variate in zip(paths.v[0], paths.variates[0], strict=True):
         x = controller.act(v)
@@ -246,12 +246,12 @@ WRONG_SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
     "high that forbids everything": ({"high": -math.inf}, "high must be neither NaN nor -inf"),
     "low not a number": ({"low": [0.0, math.nan]}, "low must be neither NaN nor inf"),
     "low above high": ({"low": 2.0, "high": [1.0, 3.0]}, "low must not exceed high"),
-    "switching": ({"switching": [1.0, -1.0]}, "switching must be"),
-    "switching of another length": (
-        {"switching": np.ones(3)},
-        "switching must be for as many actuators as x0 has, 2, got one for 3",
+    "switching_weight": ({"switching_weight": [1.0, -1.0]}, "switching_weight must be"),
+    "switching_weight of another length": (
+        {"switching_weight": np.ones(3)},
+        "switching_weight must be for as many actuators as x0 has, 2, got one for 3",
     ),
-    "switching twice": ({"policy": Weighted(FTM(), 2.0), "switching": 2.0}, "policy must play in"),
+    "switching_weight twice": ({"policy": Weighted(FTM(), 2.0), "switching_weight": 2.0}, "policy must play in"),
     "limits twice": ({"policy": Limited(FTM(), 0.0), "low": 0.0}, "policy must play in plain"),
     "durability": ({"durability": "paper"}, "durability must be one of 'disk', 'process'"),
 }
@@ -300,11 +300,11 @@ def test_calls_at_the_wrong_moment_are_refused() -> None:
 # ---- the plant's units -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("switching", [None, WEIGHTS])
+@pytest.mark.parametrize("switching_weight", [None, WEIGHTS])
 @pytest.mark.parametrize("policy", [FTM(), POL(1e-3), GLIDE()], ids=["FTM", "POL", "GLIDE"])
-def test_no_action_is_beyond_the_limits_by_a_single_bit(policy: Policy[Any], switching: Any) -> None:
+def test_no_action_is_beyond_the_limits_by_a_single_bit(policy: Policy[Any], switching_weight: Any) -> None:
     low, high = np.array([-0.1, -1.0 / 3.0, -0.7]), 0.3
-    controller = Controller(policy, np.zeros(3), low=low, high=high, switching=switching)
+    controller = Controller(policy, np.zeros(3), low=low, high=high, switching_weight=switching_weight)
     at_low = at_high = inside = 0
     for t in range(60):
         x = controller.act(minimizer(t, 3))
@@ -322,15 +322,17 @@ def test_a_plant_that_starts_beyond_its_limits_is_brought_within() -> None:
 
 
 @pytest.mark.parametrize(
-    "switching",
+    "switching_weight",
     [3.0, WEIGHTS, [[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 3.0]]],
     ids=["number", "vector", "matrix"],
 )
 @pytest.mark.parametrize("policy", [POL(1e-3), GLIDE()], ids=["POL", "GLIDE"])
-def test_weights_and_limits_are_those_of_the_wrappers(policy: Policy[Any], switching: Any) -> None:
-    controller = Controller(policy, np.ones(3), 30, seed=3, low=-2.0, high=[2.0, 3.0, 4.0], switching=switching)
-    by_hand: Any = Limited(Weighted(policy, switching), -2.0, [2.0, 3.0, 4.0])
-    state = by_hand.start(np.ones(3), 30, stream(3, run=0, purpose="probing"))
+def test_weights_and_limits_are_those_of_the_wrappers(policy: Policy[Any], switching_weight: Any) -> None:
+    controller = Controller(
+        policy, np.ones(3), 30, seed=3, low=-2.0, high=[2.0, 3.0, 4.0], switching_weight=switching_weight
+    )
+    by_hand: Any = Limited(Weighted(policy, switching_weight), -2.0, [2.0, 3.0, 4.0])
+    state = by_hand.start(np.ones(3), 30, stream(3, run=0, purpose="policy"))
     for t in range(30):
         x, state = by_hand.act(state, minimizer(t, 3))
         np.testing.assert_array_equal(controller.act(minimizer(t, 3)), x)
@@ -339,10 +341,10 @@ def test_weights_and_limits_are_those_of_the_wrappers(policy: Policy[Any], switc
     assert same(standing(controller).state, state)
 
 
-@pytest.mark.parametrize("switching", [None, 3.0, WEIGHTS])
+@pytest.mark.parametrize("switching_weight", [None, 3.0, WEIGHTS])
 @pytest.mark.parametrize("limits", [{}, {"low": -20.0, "high": 20.0}], ids=["free", "limited"])
-def test_the_estimate_is_of_a_in_the_plants_units(limits: Any, switching: Any) -> None:
-    controller = Controller(GLIDE(), np.zeros(3), switching=switching, **limits)
+def test_the_estimate_is_of_a_in_the_plants_units(limits: Any, switching_weight: Any) -> None:
+    controller = Controller(GLIDE(), np.zeros(3), switching_weight=switching_weight, **limits)
     for t in range(150):
         x = controller.act(minimizer(t, 3))
         u = x - minimizer(t, 3)
@@ -457,7 +459,7 @@ def in_memory() -> Iterator[Path]:
         yield Path(folder)
 
 
-TOLD: dict[str, Any] = {"noise_cap": 1.0, "rank": 1, "sigma_floor": 0.5, "gamma2": 4.0, "c1": 1.0}
+TOLD: dict[str, Any] = {"noise_cap": 1.0, "rank": 1, "min_eigenvalue": 0.5, "gamma2": 4.0, "c1": 1.0}
 PLAYERS: dict[str, tuple[Policy[Any], int, dict[str, Any]]] = {
     "FTM": (FTM(), 2, {}),
     "LAI": (LAI(CURVATURE[:2, :2]), 2, {}),
@@ -467,17 +469,17 @@ PLAYERS: dict[str, tuple[Policy[Any], int, dict[str, Any]]] = {
     "POL, one actuator": (POL(1e-2, initial=[[2.0]]), 1, {}),
     "OAL": (OAL(1e-2, gradient="as_printed"), 2, {}),
     "SCaLE": (SCaLE(**TOLD), 3, {}),
-    "SCaLE replayed": (SCaLE(**TOLD, handover="replay", probe_limit=3.0), 2, {"horizon": 20}),
+    "SCaLE replayed": (SCaLE(**TOLD, handover="virtual", probe_limit=3.0), 2, {"horizon": 20}),
     "HySCaLE": (HySCaLE(**TOLD, learning_rate=1e-3), 2, {}),
     "GLIDE": (GLIDE(), 3, {}),
     "GLIDE, one actuator": (GLIDE(), 1, {}),
-    "GLIDE told more": (GLIDE(noise_cap=2.0, bias="constant", memory=20.0), 2, {"horizon": 20}),
+    "GLIDE told more": (GLIDE(noise_cap=2.0, bias="constant", window=20.0), 2, {"horizon": 20}),
     "Limited": (Limited(POL(1e-2), -1.0, [1.0, 2.0]), 2, {}),
     "Weighted": (Weighted(GLIDE(), [1.0, 4.0]), 2, {}),
     "wrapped twice": (Limited(Weighted(POL(1e-2), 3.0), high=2.0), 2, {}),
     "limits": (GLIDE(), 2, {"low": -1.0, "high": [1.0, 2.0]}),
-    "weights": (SCaLE(**TOLD), 2, {"switching": [[2.0, 0.5], [0.5, 1.0]]}),
-    "limits and weights": (GLIDE(), 3, {"low": [-2.0, -2.0, -2.0], "switching": WEIGHTS}),
+    "weights": (SCaLE(**TOLD), 2, {"switching_weight": [[2.0, 0.5], [0.5, 1.0]]}),
+    "limits and weights": (GLIDE(), 3, {"low": [-2.0, -2.0, -2.0], "switching_weight": WEIGHTS}),
 }
 
 
@@ -647,9 +649,9 @@ class Steering(RuleBasedStateMachine):
         horizon=st.sampled_from([None, 6, 40]),
         low=st.sampled_from([None, -3.0, [-5.0, -1.0]]),
         high=st.sampled_from([None, 2.0, [0.5, 4.0]]),
-        switching=st.sampled_from([2.0, [1.0, 4.0], [[2.0, 0.5], [0.5, 1.0]]]),
+        switching_weight=st.sampled_from([2.0, [1.0, 4.0], [[2.0, 0.5], [0.5, 1.0]]]),
     )
-    def begin(self, policy: Any, start: Any, horizon: Any, low: Any, high: Any, switching: Any) -> None:
+    def begin(self, policy: Any, start: Any, horizon: Any, low: Any, high: Any, switching_weight: Any) -> None:
         self.journal = self.fresh()
         self.controller = Controller(
             policy,
@@ -657,12 +659,12 @@ class Steering(RuleBasedStateMachine):
             horizon,
             low=low,
             high=high,
-            switching=switching,
+            switching_weight=switching_weight,
             journal=self.journal,
             durability="process",
         )
         # Limited without limits is left out, as it adds a level to the state.
-        inside = Weighted(policy, switching)
+        inside = Weighted(policy, switching_weight)
         free = low is None and high is None
         self.player: Any = inside if free else Limited(inside, low, high)
         self.low, self.high = (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from soqo import Change, Problem, RandomProblem, noise, processes
-from soqo._problem import SPECTRA
+from soqo._problem import SPACINGS
 from soqo._simulation import simulate
 from soqo.experiments.settings._catalogue import find
 from soqo.experiments.settings._kinds import Kind
@@ -53,7 +53,7 @@ def test_the_table_of_a_settings_file_names_every_key_kind_and_argument() -> Non
     for module, parent in ((processes, processes.Process), (noise, noise.Noise)):
         known = [getattr(module, name) for name in module.__all__]
         parts += [kind for kind in known if issubclass(kind, parent) and kind is not parent]
-    expected = {*ALLOWED, *SPECTRA, *(name for part in parts for name in Kind.of(part).arguments)}
+    expected = {*ALLOWED, *SPACINGS, *(name for part in parts for name in Kind.of(part).arguments)}
     expected |= {part.__name__ for part in parts[3:]}
     assert expected <= words, expected - words
 

@@ -50,8 +50,8 @@ def test_pieces_make_up_the_whole() -> None:
     piece = environment().draw(9, 2, seed=4, first_run=3)
     for one, other in zip(cut(piece, slice(None), 9), cut(whole, slice(3, 5), 9), strict=True):
         np.testing.assert_array_equal(one, other)
-    probes = [rng.random() for rng in whole.probing()]
-    assert [rng.random() for rng in piece.probing()] == probes[3:5]
+    probes = [rng.random() for rng in whole.policy_generators()]
+    assert [rng.random() for rng in piece.policy_generators()] == probes[3:5]
 
 
 def test_streams_do_not_disturb_each_other() -> None:

@@ -16,7 +16,9 @@ V = np.cumsum(np.random.default_rng(0).standard_normal((6, 2)), axis=0)
 
 def test_read_gives_what_was_played_in_plant_units(tmp_path: Path) -> None:
     journal = tmp_path / "plant.journal"
-    controller = Controller(POL(0.1), [1.0, 2.0], 9, low=-0.5, high=[1.0, 0.5], switching=[1.0, 4.0], journal=journal)
+    controller = Controller(
+        POL(0.1), [1.0, 2.0], 9, low=-0.5, high=[1.0, 0.5], switching_weight=[1.0, 4.0], journal=journal
+    )
     x = [controller.act(v) for v in V[:1]]
     controller.observe(0.5)
     x.append(controller.act(V[1]))  # its reading is missed
@@ -32,7 +34,7 @@ def test_read_gives_what_was_played_in_plant_units(tmp_path: Path) -> None:
     np.testing.assert_array_equal(log.y, [0.5, np.nan, 0.25, np.nan, np.nan])
     np.testing.assert_array_equal(log.x0, [1.0, 2.0])
     np.testing.assert_array_equal(log.high, [1.0, 0.5])
-    np.testing.assert_array_equal(log.switching, [1.0, 4.0])
+    np.testing.assert_array_equal(log.switching_weight, [1.0, 4.0])
     assert (float(log.low), log.horizon, log.dim, len(log)) == (-0.5, 9, 2, 5)
 
 
@@ -86,8 +88,8 @@ def test_read_refuses_damage(tmp_path: Path) -> None:
         ({"y": np.full(6, np.inf)}, "y must be finite, or NaN"),
         ({"x0": 0.0}, r"x0 must have shape \(2,\), got \(\)"),
         ({"horizon": 5}, "horizon must be at least the 6 rounds of the log, got 5"),
-        ({"switching": [1.0, 2.0, 3.0]}, "switching must be for 2 actuators"),
-        ({"switching": -1.0}, "switching must be positive"),
+        ({"switching_weight": [1.0, 2.0, 3.0]}, "switching_weight must be for 2 actuators"),
+        ({"switching_weight": -1.0}, "switching_weight must be positive"),
     ],
 )
 def test_bad_input_is_named(changed: dict[str, Any], message: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soqo import Problem, random_curvature
-from soqo.checks import NOISE_CHECKS, Bench
+from soqo.checks import NOISE_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.noise import Adversarial, Noise, Uniform
 
@@ -25,7 +25,7 @@ NOISES: list[Noise] = [
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
 @pytest.mark.parametrize("check", NOISE_CHECKS, ids=lambda check: check.__name__)
 def test_noise_keeps_the_contract(check: Any, noise: Noise) -> None:
-    check(noise, Bench())
+    check(noise, Scenario())
 
 
 def test_biased_noise_says_that_it_is_no_martingale() -> None:

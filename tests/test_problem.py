@@ -44,7 +44,7 @@ def test_the_plain_problem_costs_the_same(weight: Any) -> None:
     x, v, x_prev = np.random.default_rng(2).standard_normal((3, 5, 3))
     to_plain = problem.coordinates.to_plain
     plain = problem.plain
-    assert plain.switching is None
+    assert plain.switching_weight is None
     np.testing.assert_allclose(plain.hitting_cost(to_plain(x), to_plain(v)), problem.hitting_cost(x, v), rtol=1e-12)
     np.testing.assert_allclose(
         plain.switching_cost(to_plain(x), to_plain(x_prev)),
@@ -97,15 +97,15 @@ def test_a_problem_cannot_be_changed_afterwards() -> None:
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        (-1.0, "switching must be positive, got -1"),
-        (0.0, "switching must be positive, got 0"),
-        ([1.0, 0.0, 1.0], "switching must be positive, got 0"),
-        (np.diag([1.0, 1.0, 0.0]), "switching must be positive definite"),
-        (np.eye(2), "switching must be for dimension 3 as A is, got 2"),
-        ([1.0, 2.0], "switching must be for dimension 3 as A is, got 2"),
-        (np.triu(np.ones((3, 3))), "switching must be symmetric"),
-        (np.nan, "switching must be finite"),
-        (np.ones((1, 3, 3)), "switching must be None, a number, a vector or a matrix"),
+        (-1.0, "switching_weight must be positive, got -1"),
+        (0.0, "switching_weight must be positive, got 0"),
+        ([1.0, 0.0, 1.0], "switching_weight must be positive, got 0"),
+        (np.diag([1.0, 1.0, 0.0]), "switching_weight must be positive definite"),
+        (np.eye(2), "switching_weight must be for dimension 3 as A is, got 2"),
+        ([1.0, 2.0], "switching_weight must be for dimension 3 as A is, got 2"),
+        (np.triu(np.ones((3, 3))), "switching_weight must be symmetric"),
+        (np.nan, "switching_weight must be finite"),
+        (np.ones((1, 3, 3)), "switching_weight must be None, a number, a vector or a matrix"),
     ],
 )
 def test_a_bad_switching_weight_is_refused(weight: Any, message: str) -> None:
@@ -174,32 +174,32 @@ def test_random_curvature_batch_draws_each_run_from_its_own_stream() -> None:
         ({"dim": 0}, "dim must be a positive integer, got 0"),
         ({"rank": 4}, "rank must be at most dim = 3, got 4"),
         ({"rank": -1}, "rank must be an integer of at least 0, got -1"),
-        ({"smallest": 0.0}, "smallest must be a finite number above 0, got 0.0"),
-        ({"largest": 0.01}, "largest must be a finite number at least 0.1, got 0.01"),
-        ({"largest": None}, "largest must be given for a linear spectrum, got None"),
-        ({"smallest": "0.1"}, "smallest must be a finite number above 0, got '0.1'"),
-        ({"spectrum": "flat"}, "spectrum must be one of 'equal', 'linear', 'geometric'"),
+        ({"min_eigenvalue": 0.0}, "min_eigenvalue must be a finite number above 0, got 0.0"),
+        ({"max_eigenvalue": 0.01}, "max_eigenvalue must be a finite number at least 0.1, got 0.01"),
+        ({"max_eigenvalue": None}, "max_eigenvalue must be given for linear spacing, got None"),
+        ({"min_eigenvalue": "0.1"}, "min_eigenvalue must be a finite number above 0, got '0.1'"),
+        ({"spacing": "flat"}, "spacing must be one of 'equal', 'linear', 'geometric'"),
     ],
 )
 def test_random_problem_refuses_bad_settings(change: dict[str, Any], message: str) -> None:
-    settings: dict[str, Any] = {"dim": 3, "rank": 2, "smallest": 0.1, "largest": 1.0, **change}
+    settings: dict[str, Any] = {"dim": 3, "rank": 2, "min_eigenvalue": 0.1, "max_eigenvalue": 1.0, **change}
     with pytest.raises(ArgumentError, match=message):
         RandomProblem(**settings)
 
 
 def test_random_problem_passes_its_weight_on() -> None:
-    problem = RandomProblem(3, 2, 0.1, 1.0, switching=[1.0, 2.0, 3.0]).draw(streams(0, range(5), "curvature"))
+    problem = RandomProblem(3, 2, 0.1, 1.0, switching_weight=[1.0, 2.0, 3.0]).draw(streams(0, range(5), "curvature"))
     assert problem.batch_shape == (5,)
-    np.testing.assert_array_equal(problem.switching, [1.0, 2.0, 3.0])
-    with pytest.raises(ArgumentError, match="switching must be for dimension 3, got 2"):
-        RandomProblem(3, 2, 0.1, 1.0, switching=[1.0, 2.0])
+    np.testing.assert_array_equal(problem.switching_weight, [1.0, 2.0, 3.0])
+    with pytest.raises(ArgumentError, match="switching_weight must be for dimension 3, got 2"):
+        RandomProblem(3, 2, 0.1, 1.0, switching_weight=[1.0, 2.0])
 
 
 def test_a_random_problem_is_frozen() -> None:
     weight = np.array([1.0, 2.0, 3.0])
-    family = RandomProblem(3, 2, 0.1, 1.0, switching=weight)
+    family = RandomProblem(3, 2, 0.1, 1.0, switching_weight=weight)
     weight[0] = -1.0
-    np.testing.assert_array_equal(family.switching, [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(family.switching_weight, [1.0, 2.0, 3.0])
 
 
 def test_the_root_of_a_weight_squares_to_it() -> None:

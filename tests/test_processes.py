@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soqo._streams import streams
-from soqo.checks import PROCESS_CHECKS, Bench
+from soqo.checks import PROCESS_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.processes import Cauchy, Correlated, Gaussian, Laplace, Process, Recorded, StudentT
 
@@ -32,7 +32,7 @@ PROCESSES: list[Process] = [
 @pytest.mark.parametrize("process", PROCESSES, ids=repr)
 @pytest.mark.parametrize("check", PROCESS_CHECKS, ids=lambda check: check.__name__)
 def test_process_keeps_the_contract(check: Any, process: Process) -> None:
-    check(process, Bench())
+    check(process, Scenario())
 
 
 def test_gaussian_covariance_of_a_matrix_scale() -> None:

@@ -19,7 +19,7 @@ NAMES = [
     *("FTM", "LAI", "OAL", "POL", "ROBD", "Policy", "State", "Limited", "Weighted"),
     *("Problem", "RandomProblem", "random_curvature", "processes", "noise", "Environment", "Paths"),
     *("Plan", "hindsight_optimum", "simulate", "Result", "checks", "errors", "__version__"),
-    *("SCaLE", "HySCaLE", "Estimate", "Status", "trace_min", "lad", "psd_least_squares"),
+    *("SCaLE", "HySCaLE", "Estimate", "Status", "trace_min", "psd_least_absolute_deviations", "psd_least_squares"),
     *("GLIDE", "Change", "Controller", "Log", "replay", "Replay", "Information", "theory"),
 ]
 

@@ -45,7 +45,7 @@ def walk(seed: int, rounds: int, step: float, d: int = 3) -> tuple[Array, Array]
 def live(policy: Policy[Any], problem: Problem, v: Array, noise: Array, **plant: Any) -> tuple[float, Log]:
     """What a policy really costs, and the log of it."""
     x0 = np.zeros(problem.dim)
-    controller = Controller(policy, x0, switching=problem.switching, **plant)
+    controller = Controller(policy, x0, switching_weight=problem.switching_weight, **plant)
     x, y, total, before = np.empty_like(v), np.empty(len(v)), 0.0, x0
     for t in range(len(v)):
         x[t] = controller.act(v[t])
@@ -53,7 +53,7 @@ def live(policy: Policy[Any], problem: Problem, v: Array, noise: Array, **plant:
         total += hitting + float(problem.switching_cost(x[t], before))
         before, y[t] = x[t], hitting + noise[t]
         controller.observe(y[t])
-    return total, Log(v, x, y, x0, switching=problem.switching, **plant)
+    return total, Log(v, x, y, x0, switching_weight=problem.switching_weight, **plant)
 
 
 def test_interval_covers_what_glide_really_saves() -> None:
@@ -86,7 +86,7 @@ def test_a_log_without_noise_tells_the_saving_exactly() -> None:
 
 def test_weights_limits_and_gaps_are_the_plants() -> None:
     A = random_curvature(3, 3, 0.5, 2.0, rng=np.random.default_rng(2))
-    problem = Problem(A, switching=[1.0, 4.0, 0.25])
+    problem = Problem(A, switching_weight=[1.0, 4.0, 0.25])
     v, noise = walk(2, 120, 3.0)
     plant: dict[str, Any] = {"low": -8.0, "high": [8.0, 6.0, 9.0]}
     cost, log = live(Halfway(), problem, v, 0.0 * noise, **plant)
@@ -99,7 +99,7 @@ def test_weights_limits_and_gaps_are_the_plants() -> None:
     gaps = log.y.copy()
     gaps[40:] = np.nan
     # Without a reading nothing is learned any more, neither from the log nor by the policy.
-    blind = replay(GLIDE(), Log(v, log.x, gaps, log.x0, switching=log.switching, **plant), draws=4)
+    blind = replay(GLIDE(), Log(v, log.x, gaps, log.x0, switching_weight=log.switching_weight, **plant), draws=4)
     assert blind.information is Information.FULL
     assert not np.array_equal(blind.actions[41:], found.actions[41:])
     np.testing.assert_allclose(blind.actions[:40], found.actions[:40], atol=0.05)

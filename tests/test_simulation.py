@@ -46,8 +46,8 @@ POLICIES: dict[str, Any] = {
     "FTM": FTM(),
     "POL": POL(1e-3),
     "OAL": OAL(1e-3),
-    "LAI": LAI.knowing,
-    "ROBD": ROBD.knowing,
+    "LAI": LAI.for_problem,
+    "ROBD": ROBD.for_problem,
 }
 
 
@@ -55,19 +55,19 @@ def scalar_loop(world: Environment, make: Any, horizon: int, run: int, seed: int
     """One run, one policy, one round at a time, costs by their definition: (hitting, switching)."""
     paths = world.draw(horizon, 1, seed, first_run=run)
     A, v = paths.problem.A.reshape(3, 3), paths.v[0]
-    weight = paths.problem.switching
+    weight = paths.problem.switching_weight
     full = np.eye(3) if weight is None else weight
     policy = make if not callable(make) else make(Problem(A, weight))
     policy = policy if weight is None else Weighted(policy, weight)
     x_prev = paths.x0[0]
-    state = policy.start(x_prev, horizon, paths.probing()[0])
+    state = policy.start(x_prev, horizon, paths.policy_generators()[0])
     costs = []
     for t in range(horizon):
         x, state = policy.act(state, v[t])
         u, move = x - v[t], x - x_prev
         f = 0.5 * u @ A @ u
         noise = world.noise.perturb(paths.variates[0, t], u, Problem(A, weight))
-        state = policy.observe(state, f + (noise if policy.hears_noise else 0.0))
+        state = policy.observe(state, f + (noise if not policy.exact_feedback else 0.0))
         costs.append((f, 0.5 * move @ full @ move))
         x_prev = x
     return np.array(costs).T
@@ -76,7 +76,7 @@ def scalar_loop(world: Environment, make: Any, horizon: int, run: int, seed: int
 @pytest.mark.parametrize("noise", [Uniform(1.0), Adversarial(1.0)], ids=repr)
 @pytest.mark.parametrize("weight", [None, W], ids=["plain", "weighted"])
 def test_batched_equals_the_scalar_loop_run_by_run(weight: Any, noise: Any) -> None:
-    world = environment(problem=RandomProblem(3, 2, 0.2, 3.0, switching=weight), noise=noise, x0=[1.0, 2.0, 3.0])
+    world = environment(problem=RandomProblem(3, 2, 0.2, 3.0, switching_weight=weight), noise=noise, x0=[1.0, 2.0, 3.0])
     result = simulate(world, POLICIES, horizon=40, runs=4, seed=3)
     for name, make in POLICIES.items():
         for run in range(4):
@@ -274,7 +274,7 @@ def test_limits_are_in_the_plants_units() -> None:
         ({"policies": {"X": 3}}, r"policies\['X'\]: it must be a Policy or a function .* got int"),
         ({"policies": {"X": lambda _: 3}}, r"policies\['X'\]: it must be a Policy or a function"),
         ({"policies": {"X": FTM}}, r"policies\['X'\]: .* got the class FTM: use FTM\(...\)$"),
-        ({"policies": {"X": LAI}}, r"got the class LAI: use LAI\(...\) or LAI.knowing"),
+        ({"policies": {"X": LAI}}, r"got the class LAI: use LAI\(...\) or LAI.for_problem"),
         ({"policies": {"X": LAI(np.eye(2))}}, r"policies\['X'\]: A must be one matrix \(3, 3\)"),
         ({"policies": {" ,": FTM()}}, "policies must have names that are words"),
         ({"policies": {1: FTM()}}, "policies must have names that are words"),

@@ -20,8 +20,8 @@ def test_no_two_streams_are_alike() -> None:
 
 
 def test_per_run_draws_each_run_from_its_own_generator() -> None:
-    together = per_run(streams(0, range(6), "probing"), (2, 3), lambda g: g.standard_normal(5))
-    alone = stream(0, 4, "probing").standard_normal(5)
+    together = per_run(streams(0, range(6), "policy"), (2, 3), lambda g: g.standard_normal(5))
+    alone = stream(0, 4, "policy").standard_normal(5)
     assert together.shape == (2, 3, 5)
     np.testing.assert_array_equal(together[1, 1], alone)
 

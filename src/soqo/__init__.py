@@ -18,7 +18,7 @@ from soqo._simulation import simulate
 from soqo._version import __version__
 from soqo.estimators._estimate import Estimate, Status
 from soqo.estimators.sdp._least_squares import psd_least_squares
-from soqo.estimators.sdp._trace_min import lad, trace_min
+from soqo.estimators.sdp._trace_min import psd_least_absolute_deviations, trace_min
 from soqo.policies._base import Policy, State
 from soqo.policies._known import FTM, LAI, ROBD
 from soqo.policies._learners import OAL, POL
@@ -56,9 +56,9 @@ __all__ = [
     "checks",
     "errors",
     "hindsight_optimum",
-    "lad",
     "noise",
     "processes",
+    "psd_least_absolute_deviations",
     "psd_least_squares",
     "random_curvature",
     "replay",

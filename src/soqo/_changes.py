@@ -14,9 +14,9 @@ from soqo._problem import Problem, RandomProblem
 from soqo._streams import Rng
 from soqo.errors import ArgumentError
 
-__all__ = ["Change", "Stretch", "known_contractions", "known_path"]
+__all__ = ["Change", "Segment", "known_contractions", "known_path"]
 
-Stretch = tuple[int, int, Problem]
+Segment = tuple[int, int, Problem]
 """Rounds first..last-1, counted from zero, in which A is that of the problem."""
 
 
@@ -30,24 +30,24 @@ class Change:
         The first round (counted from one) in which A is different from before.
     problem : Problem, RandomProblem or array_like of shape (d, d), optional
         The new A, or how to draw one for each run; None draws from the environment's own :class:`soqo.RandomProblem`.
-    over : int
+    duration : int
         The number of rounds that the change takes. Above 1, the eigenvectors turn at a constant speed along the
         shortest rotation, and the eigenvalues go along straight lines.
 
     Examples
     --------
-    >>> change = Change(round=3, problem=[[4.0]], over=2)
+    >>> change = Change(round=3, problem=[[4.0]], duration=2)
     >>> [(first, float(problem.A[0, 0])) for first, problem in change.problems(Problem([[2.0]]))]
     [(2, 3.0), (3, 4.0)]
     """
 
     round: int
     problem: Any = None
-    over: int = 1
+    duration: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "round", integer("round", self.round, least=2))
-        object.__setattr__(self, "over", integer("over", self.over, least=1))
+        object.__setattr__(self, "duration", integer("duration", self.duration, least=1))
         if self.problem is not None and not isinstance(self.problem, Problem | RandomProblem):
             object.__setattr__(self, "problem", Problem(self.problem))
 
@@ -80,9 +80,9 @@ class Change:
         if target.dim != before.dim:
             raise ArgumentError(f"problem must have dimension {before.dim}, got {target.dim}")
         first = self.round - 1
-        shares = np.arange(1, self.over) / self.over
-        between = [Problem(A, before.switching) for A in turned(before, target, shares)]
-        arrived = [*between, Problem(target.A, before.switching)]
+        shares = np.arange(1, self.duration) / self.duration
+        between = [Problem(A, before.switching_weight) for A in turned(before, target, shares)]
+        arrived = [*between, Problem(target.A, before.switching_weight)]
         return [(first + k, problem) for k, problem in enumerate(arrived)]
 
 
@@ -132,18 +132,18 @@ def logarithm_of(rotation: Array) -> Array:
     return np.asarray(planes @ (angles - angles.T) @ planes.T)
 
 
-def known_contractions(stretches: Sequence[Stretch]) -> tuple[Array, Array]:
+def known_contractions(segments: Sequence[Segment]) -> tuple[Array, Array]:
     """The gains C_t of the best player who knows all that A will be, and their inverses, shape (T, runs or 1, d, d).
 
     The recursion C_t^{-1} = 2I + A_t - C_{t+1} as in the paper, in plain coordinates; the C_t need not commute now.
     """
-    horizon, problem = stretches[-1][1], stretches[-1][2]
-    batch = np.broadcast_shapes((1,), *(problem.batch_shape for _, _, problem in stretches))
+    horizon, problem = segments[-1][1], segments[-1][2]
+    batch = np.broadcast_shapes((1,), *(problem.batch_shape for _, _, problem in segments))
     gains = np.empty((horizon, *batch, problem.dim, problem.dim))
     inverses = np.empty_like(gains)
     identity = np.eye(problem.dim)
     later = np.broadcast_to(identity, gains.shape[1:])
-    for first, stop, problem in reversed(stretches):
+    for first, stop, problem in reversed(segments):
         A = problem.plain.A
         for t in reversed(range(first, stop)):
             inverses[t] = 2.0 * identity + A - later

@@ -39,7 +39,7 @@ class Standing:
     ----------
     policy : Policy
         As the user gave it.
-    low, high, switching
+    low, high, switching_weight
         The plant's limits and weights.
     state : State
         Of the policy within limits and weights.
@@ -50,7 +50,7 @@ class Standing:
     policy: Policy[Any]
     low: Any
     high: Any
-    switching: Any
+    switching_weight: Any
     state: State[Any]
     missed: int
 
@@ -70,7 +70,7 @@ class Controller:
         For policies that draw random numbers.
     low, high : float or array_like of shape (d,), optional
         Limits of the actuators; no action is beyond them. Infinite for one that has none.
-    switching : float or array_like of shape (d,) or (d, d), optional
+    switching_weight : float or array_like of shape (d,) or (d, d), optional
         What it costs to move: 1/2 (x - x_prev)'W(x - x_prev), in the unit of the measured cost.
     journal : path, optional
         A new file that keeps every call, so that :meth:`resume` goes on after a crash.
@@ -81,7 +81,7 @@ class Controller:
     Examples
     --------
     >>> import soqo
-    >>> controller = Controller(soqo.GLIDE(), x0=[20.0, 20.0], low=18.0, high=27.0, switching=[1.0, 4.0])
+    >>> controller = Controller(soqo.GLIDE(), x0=[20.0, 20.0], low=18.0, high=27.0, switching_weight=[1.0, 4.0])
     >>> float(controller.act(v=[40.0, 21.0])[0])       # the first actuator is asked for no more than it can do
     27.0
     >>> controller.pending is None, controller.round
@@ -102,7 +102,7 @@ class Controller:
         seed: int = 0,
         low: Any = None,
         high: Any = None,
-        switching: Any = None,
+        switching_weight: Any = None,
         journal: str | os.PathLike[str] | None = None,
         *,
         durability: str = "disk",
@@ -111,13 +111,13 @@ class Controller:
         if start.ndim != 1 or not start.size:
             raise ArgumentError(f"x0 must have shape (d,), one plant, got {start.shape}")
         rounds = horizon_or_none(horizon)
-        low, high, switching = (
+        low, high, switching_weight = (
             None if value is None else numbers(name, value)
-            for name, value in (("low", low), ("high", high), ("switching", switching))
+            for name, value in (("low", low), ("high", high), ("switching_weight", switching_weight))
         )
-        player = on_plant(policy, low, high, switching)
-        state = player.start(start, rounds, stream(seed, run=0, purpose="probing"))
-        self._stand(Standing(policy, low, high, switching, state, 0), player)
+        player = on_plant(policy, low, high, switching_weight)
+        state = player.start(start, rounds, stream(seed, run=0, purpose="policy"))
+        self._stand(Standing(policy, low, high, switching_weight, state, 0), player)
         self._begin_journal(journal, durability)
 
     # ---- a round ---------------------------------------------------------------------------------------------------
@@ -281,13 +281,13 @@ class Controller:
     @classmethod
     def _from(cls, standing: Standing) -> Self:
         controller = cls.__new__(cls)
-        player = on_plant(standing.policy, standing.low, standing.high, standing.switching)
+        player = on_plant(standing.policy, standing.low, standing.high, standing.switching_weight)
         controller._stand(standing, player)
         return controller
 
     def _stand(self, standing: Standing, player: Policy[Any]) -> None:
         self._policy, self._player = standing.policy, player
-        self._low, self._high, self._switching = standing.low, standing.high, standing.switching
+        self._low, self._high, self._switching = standing.low, standing.high, standing.switching_weight
         self._state, self._missed = standing.state, standing.missed
         self._journal: Journal | None = None
         self._interrupted = False
@@ -337,16 +337,16 @@ class Controller:
             raise FileFormatError(f"{source} holds a record of an unknown kind at byte {record.start}: {record.kind!r}")
 
 
-def on_plant(policy: Any, low: Any, high: Any, switching: Any) -> Policy[Any]:
+def on_plant(policy: Any, low: Any, high: Any, switching_weight: Any) -> Policy[Any]:
     """A policy as it must be to steer a plant with these limits and weights."""
     if not isinstance(policy, Policy):
         raise ArgumentError(f"policy must be a Policy, got {type(policy).__name__}")
-    if policy.plant_units and not (low is None and high is None and switching is None):
+    if policy.in_plant_coordinates and not (low is None and high is None and switching_weight is None):
         raise ArgumentError(
-            f"policy must play in plain coordinates where low, high or switching is given, got a "
+            f"policy must play in plain coordinates where low, high or switching_weight is given, got a "
             f"{type(policy).__name__}: give the policy inside of it"
         )
-    player = in_plant_units(policy, switching)
+    player = in_plant_units(policy, switching_weight)
     return player if low is None and high is None else Limited(player, low, high)
 
 

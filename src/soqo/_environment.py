@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from soqo._arguments import Array, finite_array, integer
-from soqo._changes import Change, Stretch, known_contractions
+from soqo._changes import Change, Segment, known_contractions
 from soqo._problem import Problem, RandomProblem, read_only
 from soqo._streams import streams
 from soqo.errors import ArgumentError
@@ -60,7 +60,7 @@ class Paths:
         return int(self.v.shape[1])
 
     @property
-    def stretches(self) -> list[Stretch]:
+    def segments(self) -> list[Segment]:
         """The rounds and the problem that is theirs: first, one past the last, problem."""
         known = [(0, self.problem), *((t, p) for t, p in self.later if t < self.horizon)]
         ends = [*(t for t, _ in known[1:]), self.horizon]
@@ -69,19 +69,19 @@ class Paths:
     @cached_property
     def contractions(self) -> tuple[Array, Array]:
         """The gains of the best player who knows all that A will be, and their inverses, once for all policies."""
-        return known_contractions(self.stretches)
+        return known_contractions(self.segments)
 
     def costs(self, x: Array) -> tuple[Array, Array]:
         """Hitting and switching cost of every round of a path x, each of shape (runs, T)."""
         hitting, switching = self.problem.path_costs(x, self.v, self.x0)
-        for first, stop, problem in self.stretches[1:]:
+        for first, stop, problem in self.segments[1:]:
             here = slice(first, stop)
             hitting[:, here] = problem.path_costs(x[:, here], self.v[:, here], self.x0)[0]
         return hitting, switching
 
-    def probing(self) -> list[np.random.Generator]:
+    def policy_generators(self) -> list[np.random.Generator]:
         """Fresh generators for a policy's own draws, one per run, the same for every policy."""
-        return streams(self.seed, range(self.first_run, self.first_run + self.runs), "probing")
+        return streams(self.seed, range(self.first_run, self.first_run + self.runs), "policy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +156,10 @@ class Environment:
                 )
             if change.problem is not None and change.problem.dim != self.dim:
                 raise ArgumentError(f"changes must have problems of dimension {self.dim}, got {change.problem.dim}")
-            given = getattr(change.problem, "switching", None)
-            if given is not None and not np.array_equal(given, self.problem.switching):
+            given = getattr(change.problem, "switching_weight", None)
+            if given is not None and not np.array_equal(given, self.problem.switching_weight):
                 raise ArgumentError("changes must leave the switching weight as it is, got another")
-            free = change.round + change.over
+            free = change.round + change.duration
         object.__setattr__(self, "changes", changes)
 
     @property
@@ -212,7 +212,7 @@ class Environment:
                 f"problem must hold one A, or one for each of {numbers.stop} runs, "
                 f"got batch shape {problem.batch_shape}"
             )
-        return Problem(problem.A[numbers.start : numbers.stop], problem.switching)
+        return Problem(problem.A[numbers.start : numbers.stop], problem.switching_weight)
 
 
 def check_room(horizon: int, runs: int, dim: int) -> None:

@@ -33,7 +33,7 @@ class Log:
         The measured costs; NaN where there was none.
     x0 : array_like, shape (d,)
         Where the plant stood before.
-    low, high, switching
+    low, high, switching_weight
         The plant's limits and the weight of moving, as in :class:`soqo.Controller`.
     horizon : int, optional
         The number of rounds that a player may count on; None for no end in sight.
@@ -51,7 +51,7 @@ class Log:
     x0: Array
     low: Any = None
     high: Any = None
-    switching: Any = None
+    switching_weight: Any = None
     horizon: int | None = None
 
     def __post_init__(self) -> None:
@@ -71,8 +71,8 @@ class Log:
         rounds = horizon_or_none(self.horizon)
         if rounds is not None and rounds < len(v):
             raise ArgumentError(f"horizon must be at least the {len(v)} rounds of the log, got {rounds}")
-        if Coordinates(self.switching).dim not in (None, v.shape[1]):
-            raise ArgumentError(f"switching must be for {v.shape[1]} actuators, got {self.switching}")
+        if Coordinates(self.switching_weight).dim not in (None, v.shape[1]):
+            raise ArgumentError(f"switching_weight must be for {v.shape[1]} actuators, got {self.switching_weight}")
         for name, array in (("v", v), ("x", x), ("x0", x0), ("y", y)):
             object.__setattr__(self, name, read_only(array))
 
@@ -105,7 +105,7 @@ class Log:
             x0=state.x,
             low=standing.low,
             high=standing.high,
-            switching=standing.switching,
+            switching_weight=standing.switching_weight,
             horizon=left,
         )
 

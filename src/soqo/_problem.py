@@ -18,9 +18,9 @@ from soqo._spectrum import Spectrum, positive_semidefinite, quadratic_form, symm
 from soqo._streams import Rng, per_run
 from soqo.errors import ArgumentError
 
-__all__ = ["SPECTRA", "Coordinates", "Problem", "RandomProblem", "random_curvature"]
+__all__ = ["SPACINGS", "Coordinates", "Problem", "RandomProblem", "random_curvature"]
 
-SPECTRA = ("equal", "linear", "geometric")
+SPACINGS = ("equal", "linear", "geometric")
 """How the nonzero eigenvalues of a random A are laid out between the smallest and the largest."""
 
 
@@ -30,7 +30,7 @@ class Coordinates:
 
     Parameters
     ----------
-    switching
+    switching_weight
         The weight W: None (identity), a positive number, a vector of positive numbers (one per actuator) or a positive
         definite matrix.
 
@@ -41,34 +41,34 @@ class Coordinates:
     array([2., 1.])
     """
 
-    switching: Any = None
+    switching_weight: Any = None
     root: Array = field(init=False, repr=False)
     inverse_root: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        weight = finite_array("switching", 1.0 if self.switching is None else self.switching)
+        weight = finite_array("switching_weight", 1.0 if self.switching_weight is None else self.switching_weight)
         if weight.ndim > 2 or weight.size == 0:
             raise ArgumentError(
-                f"switching must be None, a number, a vector or a matrix, got an array of shape {weight.shape}"
+                f"switching_weight must be None, a number, a vector or a matrix, got an array of shape {weight.shape}"
             )
         if weight.ndim == 2:
-            weight = symmetric("switching", weight)
+            weight = symmetric("switching_weight", weight)
             spectrum = Spectrum.of(weight)
             smallest = float(spectrum.values[0])
             if smallest <= np.finfo(float).eps * weight.shape[0] * abs(spectrum.values[-1]):
                 raise ArgumentError(
-                    "switching must be positive definite, got a smallest eigenvalue of "
+                    "switching_weight must be positive definite, got a smallest eigenvalue of "
                     f"{smallest:.6g} beside a largest of {spectrum.values[-1]:.6g}"
                 )
             root = spectrum.matrix(np.sqrt(spectrum.values))
             inverse_root = spectrum.matrix(1.0 / np.sqrt(spectrum.values))
         else:
             if not (weight > 0).all():
-                raise ArgumentError(f"switching must be positive, got {weight.min():g}")
+                raise ArgumentError(f"switching_weight must be positive, got {weight.min():g}")
             root = np.asarray(np.sqrt(weight))
             inverse_root = np.asarray(1.0 / root)
-        if self.switching is not None:
-            object.__setattr__(self, "switching", read_only(weight))
+        if self.switching_weight is not None:
+            object.__setattr__(self, "switching_weight", read_only(weight))
         object.__setattr__(self, "root", read_only(root))
         object.__setattr__(self, "inverse_root", read_only(inverse_root))
 
@@ -105,7 +105,7 @@ class Problem:
     ----------
     A : array_like, shape (d, d) or (runs, d, d)
         The curvature of the hitting cost, symmetric positive semi-definite; one matrix, or one per run.
-    switching : None, float, array_like of shape (d,) or (d, d), optional
+    switching_weight : None, float, array_like of shape (d,) or (d, d), optional
         The weight of the switching cost; None is the identity, the paper's case.
 
     Examples
@@ -120,17 +120,17 @@ class Problem:
     """
 
     A: Any
-    switching: Any = None
+    switching_weight: Any = None
     spectrum: Spectrum = field(init=False, repr=False)
     coordinates: Coordinates = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         A, spectrum = positive_semidefinite("A", self.A)
-        coordinates = Coordinates(self.switching)
+        coordinates = Coordinates(self.switching_weight)
         if coordinates.dim not in (None, A.shape[-1]):
-            raise ArgumentError(f"switching must be for dimension {A.shape[-1]} as A is, got {coordinates.dim}")
+            raise ArgumentError(f"switching_weight must be for dimension {A.shape[-1]} as A is, got {coordinates.dim}")
         object.__setattr__(self, "A", read_only(A))
-        object.__setattr__(self, "switching", coordinates.switching)
+        object.__setattr__(self, "switching_weight", coordinates.switching_weight)
         object.__setattr__(self, "spectrum", spectrum)
         object.__setattr__(self, "coordinates", coordinates)
 
@@ -156,7 +156,7 @@ class Problem:
     @cached_property
     def plain(self) -> Problem:
         """The same problem in coordinates where switching is plain l2; itself if it is already."""
-        return self if self.switching is None else Problem(self.coordinates.curvature(self.spectrum))
+        return self if self.switching_weight is None else Problem(self.coordinates.curvature(self.spectrum))
 
     def hitting_cost(self, x: Any, v: Any) -> Array:
         """1/2 (x-v)'A(x-v), for x and v of shape (*batch, d)."""
@@ -207,37 +207,37 @@ class RandomProblem:
 
     Examples
     --------
-    >>> family = RandomProblem(dim=4, rank=2, smallest=0.1, largest=1.0)
+    >>> family = RandomProblem(dim=4, rank=2, min_eigenvalue=0.1, max_eigenvalue=1.0)
     >>> family.draw(np.random.default_rng(0)).rank
     2
     """
 
     dim: int
     rank: int
-    smallest: float
-    largest: float | None = None
-    spectrum: str = "linear"
-    switching: Any = None
+    min_eigenvalue: float
+    max_eigenvalue: float | None = None
+    spacing: str = "linear"
+    switching_weight: Any = None
 
     def __post_init__(self) -> None:
-        eigenvalues(self.dim, self.rank, self.smallest, self.largest, self.spectrum)
-        coordinates = Coordinates(self.switching)
+        eigenvalues(self.dim, self.rank, self.min_eigenvalue, self.max_eigenvalue, self.spacing)
+        coordinates = Coordinates(self.switching_weight)
         if coordinates.dim not in (None, self.dim):
-            raise ArgumentError(f"switching must be for dimension {self.dim}, got {coordinates.dim}")
-        object.__setattr__(self, "switching", coordinates.switching)
+            raise ArgumentError(f"switching_weight must be for dimension {self.dim}, got {coordinates.dim}")
+        object.__setattr__(self, "switching_weight", coordinates.switching_weight)
 
     def draw(self, rng: Rng) -> Problem:
         """Draw a problem; with a sequence of generators, one A for each of them."""
-        A = random_curvature(self.dim, self.rank, self.smallest, self.largest, self.spectrum, rng=rng)
-        return Problem(A, self.switching)
+        A = random_curvature(self.dim, self.rank, self.min_eigenvalue, self.max_eigenvalue, self.spacing, rng=rng)
+        return Problem(A, self.switching_weight)
 
 
 def random_curvature(
     dim: int,
     rank: int,
-    smallest: float,
-    largest: float | None = None,
-    spectrum: str = "linear",
+    min_eigenvalue: float,
+    max_eigenvalue: float | None = None,
+    spacing: str = "linear",
     *,
     rng: Rng,
 ) -> Array:
@@ -247,12 +247,12 @@ def random_curvature(
     ----------
     dim, rank
         Size and rank of the matrix.
-    smallest, largest
-        Smallest and largest nonzero eigenvalue (the paper's sigma_r, and the one that it leaves open). ``largest`` may
+    min_eigenvalue, max_eigenvalue
+        Smallest and largest nonzero eigenvalue (the paper's sigma_r, and the one that it leaves open). ``max_eigenvalue`` may
         be left out when the spectrum is ``"equal"`` or the rank is one; a matrix of rank one has the eigenvalue
-        ``smallest``.
-    spectrum
-        ``"equal"`` (all of them ``smallest``), ``"linear"`` or ``"geometric"`` spacing.
+        ``min_eigenvalue``.
+    spacing
+        ``"equal"`` (all of them ``min_eigenvalue``), ``"linear"`` or ``"geometric"`` spacing.
     rng
         A generator, or a sequence of them for a batch with one matrix each.
 
@@ -263,11 +263,11 @@ def random_curvature(
 
     Examples
     --------
-    >>> A = random_curvature(3, 2, smallest=0.5, largest=2.0, rng=np.random.default_rng(0))
+    >>> A = random_curvature(3, 2, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=np.random.default_rng(0))
     >>> np.linalg.eigvalsh(A).round(12) + 0.0
     array([0. , 0.5, 2. ])
     """
-    values = eigenvalues(dim, rank, smallest, largest, spectrum)
+    values = eigenvalues(dim, rank, min_eigenvalue, max_eigenvalue, spacing)
     batch = (len(rng),) if isinstance(rng, Sequence) else ()
     gaussian = per_run(rng, batch, lambda generator: generator.standard_normal((dim, dim)))
     Q, _ = np.linalg.qr(gaussian)
@@ -278,22 +278,22 @@ def random_curvature(
     return symmetrized
 
 
-def eigenvalues(dim: int, rank: int, smallest: float, largest: float | None, spectrum: str) -> Array:
+def eigenvalues(dim: int, rank: int, min_eigenvalue: float, max_eigenvalue: float | None, spacing: str) -> Array:
     """The nonzero eigenvalues that these settings describe, ascending."""
     integer("dim", dim, least=1)
     integer("rank", rank, least=0)
     if rank > dim:
         raise ArgumentError(f"rank must be at most dim = {dim}, got {rank}")
-    low = number("smallest", smallest, above=0.0)
-    choice("spectrum", spectrum, SPECTRA)
-    if spectrum == "equal" or rank <= 1:
-        if largest is not None:
-            number("largest", largest, least=low)
+    low = number("min_eigenvalue", min_eigenvalue, above=0.0)
+    choice("spacing", spacing, SPACINGS)
+    if spacing == "equal" or rank <= 1:
+        if max_eigenvalue is not None:
+            number("max_eigenvalue", max_eigenvalue, least=low)
         return np.full(rank, low)
-    if largest is None:
-        raise ArgumentError(f"largest must be given for a {spectrum} spectrum, got None")
-    high = number("largest", largest, least=low)
-    spaced = np.linspace if spectrum == "linear" else np.geomspace
+    if max_eigenvalue is None:
+        raise ArgumentError(f"max_eigenvalue must be given for {spacing} spacing, got None")
+    high = number("max_eigenvalue", max_eigenvalue, least=low)
+    spaced = np.linspace if spacing == "linear" else np.geomspace
     return np.asarray(spaced(low, high, rank), dtype=np.float64)
 
 

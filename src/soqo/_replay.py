@@ -160,7 +160,7 @@ def replay(policy: Policy[Any], log: Any, *, draws: int = 40, seed: int = 0) -> 
     integer("seed", seed, least=0)
     if not isinstance(policy, Policy):
         raise ArgumentError(f"policy must be a Policy, got {type(policy).__name__}")
-    coordinates = Coordinates(recorded.switching)
+    coordinates = Coordinates(recorded.switching_weight)
     u = coordinates.to_plain(recorded.x - recorded.v)
     evidence = Evidence.of(u, recorded.y)
     learned, p = evidence.learned(), evidence.unknowns
@@ -214,10 +214,10 @@ def played(policy: Policy[Any], log: Log, coordinates: Coordinates, worlds: Arra
     def hitting(u: Array) -> Array:
         return np.asarray(0.5 * np.vecdot(u, np.matvec(worlds, u)))
 
-    player = on_plant(policy, log.low, log.high, log.switching)
+    player = on_plant(policy, log.low, log.high, log.switching_weight)
     many = len(worlds)
     x = np.tile(log.x0, (many, 1))
-    state = player.start(x, log.horizon, streams(seed, range(many), "probing"))
+    state = player.start(x, log.horizon, streams(seed, range(many), "policy"))
     actions, recorded, cost = np.empty(log.v.shape), np.zeros(many), np.zeros(many)
     log_x = log.x0
     for t, (v, then, y) in enumerate(zip(log.v, log.x, log.y, strict=True)):
@@ -229,7 +229,7 @@ def played(policy: Policy[Any], log: Log, coordinates: Coordinates, worlds: Arra
         own = hitting(coordinates.to_plain(x - v))
         move = coordinates.to_plain(x - before)
         cost += own + 0.5 * np.vecdot(move, move)
-        noise = y - would_be if player.hears_noise else 0.0 * y
+        noise = y - would_be if not player.exact_feedback else 0.0 * y
         state = player.observe(state, own + noise)
         actions[t] = x[0]
     return Play(actions, recorded, cost, player.diverged(state))

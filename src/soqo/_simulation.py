@@ -67,7 +67,7 @@ def simulate(
     environment : Environment
     policies : mapping of str to Policy
         The policies by name. In place of a policy there may be a function that makes one from the problem that was
-        drawn, such as ``ROBD.knowing``, for policies that know A. Where the problem has a switching weight, a policy
+        drawn, such as ``ROBD.for_problem``, for policies that know A. Where the problem has a switching weight, a policy
         plays in coordinates in which switching is plain l2 (:class:`soqo.Weighted`), unless it is ``Weighted`` already.
     horizon, runs : int
         Rounds T, and independent runs.
@@ -90,7 +90,7 @@ def simulate(
     >>> environment = soqo.Environment(
     ...     soqo.Problem(np.diag([1.0, 2.0])), soqo.processes.Gaussian(5.0), soqo.noise.Uniform(1.0)
     ... )
-    >>> result = soqo.simulate(environment, {"FTM": soqo.FTM(), "LAI": soqo.LAI.knowing}, horizon=50, runs=8)
+    >>> result = soqo.simulate(environment, {"FTM": soqo.FTM(), "LAI": soqo.LAI.for_problem}, horizon=50, runs=8)
     >>> result.regret("FTM").shape
     (8, 50)
     >>> bool(abs(result.regret("LAI")).max() < 1e-9)
@@ -172,8 +172,8 @@ def play(policy: Policy[Any], paths: Paths, tick: Callable[[int], None] | None =
     variates = np.ascontiguousarray(paths.variates.T)
     x = np.empty_like(v)
     every = max(1, horizon // TICKS)
-    noise = paths.noise if policy.hears_noise else None
-    state = policy.start(paths.x0, horizon, paths.probing())
+    noise = paths.noise if not policy.exact_feedback else None
+    state = policy.start(paths.x0, horizon, paths.policy_generators())
     act, observe = unchecked(policy)  # v is checked, and y is made here
     # Overflow is no warning but a state of things: see `reading`; and a policy that asks for a non-finite action is
     # reported as diverged.
@@ -205,7 +205,7 @@ def enter(entry: object, problem: Problem) -> Policy[Any]:
     policy: Any = entry
     if isinstance(policy, type):
         hint = f"{policy.__name__}(...)"
-        hint += f" or {policy.__name__}.knowing" if hasattr(policy, "knowing") else ""
+        hint += f" or {policy.__name__}.for_problem" if hasattr(policy, "for_problem") else ""
         raise ArgumentError(f"it must be a policy, got the class {policy.__name__}: use {hint}")
     if not isinstance(policy, Policy) and callable(policy):
         policy = policy(problem)
@@ -213,7 +213,7 @@ def enter(entry: object, problem: Problem) -> Policy[Any]:
         raise ArgumentError(
             f"it must be a Policy or a function that makes one from a Problem, got {type(policy).__name__}"
         )
-    return in_plant_units(policy, problem.switching)
+    return in_plant_units(policy, problem.switching_weight)
 
 
 def lai_path(paths: Paths) -> Array:

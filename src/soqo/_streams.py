@@ -23,7 +23,7 @@ from soqo.errors import ArgumentError
 
 __all__ = ["PURPOSES", "Rng", "per_run", "stream", "streams"]
 
-PURPOSES = ("curvature", "steps", "noise", "probing")
+PURPOSES = ("curvature", "steps", "noise", "policy")
 """What a run draws random numbers for. The order is part of every seed: append, never reorder."""
 
 Rng = np.random.Generator | Sequence[np.random.Generator]

@@ -9,51 +9,59 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import lad, psd_least_squares, trace_min
-from soqo.checks import ESTIMATOR_CHECKS, Bench, check_estimator
+from soqo import psd_least_absolute_deviations, psd_least_squares, trace_min
+from soqo.checks import ESTIMATOR_CHECKS, Scenario, check_estimator
 from soqo.errors import CheckError
 
 SOUND = partial(trace_min, radius=2.5)
 
 
 @pytest.mark.parametrize("dim", [1, 3, 4])
-@pytest.mark.parametrize("estimator", [SOUND, lad, psd_least_squares], ids=["trace_min", "lad", "ls"])
+@pytest.mark.parametrize(
+    "estimator",
+    [SOUND, psd_least_absolute_deviations, psd_least_squares],
+    ids=["trace_min", "psd_least_absolute_deviations", "ls"],
+)
 @pytest.mark.parametrize("check", ESTIMATOR_CHECKS, ids=lambda check: check.__name__)
 def test_estimator_keeps_the_contract(check: Any, estimator: Any, dim: int) -> None:
-    check(estimator, Bench(dim=dim))
+    check(estimator, Scenario(dim=dim))
 
 
 def negative(Z: Any, y: Any) -> Any:
-    found = lad(Z, y)
+    found = psd_least_absolute_deviations(Z, y)
     return replace(found, matrix=found.matrix - np.eye(Z.shape[1]))
 
 
 def lopsided(Z: Any, y: Any) -> Any:
-    found = lad(Z, y)
+    found = psd_least_absolute_deviations(Z, y)
     return replace(found, matrix=found.matrix + np.triu(np.full_like(found.matrix, 1e-9), 1))
 
 
 def boastful(Z: Any, y: Any) -> Any:
-    return replace(lad(Z, y), residual=0.0)
+    return replace(psd_least_absolute_deviations(Z, y), residual=0.0)
 
 
 def too_sure(Z: Any, y: Any) -> Any:
-    found = lad(Z, y)
+    found = psd_least_absolute_deviations(Z, y)
     return replace(found, dual=found.primal + 1.0)
 
 
 def grasping(Z: Any, y: Any) -> Any:
-    found = lad(Z, y)
+    found = psd_least_absolute_deviations(Z, y)
     y += 1.0
     return found
 
 
 def forgetful(Z: Any, y: Any) -> Any:
-    return lad(Z[:20], y[:20]) if Z.ndim == 2 and len(Z) == len(y) == 40 else lad(Z, y)
+    return (
+        psd_least_absolute_deviations(Z[:20], y[:20])
+        if Z.ndim == 2 and len(Z) == len(y) == 40
+        else psd_least_absolute_deviations(Z, y)
+    )
 
 
 def careless(Z: Any, y: Any) -> Any:
-    return lad(np.nan_to_num(np.atleast_2d(Z)), y)
+    return psd_least_absolute_deviations(np.nan_to_num(np.atleast_2d(Z)), y)
 
 
 @pytest.mark.parametrize(

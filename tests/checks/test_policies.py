@@ -11,7 +11,7 @@ import pytest
 
 from soqo import FTM, POL, Policy, Weighted
 from soqo._streams import per_run
-from soqo.checks import POLICY_CHECKS, Bench, check_policy
+from soqo.checks import POLICY_CHECKS, Scenario, check_policy
 from soqo.errors import CheckError
 
 
@@ -219,7 +219,7 @@ class KeepsEverything(Sound):
 
 class SaysThatItGrows(KeepsEverything):
     @property
-    def memory_grows(self) -> bool:
+    def state_grows(self) -> bool:
         return True
 
 
@@ -290,9 +290,9 @@ def test_a_long_check_reaches_late_phases() -> None:
             return v * (np.nan if state.round >= 30 else 1.0), state.memory
 
     check_shapes, *_ = POLICY_CHECKS
-    check_shapes(FailsLate(), Bench(rounds=24))
+    check_shapes(FailsLate(), Scenario(rounds=24))
     with pytest.raises(CheckError, match="not finite"):
-        check_shapes(FailsLate(), Bench(rounds=40))
+        check_shapes(FailsLate(), Scenario(rounds=40))
 
 
 def test_an_exception_is_placed() -> None:

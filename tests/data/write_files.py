@@ -23,8 +23,8 @@ ROUNDS, MORE = 30, 12
 
 def controllers() -> dict[str, dict]:
     """Arguments of a controller for each case."""
-    plant = {"low": [-15.0, -9.0], "high": [15.0, np.inf], "switching": [1.0, 4.0]}
-    scale = {"noise_cap": 0.5, "rank": 2, "sigma_floor": 0.5}
+    plant = {"low": [-15.0, -9.0], "high": [15.0, np.inf], "switching_weight": [1.0, 4.0]}
+    scale = {"noise_cap": 0.5, "rank": 2, "min_eigenvalue": 0.5}
     return {
         "FTM": {"policy": soqo.FTM()},
         "LAI": {"policy": soqo.LAI(A), "horizon": 100},
@@ -37,9 +37,9 @@ def controllers() -> dict[str, dict]:
             "policy": soqo.SCaLE(**scale, gamma2="optimal", covariance=soqo.processes.Gaussian(5.0), prior=A),
             "horizon": 100,
         },
-        "HySCaLE": {"policy": soqo.HySCaLE(**scale, learning_rate=1e-6, handover="replay"), "horizon": 100},
+        "HySCaLE": {"policy": soqo.HySCaLE(**scale, learning_rate=1e-6, handover="virtual"), "horizon": 100},
         "GLIDE": {"policy": soqo.GLIDE()},
-        "GLIDE_options": {"policy": soqo.GLIDE(noise_cap=0.5, bias="constant", robust=True, memory=50.0, drift="none")},
+        "GLIDE_options": {"policy": soqo.GLIDE(noise_cap=0.5, bias="constant", robust=True, window=50.0, drift=False)},
         "GLIDE_plant": {"policy": soqo.GLIDE(), **plant},
         "Weighted": {"policy": soqo.Weighted(soqo.POL(1e-5), [[2.0, 0.3], [0.3, 1.0]])},
         "Limited": {"policy": soqo.Limited(soqo.Weighted(soqo.LAI(A), 3.0), low=-10.0, high=[9.0, 8.0])},

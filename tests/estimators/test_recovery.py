@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import Status, lad, psd_least_squares, trace_min
+from soqo import Status, psd_least_absolute_deviations, psd_least_squares, trace_min
 from soqo.errors import ArgumentError
 from soqo.estimators._recovery import Recovery
 
@@ -19,7 +19,7 @@ Y = 0.5 * np.sum((Z @ np.diag([1.0, 3.0])) * Z, axis=-1) + RNG.uniform(-0.1, 0.1
 def test_each_run_is_trace_minimization_within_its_radius() -> None:
     matrices, statuses = Recovery(noise_cap=0.1)(Z, Y)
     for k in range(3):
-        expected = trace_min(Z[k], Y[k], 1.05 * lad(Z[k], Y[k]).residual)
+        expected = trace_min(Z[k], Y[k], 1.05 * psd_least_absolute_deviations(Z[k], Y[k]).residual)
         np.testing.assert_allclose(matrices[k], expected.matrix, atol=1e-6)
         assert statuses[k] is Status.SOLVED
 

@@ -19,4 +19,4 @@ def test_scs_and_clarabel_agree() -> None:
 
 def test_an_unknown_solver_is_named() -> None:
     with pytest.raises(ArgumentError, match=r"solver must be one that CVXPY finds, .* got 'NONE'"):
-        reference.lad(np.ones((2, 1)), np.ones(2), solver="NONE")
+        reference.psd_least_absolute_deviations(np.ones((2, 1)), np.ones(2), solver="NONE")

@@ -14,8 +14,8 @@ runs = 3
 [problem]
 dim = 2
 rank = 2
-smallest = 0.1
-largest = 1.0
+min_eigenvalue = 0.1
+max_eigenvalue = 1.0
 [process]
 kind = "Gaussian"
 scale = 10.0
@@ -38,7 +38,7 @@ kind = "GLIDE"
 name = "intro"
 title = "Pair: small steps, eta = 1"
 source = "a test"
-reading = "where A & B are <left> open"
+note = "where A & B are <left> open"
 horizons = [20, 40, 60, 80]
 
 [[setting]]

@@ -53,7 +53,7 @@ def table() -> BoundsTable:
 # ---- numbers -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("handover", ["direct", "replay"])
+@pytest.mark.parametrize("handover", ["direct", "virtual"])
 @pytest.mark.parametrize(("problem", "rank"), [(FAMILY, 2), (RandomProblem(3, 1, 0.5), 1)])
 def test_simulated_and_exact_means_agree(handover: str, problem: RandomProblem, rank: int) -> None:
     policies = {"SCaLE": SCaLE(2.0, rank, 0.5, c1=4.0, handover=handover)}
@@ -66,7 +66,7 @@ def test_simulated_and_exact_means_agree(handover: str, problem: RandomProblem, 
     assert (spread < 0.1 * found.exact.mean(axis=1)).all()  # so it is no empty statement
 
 
-@pytest.mark.parametrize("handover", ["direct", "replay"])
+@pytest.mark.parametrize("handover", ["direct", "virtual"])
 def test_exact_regret_is_what_the_run_loses_on_average_over_v(handover: str) -> None:
     """One run's A, probes and estimate on many paths of v, played by hand with the textbook recursion."""
     T, m, gamma2 = 12, 8, 30.0
@@ -150,7 +150,7 @@ def test_a_switching_weight_is_a_change_of_coordinates() -> None:
     weight = np.array([4.0, 25.0])
     root = np.sqrt(weight)
     policy = {"S": SCaLE(2.0, 2, 0.01, c1=4.0)}
-    there = setting(Problem(FIXED.A, switching=weight), Gaussian([1.0, 2.0]), policy, x0=[3.0, 1.0])
+    there = setting(Problem(FIXED.A, switching_weight=weight), Gaussian([1.0, 2.0]), policy, x0=[3.0, 1.0])
     plain = Problem(FIXED.A / np.outer(root, root))
     here = setting(plain, Gaussian(root * [1.0, 2.0]), policy, x0=root * [3.0, 1.0])
     one, other = (bound_setting(s, horizons=[40]) for s in (there, here))
@@ -184,9 +184,9 @@ def test_the_first_scale_of_the_setting_is_played() -> None:
 @pytest.mark.parametrize(
     ("problem", "facts"),
     [
-        (RandomProblem(3, 2, 0.5, 1.0), "noise_cap 2, rank 2, sigma_floor 0.5"),
-        (Problem(np.diag([2.0, 0.0, 0.25])), "noise_cap 2, rank 2, sigma_floor 0.25"),
-        (Problem(np.eye(2), switching=[1.0, 4.0]), "noise_cap 2, rank 2, sigma_floor 0.25"),
+        (RandomProblem(3, 2, 0.5, 1.0), "noise_cap 2, rank 2, min_eigenvalue 0.5"),
+        (Problem(np.diag([2.0, 0.0, 0.25])), "noise_cap 2, rank 2, min_eigenvalue 0.25"),
+        (Problem(np.eye(2), switching_weight=[1.0, 4.0]), "noise_cap 2, rank 2, min_eigenvalue 0.25"),
     ],
 )
 def test_without_a_scale_the_default_one_is_told_what_the_setting_knows(problem: Any, facts: str) -> None:
@@ -353,8 +353,8 @@ def test_files_hold_the_numbers_and_a_picture(table: BoundsTable, tmp_path: Path
     file, png, svg = table.save(tmp_path / "new")
     rows = list(csv.DictReader(file.read_text().splitlines()))
 
-    def read(quantity: str, reading: str, horizon: int) -> list[float]:
-        wanted = (quantity, reading, str(horizon))
+    def read(quantity: str, variant: str, horizon: int) -> list[float]:
+        wanted = (quantity, variant, str(horizon))
         return [float(r["value"]) for r in rows if (*list(r.values())[:3],) == wanted]
 
     assert read("simulated", "", 10) == table.simulated[0].tolist()

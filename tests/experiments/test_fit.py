@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soqo import Status, lad, psd_least_squares, trace_min
+from soqo import Status, psd_least_absolute_deviations, psd_least_squares, trace_min
 from soqo.errors import ArgumentError, FileFormatError
 from soqo.experiments._fit import fit, read_readings
 
@@ -63,10 +63,10 @@ def test_a_file_must_be_text(tmp_path: Path) -> None:
 
 
 def test_each_method_is_the_public_estimator_and_its_bound_holds() -> None:
-    smallest = lad(Z, Y).residual
+    smallest = psd_least_absolute_deviations(Z, Y).residual
     for method, expected in (
         ("trace_min", trace_min(Z, Y, 1.05 * smallest)),
-        ("lad", lad(Z, Y)),
+        ("psd_least_absolute_deviations", psd_least_absolute_deviations(Z, Y)),
         ("psd", psd_least_squares(Z, Y)),
     ):
         found = fit(Z, Y, method)
@@ -83,4 +83,4 @@ def test_where_nothing_fits_the_bound_is_of_the_radius() -> None:
     found = fit(Z, Y, radius=0.01)
     assert found.estimate.status is Status.INFEASIBLE
     assert found.bounded == "the smallest radius that would do"
-    assert 0.01 < found.bound <= lad(Z, Y).residual * (1.0 + 1e-9)
+    assert 0.01 < found.bound <= psd_least_absolute_deviations(Z, Y).residual * (1.0 + 1e-9)

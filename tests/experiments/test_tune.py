@@ -17,7 +17,7 @@ from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
 ENVIRONMENT = Environment(RandomProblem(2, 2, 0.5, 1.0), Gaussian(20.0), Uniform(5.0))
-POLICIES = {"ROBD": ROBD.knowing, "SCaLE": SCaLE(5.0, 2, 0.5), "POL": POL(1e-6)}
+POLICIES = {"ROBD": ROBD.for_problem, "SCaLE": SCaLE(5.0, 2, 0.5), "POL": POL(1e-6)}
 SETTING = Setting("mine", "mine", "", "", "", ENVIRONMENT, POLICIES, 60, (), 6, 3)
 VALUES = np.array([1.0, 2.0, 3.0, 4.0])
 

@@ -20,7 +20,7 @@ from soqo import (
     random_curvature,
     simulate,
 )
-from soqo.checks import POLICY_CHECKS, Bench
+from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
@@ -32,12 +32,12 @@ FULL = random_curvature(3, 3, 0.1, 4.0, rng=np.random.default_rng(1))
 @pytest.mark.parametrize("policy", [FTM(), LAI(A), LAI(FULL), ROBD(A), ROBD(FULL), ROBD(A, 2.0, 0.3)], ids=repr)
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
 def test_policy_keeps_the_contract(check: Any, policy: Policy[Any]) -> None:
-    check(policy, Bench())
+    check(policy, Scenario())
 
 
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
 def test_one_A_per_run_keeps_the_contract(check: Any) -> None:
-    check(LAI(np.stack([A, FULL])), Bench(only_batch=(2,)))
+    check(LAI(np.stack([A, FULL])), Scenario(only_batch=(2,)))
 
 
 def test_lai_plays_the_plan() -> None:
@@ -137,9 +137,9 @@ def test_robd_without_curvature_stays() -> None:
 
 
 def test_knowing_takes_A_from_the_problem_in_plain_coordinates() -> None:
-    problem = Problem(A, switching=4.0)
-    np.testing.assert_allclose(LAI.knowing(problem).A, A / 4.0)
-    np.testing.assert_allclose(ROBD.knowing(problem).A, A / 4.0)
+    problem = Problem(A, switching_weight=4.0)
+    np.testing.assert_allclose(LAI.for_problem(problem).A, A / 4.0)
+    np.testing.assert_allclose(ROBD.for_problem(problem).A, A / 4.0)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soqo import OAL, POL, Environment, Policy, Problem, random_curvature, simulate
-from soqo.checks import POLICY_CHECKS, Bench
+from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.noise import Uniform
 from soqo.processes import Cauchy, Gaussian
@@ -32,7 +32,7 @@ INITIAL = random_curvature(3, 3, 0.5, 2.0, rng=np.random.default_rng(0))
 )
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
 def test_policy_keeps_the_contract(check: Any, policy: Policy[Any]) -> None:
-    check(policy, Bench())
+    check(policy, Scenario())
 
 
 def literal_pol(v: Any, A: Any, noise: Any, rate: float) -> Any:

@@ -18,12 +18,12 @@ from soqo import (
     RandomProblem,
     SCaLE,
     Weighted,
-    lad,
+    psd_least_absolute_deviations,
     random_curvature,
     simulate,
 )
 from soqo._simulation import play
-from soqo.checks import POLICY_CHECKS, Bench
+from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.estimators import reference
 from soqo.estimators._gradient import project
@@ -44,7 +44,7 @@ POLICIES: list[Policy[Any]] = [
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
 def test_policy_keeps_the_contract_through_all_its_phases(check: Any, policy: Any) -> None:
-    check(policy, Bench(rounds=36))
+    check(policy, Scenario(rounds=36))
 
 
 def literal_gain(M: Any, n: int) -> Any:
@@ -63,7 +63,7 @@ def literal_scale(policy: Any, v: Any, A: Any, noise: Any, z: Any, rate: float |
     y = 0.5 * np.einsum("mi,ij,mj->m", U, A, U) + noise[:m]
     M = reference.trace_min(U, y, policy.recovery.radii(U, y)).matrix
     x = path[-1]
-    if policy.handover == "replay":
+    if policy.handover == "virtual":
         x = np.zeros(d)
         for t in range(m):
             C = literal_gain(M, T - t)
@@ -79,7 +79,7 @@ def literal_scale(policy: Any, v: Any, A: Any, noise: Any, z: Any, rate: float |
     return np.array(path)
 
 
-@pytest.mark.parametrize("handover", ["direct", "replay"])
+@pytest.mark.parametrize("handover", ["direct", "virtual"])
 @pytest.mark.parametrize("radius", ["residual", "cap"])
 @pytest.mark.parametrize("rate", [None, 1e-5])
 def test_it_plays_what_the_paper_describes(handover: str, radius: str, rate: float | None) -> None:
@@ -88,7 +88,7 @@ def test_it_plays_what_the_paper_describes(handover: str, radius: str, rate: flo
     A = random_curvature(3, 3, 0.2, 2.0, rng=np.random.default_rng(0))
     paths = Environment(Problem(A), Gaussian(5.0), Uniform(1.0)).draw(60, 3, seed=1)
     played = play(policy, paths)
-    for run, rng in enumerate(paths.probing()):
+    for run, rng in enumerate(paths.policy_generators()):
         z = rng.standard_normal((27, 3))
         expected = literal_scale(policy, paths.v[run], A, paths.variates[run], z, rate)
         # Traces are exact to 2e-7. A gain is a square root of an eigenvalue near zero: it feels 1e-3 of that much.
@@ -97,7 +97,7 @@ def test_it_plays_what_the_paper_describes(handover: str, radius: str, rate: flo
 
 
 def test_probe_variance_follows_each_reading() -> None:
-    common: dict[str, Any] = {"noise_cap": 9.0, "rank": 2, "sigma_floor": 0.01}
+    common: dict[str, Any] = {"noise_cap": 9.0, "rank": 2, "min_eigenvalue": 0.01}
     for rule, expected in (
         ("algorithm", 3 * max(1000 ** (2 / 3), 100)),
         ("appendix", 3 * max((1000 - 24) ** (2 / 3), 200)),
@@ -116,7 +116,7 @@ def test_the_radius_follows_each_reading() -> None:
     Z, y = rng.standard_normal((40, 3)), rng.uniform(1, 2, 40)
     assert SCaLE(2.0, 1, 1.0, radius="cap").recovery.radii(Z, y) == 80.0
     assert SCaLE(2.0, 1, 1.0, radius=5.0).recovery.radii(Z, y) == 5.0
-    assert SCaLE(2.0, 1, 1.0).recovery.radii(Z, y) == pytest.approx(1.05 * lad(Z, y).residual)
+    assert SCaLE(2.0, 1, 1.0).recovery.radii(Z, y) == pytest.approx(1.05 * psd_least_absolute_deviations(Z, y).residual)
     # Nine readings of six unknowns: the residual would say nothing.
     assert SCaLE(2.0, 1, 1.0).recovery.radii(Z[:9], y[:9]) == 9.0
 
@@ -187,7 +187,7 @@ def test_it_beats_the_baselines_where_it_should() -> None:
     environment = Environment(RandomProblem(4, 4, 1.0, 10.0), Gaussian(50.0), Uniform(10.0))
     entries = {"FTM": FTM(), "POL": POL(1e-8), "SCaLE": SCaLE(10.0, 4, 1.0)}
     entries["Hy"] = HySCaLE(10.0, 4, 1.0, learning_rate=1e-9)
-    entries["LAI"] = LAI.knowing
+    entries["LAI"] = LAI.for_problem
     result = simulate(environment, entries, 1000, 12)
     medians = {name: np.median(result.regret(name)[:, -1]) for name in result}
     assert medians["SCaLE"] < 0.3 * min(medians["FTM"], medians["POL"])
@@ -199,11 +199,11 @@ def test_it_beats_the_baselines_where_it_should() -> None:
     [
         (lambda: SCaLE(-1.0, 1, 1.0), "noise_cap must be a finite number at least 0, got -1.0"),
         (lambda: SCaLE(1.0, 0, 1.0), "rank must be a positive integer, got 0"),
-        (lambda: SCaLE(1.0, 1, 0.0), "sigma_floor must be a finite number above 0, got 0.0"),
+        (lambda: SCaLE(1.0, 1, 0.0), "min_eigenvalue must be a finite number above 0, got 0.0"),
         (lambda: SCaLE(1.0, 1, 1.0, c1=0), "c1 must be a finite number above 0, got 0"),
         (lambda: SCaLE(1.0, 1, 1.0, gamma2="x"), "gamma2 must be one of 'algorithm', "),
         (lambda: SCaLE(1.0, 1, 1.0, radius=-1.0), "radius must be a finite number at least 0"),
-        (lambda: SCaLE(1.0, 1, 1.0, handover="x"), "handover must be one of 'direct', 'replay'"),
+        (lambda: SCaLE(1.0, 1, 1.0, handover="x"), "handover must be one of 'direct', 'virtual'"),
         (lambda: SCaLE(1.0, 1, 1.0, fallback="x"), "fallback must be one of"),
         (lambda: SCaLE(1.0, 1, 1.0, probe_limit=0.0), "probe_limit must be a positive number"),
         (lambda: HySCaLE(1.0, 1, 1.0, learning_rate=0.0), "learning_rate must be a finite number"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from soqo import FTM, LAI, OAL, POL, Limited, Policy, Problem, Weighted, random_curvature
-from soqo.checks import POLICY_CHECKS, Bench
+from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.policies._wrappers import in_plant_units
 
@@ -31,7 +31,7 @@ WEIGHTS: list[Any] = [None, 2.5, [1.0, 4.0, 0.25], W]
 )
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
 def test_policy_keeps_the_contract(check: Any, policy: Policy[Any]) -> None:
-    check(policy, Bench())
+    check(policy, Scenario())
 
 
 def direct_gains(full: Any, horizon: int) -> list[Any]:
@@ -115,10 +115,10 @@ def test_the_policy_is_told_its_limits_even_when_the_reading_is_missed() -> None
 
 
 def test_wrappers_pass_on_what_a_policy_declares() -> None:
-    assert Weighted(OAL(0.1)).hears_noise is False
-    assert Limited(OAL(0.1)).hears_noise is False
-    assert Limited(Weighted(OAL(0.1))).plant_units is True
-    assert Limited(OAL(0.1)).plant_units is True
+    assert Weighted(OAL(0.1)).exact_feedback is True
+    assert Limited(OAL(0.1)).exact_feedback is True
+    assert Limited(Weighted(OAL(0.1))).in_plant_coordinates is True
+    assert Limited(OAL(0.1)).in_plant_coordinates is True
 
 
 def test_a_weight_goes_inside_of_limits() -> None:
@@ -149,12 +149,12 @@ def test_diagnostics_and_diverged_agree() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Weighted(FTM(), -1.0), "switching must be positive"),
+        (lambda: Weighted(FTM(), -1.0), "switching_weight must be positive"),
         (lambda: Weighted(Weighted(FTM())), "policy must play in plain coordinates"),
         (lambda: Weighted(Limited(Weighted(FTM()))), "policy must play in plain coordinates"),
         (
             lambda: Weighted(FTM(), W).start(np.zeros(2)),
-            "switching must be for as many actuators as x0 has, 2, got one for 3",
+            "switching_weight must be for as many actuators as x0 has, 2, got one for 3",
         ),
         (lambda: Limited(FTM(), low=2.0, high=1.0), "low must not exceed high"),
         (lambda: Weighted(Limited(FTM(), high=1.0), 9.0), "Weighted goes inside Limited"),

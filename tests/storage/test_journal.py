@@ -166,7 +166,7 @@ def learned(in_memory: Path) -> Played:
     """A journal of a policy that learns, within limits and weights, with several snapshots."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(journals, "SPARSE", 1)
-        played = play(in_memory / "learned", POL(1e-2), 2, 130, low=-4.0, switching=[1.0, 4.0])
+        played = play(in_memory / "learned", POL(1e-2), 2, 130, low=-4.0, switching_weight=[1.0, 4.0])
     assert snapshots_in(played.data) == 3
     return played
 
@@ -176,7 +176,7 @@ def learned(in_memory: Path) -> Played:
 PLAYERS: dict[str, tuple[Policy[Any], int, dict[str, Any]]] = {
     "FTM": (FTM(), 2, {}),
     "POL": (POL(1e-2), 2, {"horizon": 40}),
-    "GLIDE": (GLIDE(), 3, {"low": -4.0, "high": [3.0, 4.0, 5.0], "switching": [1.0, 4.0, 0.25]}),
+    "GLIDE": (GLIDE(), 3, {"low": -4.0, "high": [3.0, 4.0, 5.0], "switching_weight": [1.0, 4.0, 0.25]}),
     "SCaLE": (SCaLE(1.0, 1, 0.5, gamma2=4.0), 2, {"seed": 4, "high": 5.0}),
     "HySCaLE": (HySCaLE(1.0, 1, 0.5, learning_rate=1e-3), 2, {"seed": 4, "horizon": 40}),
 }

@@ -51,8 +51,8 @@ def test_bounds_on_exploitation_are_never_violated() -> None:
             assert found.total <= second.value + slack, case
         checked[case.full_rank] += 1
         if case.nuclear < case.smallest:
-            for reading in ("as_printed", "appendix"):
-                printed = exploiting(facts, case.nuclear, case.horizon, reading)
+            for variant in ("as_printed", "appendix"):
+                printed = exploiting(facts, case.nuclear, case.horizon, variant)
                 assert found.total <= printed.value, case
     assert sum(checked.values()) > 0.97 * CASES
     assert min(checked.values()) > 0.45 * CASES
@@ -117,8 +117,8 @@ def test_the_lower_bound_is_attained_and_no_schedule_of_gains_gets_below_it(epsi
 def test_bounds_grow_as_they_should() -> None:
     """alpha_1 (T-m)^(2/3) and beta_1 (T-m)^(1/2), and Theorem 4 with T^2 epsilon^2 beside T sqrt(epsilon)."""
     for A, power in ((FULL, 0.5), (DEFICIENT, 2 / 3)):
-        for reading in ("corrected", "appendix", "as_printed"):
-            near, far = (theorem1(A, 1.0, T, 1.0, reading=reading).terms["growing"] for T in (10**6, 8 * 10**6))
+        for variant in ("corrected", "appendix", "as_printed"):
+            near, far = (theorem1(A, 1.0, T, 1.0, variant=variant).terms["growing"] for T in (10**6, 8 * 10**6))
             assert math.log(far / near) / math.log(8.0) == pytest.approx(power, abs=1e-4)
     small, large = (theorem4(DEFICIENT, 1.0, 1e-3, T).terms["basis"] for T in (10**7, 10**8))
     assert large / small == pytest.approx(100.0, rel=1e-3)
@@ -128,20 +128,20 @@ def test_bounds_grow_as_they_should() -> None:
 def test_side_by_side_is_each_bound(A: Any) -> None:
     table = bounds(A, 2.0, horizon=500, noise_cap=0.5, c1=2.0)
     assert len(table) == len(list(table)) == 16
-    for reading in ("corrected", "as_printed", "appendix"):
-        plan = table.schedules[reading]
-        later = exploitation_bound(A, 2.0, plan.epsilon, plan.rounds, reading)
-        assert table.value(later.statement, reading) == later.value
-        whole = theorem3(A, 2.0, plan.m, plan.gamma2, later.value, reading).value
-        if reading == "corrected":  # and the start, gamma z away from v
+    for variant in ("corrected", "as_printed", "appendix"):
+        plan = table.schedules[variant]
+        later = exploitation_bound(A, 2.0, plan.epsilon, plan.rounds, variant)
+        assert table.value(later.statement, variant) == later.value
+        whole = theorem3(A, 2.0, plan.m, plan.gamma2, later.value, variant).value
+        if variant == "corrected":  # and the start, gamma z away from v
             whole += corollary1(A, 2.0, 500, 0.5, 2.0).terms["start"]
-        assert table.value("Theorem 3", reading) == pytest.approx(whole)
-        assert table.value("Theorem 1", reading) == theorem1(A, 2.0, 500, 0.5, 2.0, reading).value
-        if reading != "as_printed":  # of which the main text has orders only
-            expected = corollary1(A, 2.0, 500, 0.5, 2.0, reading).value
-            assert table.value("Corollary 1", reading) == expected
-        assert table.value("Theorem 2", reading) == pytest.approx(
-            theorem2(plan.epsilon, plan.rounds, 4.0, reading).value
+        assert table.value("Theorem 3", variant) == pytest.approx(whole)
+        assert table.value("Theorem 1", variant) == theorem1(A, 2.0, 500, 0.5, 2.0, variant).value
+        if variant != "as_printed":  # of which the main text has orders only
+            expected = corollary1(A, 2.0, 500, 0.5, 2.0, variant).value
+            assert table.value("Corollary 1", variant) == expected
+        assert table.value("Theorem 2", variant) == pytest.approx(
+            theorem2(plan.epsilon, plan.rounds, 4.0, variant).value
         )
     assert "orders only" in str(table)
     assert "lower bound, for A = 0" in str(table)
@@ -177,7 +177,7 @@ def test_side_by_side_says_why_a_bound_does_not_apply() -> None:
         (lambda: theorem5(FULL, 1.0, 0.1, 0), "horizon must be a positive integer"),
         (
             lambda: theorem5(FULL, 1.0, 0.1, 9, "mine"),
-            "reading must be one of 'corrected', 'as_printed'",
+            "variant must be one of 'corrected', 'as_printed'",
         ),
         (lambda: theorem5(FULL, np.ones(9), 0.1, 9), "covariance must be a number"),
         (lambda: theorem5(np.zeros((2, 2)), 1.0, 0.1, 9), "A must not be zero"),
@@ -243,8 +243,8 @@ def test_printed_theorems_4_and_5_are_never_below_the_corrected_ones() -> None:
         facts = Facts.of(case.A, case.covariance)
         epsilon = facts.sigma_min * rng.uniform(0.0, 0.999)
         sharp, *printed = (
-            exploiting(facts, epsilon, case.horizon, reading).value
-            for reading in ("corrected", "as_printed", "appendix")
+            exploiting(facts, epsilon, case.horizon, variant).value
+            for variant in ("corrected", "as_printed", "appendix")
         )
         assert sharp <= min(printed) * (1 + 1e-12)
 

@@ -98,7 +98,7 @@ def test_theorem_3_forgets_the_null_space() -> None:
     A, m, T = np.diag([1.0, 0.0, 0.0, 0.0]), 12, 1000
     found = exact_scale_regret(A, A, 2500.0, T, m, gamma2=1.0)
     printed, corrected = (
-        theorem3(A, 2500.0, m, 1.0, found.exploitation.total, reading) for reading in ("as_printed", "corrected")
+        theorem3(A, 2500.0, m, 1.0, found.exploitation.total, variant) for variant in ("as_printed", "corrected")
     )
     assert found.irreducible > 1.3 * printed.terms["irreducible"]
     assert found.total > 1.3 * printed.value
@@ -110,7 +110,7 @@ def test_corollary_1_pays_for_half_of_the_switching() -> None:
     """Printed: (c1/2) r d (tr A + d). A probe moves from the last one to the next: (tr A + 2 d)."""
     A, noise, horizon = np.eye(4), 10.0, 10_000
     facts = Facts.of(A, 1.0)
-    printed = corollary1(A, 1.0, horizon, noise, reading="appendix")
+    printed = corollary1(A, 1.0, horizon, noise, variant="appendix")
     plan = Schedule.of(facts, horizon, noise, 3.0, "appendix")
     found = exact_scale_regret(A, A, 1.0, horizon, plan.m, plan.gamma2)
     assert found.data_collection > 1.2 * printed.terms["data collection"]
@@ -145,7 +145,7 @@ def test_the_lasting_term_of_corollary_1_lacks_a_factor() -> None:
     A_hat = R @ A @ R.T
     assert perturbation(A, A_hat).nuclear == pytest.approx(eta / plan.gamma2)
     found = exact_regret(A, A_hat, 1.0, plan.rounds).total
-    printed = corollary1(A, 1.0, horizon, eta, reading="appendix").terms["exploitation"]
+    printed = corollary1(A, 1.0, horizon, eta, variant="appendix").terms["exploitation"]
     assert found > 5.0 * printed
     assert found <= theorem4(A, 1.0, eta / plan.gamma2, plan.rounds).value
 
@@ -156,7 +156,7 @@ def test_the_other_term_of_corollary_1_has_a_wrong_power_too() -> None:
     plan = Schedule.of(Facts.of(A, 1.0), horizon, eta, 3.0, "appendix")
     epsilon = eta / plan.gamma2
     found = exact_regret(A, np.diag([1.0, epsilon]), 1.0, plan.rounds).total
-    assert found > 3.0 * corollary1(A, 1.0, horizon, eta, reading="appendix").terms["exploitation"]
+    assert found > 3.0 * corollary1(A, 1.0, horizon, eta, variant="appendix").terms["exploitation"]
     assert found <= theorem4(A, 1.0, epsilon, plan.rounds).value
 
 
@@ -167,7 +167,7 @@ def test_corollary_1_forgets_where_exploitation_starts() -> None:
     2 d in it.
     """
     A, eta, variance, horizon = np.diag([2e-4, 0.0]), 1.0, 1e-6, 10**6
-    printed = corollary1(A, variance, horizon, eta, reading="appendix")
+    printed = corollary1(A, variance, horizon, eta, variant="appendix")
     plan = Schedule.of(Facts.of(A, variance), horizon, eta, 3.0, "appendix")
     angle = math.asin(0.5 * plan.epsilon / 2e-4)
     R = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
@@ -213,11 +213,11 @@ def test_the_cross_term_that_theorem_4_counts_once_does_no_harm() -> None:
 def test_the_lower_bound_does_not_follow_from_its_proof_but_holds() -> None:
     """The third line of the proof gives epsilon T / 16, the fourth says epsilon T / 8, and the truth is above it."""
     epsilon = 0.01
-    short = [theorem2(epsilon, T, reading="appendix").value - epsilon * T / 8 for T in (10**5, 10**6)]
+    short = [theorem2(epsilon, T, variant="appendix").value - epsilon * T / 8 for T in (10**5, 10**6)]
     assert short[1] < 9.0 * short[0] < 0.0  # no constant makes up for it
     true = [theorem2(epsilon, T).value - epsilon * T / 8 for T in (10**5, 10**6)]
     assert true[1] > true[0] > -0.13
-    slope = theorem2(epsilon, 10**6, reading="appendix").value / (epsilon * 10**6)
+    slope = theorem2(epsilon, 10**6, variant="appendix").value / (epsilon * 10**6)
     assert slope == pytest.approx(1 / 16, rel=0.01)
 
 

@@ -93,8 +93,8 @@ def test_corollary_1_of_the_appendix(horizon: int) -> None:
 
 def test_theorem_2() -> None:
     third = E**2 / 8 * sum((1 - (1 - E) ** (2 * s)) / (E * (2 - E)) for s in range(1, T + 1))
-    assert isclose(theorem2(E, T, reading="appendix").value, third)
-    assert isclose(theorem2(E, T, reading="as_printed").value, E * T / 8)
+    assert isclose(theorem2(E, T, variant="appendix").value, third)
+    assert isclose(theorem2(E, T, variant="as_printed").value, E * T / 8)
     assert isclose(theorem2(E, T, trace=TR).value, TR * theorem2(E, T).value)
 
 

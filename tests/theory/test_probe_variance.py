@@ -40,7 +40,7 @@ def regrets(A: Array, levels: list[float], variance: float, noise: float, m: int
 
 @pytest.mark.parametrize(("variance", "noise"), [(2500.0, 10.0), (1.0, 1.0)])
 def test_the_papers_schedule_grows_as_the_root_of_T_in_full_rank(variance: float, noise: float) -> None:
-    policy = SCaLE(noise, rank=3, sigma_floor=1.0)
+    policy = SCaLE(noise, rank=3, min_eigenvalue=1.0)
     levels = [policy.probe_variance(3, T) for T in HORIZONS]
     totals, _ = regrets(FULL, levels, variance, noise, policy.exploration_rounds(3))
     found = growth_exponent(HORIZONS, totals)
@@ -49,7 +49,7 @@ def test_the_papers_schedule_grows_as_the_root_of_T_in_full_rank(variance: float
 
 @pytest.mark.parametrize(("variance", "noise"), [(2500.0, 10.0), (1.0, 1.0)])
 def test_the_papers_schedule_grows_as_T_to_two_thirds_in_deficient_rank(variance: float, noise: float) -> None:
-    policy = SCaLE(noise, rank=1, sigma_floor=1.0, c1=10.0)
+    policy = SCaLE(noise, rank=1, min_eigenvalue=1.0, c1=10.0)
     levels = [policy.probe_variance(3, T) for T in HORIZONS]
     totals, _ = regrets(DEFICIENT, levels, variance, noise, policy.exploration_rounds(3))
     found = growth_exponent(HORIZONS, totals)
@@ -66,7 +66,7 @@ def test_the_optimal_level_grows_as_the_cube_root_of_T_and_so_does_regret() -> N
     found = growth_exponent(HORIZONS, totals - irreducible)
     assert found.exponent == pytest.approx(1 / 3, abs=0.03)
     assert growth_exponent(HORIZONS, totals).exponent < found.exponent
-    policy = SCaLE(noise, rank=3, sigma_floor=1.0)
+    policy = SCaLE(noise, rank=3, min_eigenvalue=1.0)
     printed, _ = regrets(FULL, [policy.probe_variance(3, T) for T in HORIZONS], variance, noise, m)
     assert (totals.mean(axis=1) < printed.mean(axis=1)).all()
 
@@ -90,7 +90,7 @@ def test_it_is_the_mean_of_what_scale_pays() -> None:
     """SCaLE on drawn paths, with drawn probes and noise, against draws of probes and noise and an exact mean over v."""
     runs, horizon, level = 600, 150, 6.0
     A = rotated(np.random.default_rng(0), np.array([0.5, 2.0]))
-    policy = SCaLE(noise_cap=1.0, rank=2, sigma_floor=0.5, gamma2=level)
+    policy = SCaLE(noise_cap=1.0, rank=2, min_eigenvalue=0.5, gamma2=level)
     environment = Environment(Problem(A), Gaussian(1.0), Uniform(1.0))
     paid = simulate(environment, {"SCaLE": policy}, horizon, runs=runs).regret("SCaLE")[:, -1]
     found = expected_scale_regret(level, A, 1.0, horizon, 12, 1.0, draws=runs)

@@ -41,7 +41,7 @@ def simulated(handover: str, z: Array, x0: Array, rng: np.random.Generator) -> A
     return cost(x) - cost(Plan(A, T).path(x0, v))
 
 
-@pytest.mark.parametrize("handover", ["direct", "replay"])
+@pytest.mark.parametrize("handover", ["direct", "virtual"])
 @pytest.mark.parametrize("x0", [np.zeros(2), START])
 @pytest.mark.parametrize("given", [True, False])
 def test_total_is_the_mean_of_simulations(handover: str, x0: Array, given: bool) -> None:
@@ -62,11 +62,11 @@ def test_total_is_the_mean_of_simulations(handover: str, x0: Array, given: bool)
     assert error < 0.005 * regret.mean()
 
 
-@pytest.mark.parametrize("handover", ["direct", "replay"])
+@pytest.mark.parametrize("handover", ["direct", "virtual"])
 def test_it_is_what_scale_itself_pays(handover: str) -> None:
     """Given each run's own probes and estimate, all that is left to chance is v, whose steps both have in common."""
     runs, horizon, m = 400, 60, 12
-    policy = SCaLE(noise_cap=0.5, rank=2, sigma_floor=0.3, gamma2=4.0, handover=handover)
+    policy = SCaLE(noise_cap=0.5, rank=2, min_eigenvalue=0.3, gamma2=4.0, handover=handover)
     environment = Environment(Problem(A), Gaussian(0.5), Uniform(0.5))
     result = simulate(environment, {"SCaLE": policy}, horizon, runs=runs, seed=1, record=True)
     assert result.v is not None
@@ -85,7 +85,7 @@ def test_it_is_what_scale_itself_pays(handover: str) -> None:
 def test_the_jump_of_a_replayed_handover_knows_where_the_probe_was() -> None:
     """One probe, a start far away, and v that stands still: all is deterministic, and so is the cost of the jump."""
     away, z, horizon = np.array([30.0, -10.0]), np.array([[2.0, 1.0]]), 6
-    found = exact_scale_regret(*(A, HAT, 0.0, horizon, 1, GAMMA2), handover="replay", probes=z, x0_minus_v0=away)
+    found = exact_scale_regret(*(A, HAT, 0.0, horizon, 1, GAMMA2), handover="virtual", probes=z, x0_minus_v0=away)
     v, gamma = np.zeros((horizon, 2)), math.sqrt(GAMMA2)
     x = np.vstack([gamma * z, Plan(HAT, horizon).path(away, v)[1:]])
 
@@ -115,7 +115,7 @@ def test_a_batch_of_estimates_is_each_of_them() -> None:
     rng = np.random.default_rng(0)
     estimates = np.stack([rotated(rng, rng.uniform(0.0, 3.0, 2)) for _ in range(3)])
     probes = rng.standard_normal((3, M, 2))
-    for handover in ("direct", "replay"):
+    for handover in ("direct", "virtual"):
         options: dict[str, Any] = {"handover": handover, "x0_minus_v0": START}
         together = exact_scale_regret(A, estimates, S2, T, M, GAMMA2, probes=probes, **options)
         for k in range(3):
@@ -131,7 +131,7 @@ def test_a_batch_of_estimates_is_each_of_them() -> None:
         ({"m": 0}, "m must be a positive integer"),
         ({"m": T}, f"m must be below horizon = {T}, got {T}"),
         ({"gamma2": -1.0}, "gamma2 must be a finite number at least 0"),
-        ({"handover": "softly"}, "handover must be one of 'direct', 'replay', got 'softly'"),
+        ({"handover": "softly"}, "handover must be one of 'direct', 'virtual', got 'softly'"),
         ({"probes": np.ones((5, M, 2)), "A_hat": np.stack([HAT] * 3)}, "probes must have shape"),
         ({"probes": np.ones((M, 3))}, r"probes must have shape \(\*batch, 4, 2\), got \(4, 3\)"),
         ({"x0_minus_v0": 1.0}, r"x0_minus_v0 must have shape \(2,\), got \(\)"),

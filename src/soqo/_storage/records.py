@@ -129,7 +129,7 @@ def describe(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(owner := getattr(value, "__self__", None), type):
-        return f"{owner.__qualname__}.{value.__name__}"  # LAI.knowing, and not that of the parent it is from
+        return f"{owner.__qualname__}.{value.__name__}"  # LAI.for_problem, and not that of the parent it is from
     return getattr(value, "__qualname__", type(value).__qualname__)
 
 

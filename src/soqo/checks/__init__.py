@@ -8,21 +8,21 @@ None otherwise. The single checks are in ``POLICY_CHECKS``, ``PROCESS_CHECKS``, 
 >>> soqo.checks.check_policy(soqo.FTM())
 >>> soqo.checks.check_process(soqo.processes.Laplace(2.0))
 >>> soqo.checks.check_noise(soqo.noise.Uniform(1.0))
->>> soqo.checks.check_estimator(soqo.lad)
+>>> soqo.checks.check_estimator(soqo.psd_least_absolute_deviations)
 """
 
 from soqo.checks._estimators import ESTIMATOR_CHECKS, check_estimator
 from soqo.checks._noise import NOISE_CHECKS, check_noise
 from soqo.checks._policies import POLICY_CHECKS, check_policy
 from soqo.checks._processes import PROCESS_CHECKS, check_process
-from soqo.checks._scenario import Bench
+from soqo.checks._scenario import Scenario
 
 __all__ = [
     "ESTIMATOR_CHECKS",
     "NOISE_CHECKS",
     "POLICY_CHECKS",
     "PROCESS_CHECKS",
-    "Bench",
+    "Scenario",
     "check_estimator",
     "check_noise",
     "check_policy",

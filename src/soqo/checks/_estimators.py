@@ -14,7 +14,7 @@ import numpy as np
 from soqo._arguments import Array
 from soqo._problem import random_curvature
 from soqo._storage.records import same
-from soqo.checks._scenario import Bench, expect, run_checks
+from soqo.checks._scenario import Scenario, expect, run_checks
 from soqo.errors import ArgumentError, CheckError
 from soqo.estimators._estimate import Estimate
 from soqo.estimators._measurements import measure
@@ -25,7 +25,7 @@ Estimator = Callable[[Array, Array], Estimate]
 
 
 def check_estimator(estimator: Any, *, dim: int = 3, seed: int = 0) -> None:
-    """Check that an estimator keeps the contract of :func:`soqo.lad`. Parameters as in :func:`check_policy`.
+    """Check that an estimator keeps the contract of :func:`soqo.psd_least_absolute_deviations`. Parameters as in :func:`check_policy`.
 
     The readings are of a matrix of full rank and of one of rank one, with noise of at most 0.1 in each of 40.
 
@@ -37,10 +37,10 @@ def check_estimator(estimator: Any, *, dim: int = 3, seed: int = 0) -> None:
     """
     if not callable(estimator):
         raise CheckError(f"estimator: must be callable, got {type(estimator).__name__}")
-    run_checks(ESTIMATOR_CHECKS, estimator, Bench(dim=dim, seed=seed))
+    run_checks(ESTIMATOR_CHECKS, estimator, Scenario(dim=dim, seed=seed))
 
 
-def readings(bench: Bench) -> list[tuple[Array, Array]]:
+def readings(bench: Scenario) -> list[tuple[Array, Array]]:
     """Measurements and readings of two matrices."""
     pairs = []
     for rank in (1, bench.dim):
@@ -51,7 +51,7 @@ def readings(bench: Bench) -> list[tuple[Array, Array]]:
     return pairs
 
 
-def check_matrix(estimator: Estimator, bench: Bench) -> None:
+def check_matrix(estimator: Estimator, bench: Scenario) -> None:
     """The matrix is square, symmetric to the bit, positive semi-definite and finite."""
     for Z, y in readings(bench):
         found = estimator(Z, y)
@@ -71,7 +71,7 @@ def check_matrix(estimator: Estimator, bench: Bench) -> None:
         )
 
 
-def check_numbers(estimator: Estimator, bench: Bench) -> None:
+def check_numbers(estimator: Estimator, bench: Scenario) -> None:
     """The residual is the matrix's own, and the bound is below the value."""
     for Z, y in readings(bench):
         found = estimator(Z, y)
@@ -90,7 +90,7 @@ def check_numbers(estimator: Estimator, bench: Bench) -> None:
             )
 
 
-def check_purity(estimator: Estimator, bench: Bench) -> None:
+def check_purity(estimator: Estimator, bench: Scenario) -> None:
     """Calling twice gives the same to the bit, and changes neither Z nor y."""
     for Z, y in readings(bench):
         rows, values = Z.copy(), y.copy()
@@ -103,7 +103,7 @@ def check_purity(estimator: Estimator, bench: Bench) -> None:
         )
 
 
-def check_invariance(estimator: Estimator, bench: Bench) -> None:
+def check_invariance(estimator: Estimator, bench: Scenario) -> None:
     """The order of the readings does not matter, and rotated measurements give the same value."""
     for Z, y in readings(bench):
         value = estimator(Z, y).primal
@@ -120,7 +120,7 @@ def check_invariance(estimator: Estimator, bench: Bench) -> None:
             )
 
 
-def check_refusals(estimator: Estimator, bench: Bench) -> None:
+def check_refusals(estimator: Estimator, bench: Scenario) -> None:
     """Wrong shapes and non-finite numbers are refused with an error that names the argument."""
     (Z, y), _ = readings(bench)
     broken = Z.copy()
@@ -140,7 +140,7 @@ def check_refusals(estimator: Estimator, bench: Bench) -> None:
             raise CheckError(f"refusals: a bad {name} must raise an ArgumentError")
 
 
-ESTIMATOR_CHECKS: tuple[Callable[[Estimator, Bench], None], ...] = (
+ESTIMATOR_CHECKS: tuple[Callable[[Estimator, Scenario], None], ...] = (
     check_matrix,
     check_purity,
     check_numbers,

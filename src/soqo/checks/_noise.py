@@ -8,7 +8,7 @@ import numpy as np
 
 from soqo._arguments import Array
 from soqo._problem import Problem, random_curvature
-from soqo.checks._scenario import Bench, expect, near, run_checks
+from soqo.checks._scenario import Scenario, expect, near, run_checks
 from soqo.errors import CheckError
 from soqo.noise import Noise
 
@@ -19,10 +19,10 @@ def check_noise(noise: Noise, *, dim: int = 3, seed: int = 0) -> None:
     """Check that a noise keeps the contract of :class:`soqo.noise.Noise`. Parameters as in :func:`check_policy`."""
     if not isinstance(noise, Noise):
         raise CheckError(f"noise: must be a soqo.noise.Noise, got {type(noise).__name__}")
-    run_checks(NOISE_CHECKS, noise, Bench(dim=dim, seed=seed))
+    run_checks(NOISE_CHECKS, noise, Scenario(dim=dim, seed=seed))
 
 
-def perturbations(noise: Noise, bench: Bench) -> Array:
+def perturbations(noise: Noise, bench: Scenario) -> Array:
     """The noise of many runs and rounds at random places, shape (runs, rounds)."""
     problem = Problem(random_curvature(bench.dim, bench.dim, 0.5, 2.0, rng=bench.rng(3)))
     variates = np.stack([noise.variates(bench.rng(6, k), 32) for k in range(500)])
@@ -31,7 +31,7 @@ def perturbations(noise: Noise, bench: Bench) -> Array:
     return np.stack(rounds, axis=1)
 
 
-def check_cap(noise: Noise, bench: Bench) -> None:
+def check_cap(noise: Noise, bench: Scenario) -> None:
     """Noise has the shape of its batch, and never exceeds the cap."""
     problem = Problem(np.eye(bench.dim))
     for batch in ((), (4,), (2, 3)):
@@ -41,7 +41,7 @@ def check_cap(noise: Noise, bench: Bench) -> None:
     expect(largest <= noise.cap, "cap", f"noise must stay within cap = {noise.cap:g}, got {largest:g}")
 
 
-def check_draws(noise: Noise, bench: Bench) -> None:
+def check_draws(noise: Noise, bench: Scenario) -> None:
     """The same generator gives the same variates, and the first do not depend on the horizon."""
     one, other, longer = (noise.variates(bench.rng(0), n) for n in (20, 20, 64))
     expect(one.shape == (20,), "draws", f"variates must have shape (20,), got {one.shape}")
@@ -49,7 +49,7 @@ def check_draws(noise: Noise, bench: Bench) -> None:
     expect(np.array_equal(one, longer[:20]), "draws", "the first variates depend on the horizon")
 
 
-def check_moments(noise: Noise, bench: Bench) -> None:
+def check_moments(noise: Noise, bench: Scenario) -> None:
     """Noise that is declared a martingale has mean zero; a declared variance is the sample's."""
     drawn = perturbations(noise, bench)
     if noise.is_martingale:
@@ -63,7 +63,7 @@ def check_moments(noise: Noise, bench: Bench) -> None:
         )
 
 
-NOISE_CHECKS: tuple[Callable[[Noise, Bench], None], ...] = (
+NOISE_CHECKS: tuple[Callable[[Noise, Scenario], None], ...] = (
     check_cap,
     check_draws,
     check_moments,

@@ -13,7 +13,7 @@ import numpy as np
 
 from soqo._arguments import Array
 from soqo._storage.records import pack, same, unpack
-from soqo.checks._scenario import Bench, expect, run_checks
+from soqo.checks._scenario import Scenario, expect, run_checks
 from soqo.errors import ArgumentError, CheckError, ProtocolError
 from soqo.policies._base import Policy, State
 
@@ -50,11 +50,11 @@ def check_policy(
     """
     if not isinstance(policy, Policy):
         raise CheckError(f"policy: must be a soqo.Policy, got {type(policy).__name__}")
-    bench = Bench(dim=dim, only_batch=batch, rounds=rounds, seed=seed)
+    bench = Scenario(dim=dim, only_batch=batch, rounds=rounds, seed=seed)
     run_checks(POLICY_CHECKS, policy, bench)
 
 
-def check_shapes(policy: Policy[Any], bench: Bench) -> None:
+def check_shapes(policy: Policy[Any], bench: Scenario) -> None:
     """Actions have the shape of v, whatever the batch, and are finite; so do the flags of divergence."""
     for batch in bench.batches((), (1,), (3,), (2, 2)):
         actions, state = bench.play(policy, batch)
@@ -82,7 +82,7 @@ def check_shapes(policy: Policy[Any], bench: Bench) -> None:
             )
 
 
-def check_no_end(policy: Policy[Any], bench: Bench) -> None:
+def check_no_end(policy: Policy[Any], bench: Scenario) -> None:
     """A horizon without end, None, is a horizon too, or is refused at the start by an error that names it."""
     for batch in bench.batches((2,)):
         try:
@@ -94,7 +94,7 @@ def check_no_end(policy: Policy[Any], bench: Bench) -> None:
         expect(bool(np.isfinite(actions).all()), "no end", "an action is not finite")
 
 
-def check_purity(policy: Policy[Any], bench: Bench) -> None:
+def check_purity(policy: Policy[Any], bench: Scenario) -> None:
     """act and observe change neither their inputs nor the old state, and keep no hold on the caller's arrays."""
     for batch in bench.batches((2,)):
         settings = pickle.dumps(policy)
@@ -124,7 +124,7 @@ def check_purity(policy: Policy[Any], bench: Bench) -> None:
         expect(pickle.dumps(policy) == settings, "purity", "playing changed the policy itself")
 
 
-def check_protocol(policy: Policy[Any], bench: Bench) -> None:
+def check_protocol(policy: Policy[Any], bench: Scenario) -> None:
     """observe before act is refused, and so is act after the last round; a second act means a missed reading."""
     for batch in bench.batches((2,)):
         state = bench.start(policy, batch)
@@ -152,7 +152,7 @@ def check_protocol(policy: Policy[Any], bench: Bench) -> None:
         )
 
 
-def check_bad_input(policy: Policy[Any], bench: Bench) -> None:
+def check_bad_input(policy: Policy[Any], bench: Scenario) -> None:
     """Wrong shapes and non-finite numbers are refused with an error that names the argument; the state stays."""
     for batch in bench.batches((2,)):
         state = bench.start(policy, batch)
@@ -186,7 +186,7 @@ def check_bad_input(policy: Policy[Any], bench: Bench) -> None:
             )
 
 
-def check_repeatability(policy: Policy[Any], bench: Bench) -> None:
+def check_repeatability(policy: Policy[Any], bench: Scenario) -> None:
     """The same seed gives the same actions to the bit."""
     for batch in bench.batches((2,)):
         first, _ = bench.play(policy, batch)
@@ -194,7 +194,7 @@ def check_repeatability(policy: Policy[Any], bench: Bench) -> None:
         expect(np.array_equal(first, second), "repeatability", "two runs of one seed differ")
 
 
-def check_batch_equals_loop(policy: Policy[Any], bench: Bench) -> None:
+def check_batch_equals_loop(policy: Policy[Any], bench: Scenario) -> None:
     """A batch of runs equals the same runs one at a time."""
     if bench.only_batch is not None:
         return  # configured for one batch shape, so there is no single run to compare with
@@ -213,7 +213,7 @@ def check_batch_equals_loop(policy: Policy[Any], bench: Bench) -> None:
 class SingleRun:
     """One run of a bench's batch, alone."""
 
-    bench: Bench
+    bench: Scenario
     run: int
 
     def play(self, policy: Policy[Any]) -> tuple[Array, State[Any]]:
@@ -231,7 +231,7 @@ class SingleRun:
         return np.array(actions), state
 
 
-def check_round_trip(policy: Policy[Any], bench: Bench) -> None:
+def check_round_trip(policy: Policy[Any], bench: Scenario) -> None:
     """Configuration and state survive pickling and packing at any moment, and go on to the bit."""
     for batch in bench.batches((), (2,)):
         for stop in (1, bench.rounds // 3, 2 * bench.rounds // 3):
@@ -252,7 +252,7 @@ def check_round_trip(policy: Policy[Any], bench: Bench) -> None:
                 )
 
 
-def check_missing_reading(policy: Policy[Any], bench: Bench) -> None:
+def check_missing_reading(policy: Policy[Any], bench: Scenario) -> None:
     """A NaN reading changes nothing learned, and a run without a reading does not disturb the others."""
     for batch in bench.batches((2,)):
         for last in (0, bench.rounds // 2, bench.rounds - 2):
@@ -286,7 +286,7 @@ def learned(state: State[Any]) -> Any:
     return learned(memory) if isinstance(memory, State) else memory
 
 
-def check_applied(policy: Policy[Any], bench: Bench) -> None:
+def check_applied(policy: Policy[Any], bench: Scenario) -> None:
     """The action that the plant really made is where the next round starts.
 
     If where a player starts moves its first action, then where the plant went must move its next one.
@@ -317,7 +317,7 @@ def check_applied(policy: Policy[Any], bench: Bench) -> None:
         )
 
 
-def check_huge_numbers(policy: Policy[Any], bench: Bench) -> None:
+def check_huge_numbers(policy: Policy[Any], bench: Scenario) -> None:
     """Numbers of any size leave actions finite and raise no warning."""
     for batch in bench.batches((2,)):
         for size in (1e-150, 1e30, 1e150):
@@ -333,9 +333,9 @@ def check_huge_numbers(policy: Policy[Any], bench: Bench) -> None:
                 expect(not state.diverged.any(), "huge numbers", f"an action is not finite {where}")
 
 
-def check_memory(policy: Policy[Any], bench: Bench) -> None:
+def check_memory(policy: Policy[Any], bench: Scenario) -> None:
     """Memory does not grow with the rounds, unless the policy declares that it does."""
-    if policy.memory_grows:
+    if policy.state_grows:
         return
     for batch in bench.batches((2,)):
         middle = bench.rounds // 2
@@ -348,11 +348,11 @@ def check_memory(policy: Policy[Any], bench: Bench) -> None:
             sizes[1] <= sizes[0] and entries[1] <= entries[0] + 16,
             "memory",
             f"the state grew between rounds {middle} and {bench.rounds}, from {sizes[0]} to {sizes[1]} bytes of "
-            f"arrays and from {entries[0]} to {entries[1]} characters of the rest; declare memory_grows if it must",
+            f"arrays and from {entries[0]} to {entries[1]} characters of the rest; declare state_grows if it must",
         )
 
 
-POLICY_CHECKS: tuple[Callable[[Policy[Any], Bench], None], ...] = (
+POLICY_CHECKS: tuple[Callable[[Policy[Any], Scenario], None], ...] = (
     check_shapes,
     check_repeatability,
     check_purity,

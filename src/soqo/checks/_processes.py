@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from soqo.checks._scenario import Bench, expect, near, run_checks
+from soqo.checks._scenario import Scenario, expect, near, run_checks
 from soqo.errors import CheckError
 from soqo.processes import Process
 
@@ -21,10 +21,10 @@ def check_process(process: Process, *, dim: int = 3, seed: int = 0) -> None:
     """
     if not isinstance(process, Process):
         raise CheckError(f"process: must be a soqo.processes.Process, got {type(process).__name__}")
-    run_checks(PROCESS_CHECKS, process, Bench(dim=dim, seed=seed))
+    run_checks(PROCESS_CHECKS, process, Scenario(dim=dim, seed=seed))
 
 
-def check_shapes(process: Process, bench: Bench) -> None:
+def check_shapes(process: Process, bench: Scenario) -> None:
     """Steps have shape (horizon, d) and are finite."""
     steps = process.steps(bench.rng(0), 7, bench.dim)
     expect(
@@ -34,20 +34,20 @@ def check_shapes(process: Process, bench: Bench) -> None:
     )
 
 
-def check_repeatability(process: Process, bench: Bench) -> None:
+def check_repeatability(process: Process, bench: Scenario) -> None:
     """The same generator gives the same steps."""
     one, other = (process.steps(bench.rng(0), 20, bench.dim) for _ in range(2))
     expect(np.array_equal(one, other), "repeatability", "two draws of one seed differ")
 
 
-def check_prefix(process: Process, bench: Bench) -> None:
+def check_prefix(process: Process, bench: Scenario) -> None:
     """The first rounds do not depend on the horizon."""
     short = process.steps(bench.rng(0), 10, bench.dim)
     long = process.steps(bench.rng(0), 64, bench.dim)
     expect(np.array_equal(short, long[:10]), "prefix", "the first steps depend on the horizon")
 
 
-def check_paths(process: Process, bench: Bench) -> None:
+def check_paths(process: Process, bench: Scenario) -> None:
     """A run's path depends on its own generator alone: not on how many runs there are, nor on the horizon."""
     v0 = np.arange(1.0, bench.dim + 1.0)
     whole = process.paths([bench.rng(0, 0), bench.rng(0, 1)], 12, v0)
@@ -67,7 +67,7 @@ def check_paths(process: Process, bench: Bench) -> None:
     expect(np.array_equal(short[0], whole[0, :5]), "paths", "the first rounds depend on the horizon")
 
 
-def check_moments(process: Process, bench: Bench) -> None:
+def check_moments(process: Process, bench: Scenario) -> None:
     """A declared martingale has steps of mean zero, uncorrelated in time; a declared covariance is the sample's.
 
     The covariance is compared once the process has had 384 rounds to become stationary, and not where single steps make
@@ -105,7 +105,7 @@ def check_moments(process: Process, bench: Bench) -> None:
     )
 
 
-PROCESS_CHECKS: tuple[Callable[[Process, Bench], None], ...] = (
+PROCESS_CHECKS: tuple[Callable[[Process, Scenario], None], ...] = (
     check_shapes,
     check_repeatability,
     check_prefix,

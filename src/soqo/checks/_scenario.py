@@ -17,7 +17,7 @@ from soqo._spectrum import quadratic_form
 from soqo.errors import CheckError
 from soqo.policies._base import Policy, State
 
-__all__ = ["Bench", "expect", "near", "run_checks"]
+__all__ = ["Scenario", "expect", "near", "run_checks"]
 
 Subject = TypeVar("Subject")
 
@@ -26,7 +26,7 @@ STANDARD_ERRORS = 6.0
 
 
 @dataclass(frozen=True)
-class Bench:
+class Scenario:
     """What the checks play on: a random problem, a walk of v, and noise, all from one seed."""
 
     dim: int = 3
@@ -90,7 +90,7 @@ def expect(holds: bool, check: str, message: str) -> None:
         raise CheckError(f"{check}: {message}")
 
 
-def run_checks(checks: Sequence[Callable[[Subject, Bench], None]], subject: Subject, bench: Bench) -> None:
+def run_checks(checks: Sequence[Callable[[Subject, Scenario], None]], subject: Subject, bench: Scenario) -> None:
     """Run checks one after another; what a broken class raises by itself counts as a failed check too."""
     for check in checks:
         try:

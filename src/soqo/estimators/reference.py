@@ -15,7 +15,7 @@ from soqo._arguments import Array
 from soqo.errors import ArgumentError, require_extra
 from soqo.estimators.sdp._trace_min import data
 
-__all__ = ["Reference", "lad", "psd_least_squares", "trace_min"]
+__all__ = ["Reference", "psd_least_absolute_deviations", "psd_least_squares", "trace_min"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,8 @@ def trace_min(Z: Any, y: Any, radius: float, solver: str = "CLARABEL", **options
     return run(cp, cp.Problem(cp.Minimize(cp.trace(M)), [cp.norm1(misfit) <= radius]), M, solver, options)
 
 
-def lad(Z: Any, y: Any, solver: str = "CLARABEL", **options: Any) -> Reference:
-    """Minimize the sum of absolute deviations; see :func:`soqo.estimators.sdp._trace_min.lad`."""
+def psd_least_absolute_deviations(Z: Any, y: Any, solver: str = "CLARABEL", **options: Any) -> Reference:
+    """Minimize the sum of absolute deviations; see :func:`soqo.estimators.sdp._trace_min.psd_least_absolute_deviations`."""
     cp = require_extra("cvxpy", "cvxpy")
     M, misfit = model(cp, Z, y)
     return run(cp, cp.Problem(cp.Minimize(cp.norm1(misfit))), M, solver, options)

@@ -232,9 +232,9 @@ class World:
             values = self.plain.spectrum.values[self.nonzero]
             known |= {
                 "rank": int(self.ranks.max()),
-                "sigma_floor": float(values.min(initial=np.inf)),
+                "min_eigenvalue": float(values.min(initial=np.inf)),
             }
-        return {key: known[key] for key in ("noise_cap", "rank", "sigma_floor")}
+        return {key: known[key] for key in ("noise_cap", "rank", "min_eigenvalue")}
 
 
 def scale_of(setting: Setting, world: World) -> tuple[str, SCaLE]:
@@ -257,7 +257,7 @@ def scale_of(setting: Setting, world: World) -> tuple[str, SCaLE]:
 
 @dataclass(frozen=True)
 class MeanBounds:
-    """The bounds and the variances of probes by reading, as means over the runs' A; and epsilon for each."""
+    """The bounds and the variances of probes by variant, as means over the runs' A; and epsilon for each."""
 
     values: dict[BoundName, float]
     epsilon: Array
@@ -291,7 +291,7 @@ def look(world: World, policy: SCaLE, T: int, progress: Progress | None) -> Look
         if not world.no_exact:
             Sigma, away = world.covariance, world.away
             # The probes are what the policy draws at the start, times gamma: hence gamma = 1 here.
-            probes = policy.start(paths.x0, T, paths.probing()).memory.probes
+            probes = policy.start(paths.x0, T, paths.policy_generators()).memory.probes
             exact = exact_scale_regret(
                 A,
                 estimate,
@@ -319,14 +319,14 @@ def mean_bounds(world: World, policy: SCaLE, T: int) -> MeanBounds:
     tables = [bounds(A, Sigma, T, policy.noise_cap, c1=policy.c1) for A in world.matrices]
     return MeanBounds(
         values={
-            (row.statement, row.reading): mean([t.value(row.statement, row.reading) for t in tables])
+            (row.statement, row.variant): mean([t.value(row.statement, row.variant) for t in tables])
             for row in tables[0]
             if row.bound is not None
         },
         # It is the same in all readings.
         epsilon=np.array([table.schedules["corrected"].epsilon for table in tables]),
         gamma2={
-            reading: mean([table.schedules[reading].gamma2 for table in tables]) for reading in tables[0].schedules
+            variant: mean([table.schedules[variant].gamma2 for table in tables]) for variant in tables[0].schedules
         },
     )
 

@@ -16,11 +16,16 @@ from soqo._arguments import Array, choice
 from soqo.errors import ArgumentError, FileFormatError
 from soqo.estimators._estimate import Estimate, Status
 from soqo.estimators.sdp._least_squares import least_squares_bound, psd_least_squares
-from soqo.estimators.sdp._trace_min import lad, lad_bound, trace_bound, trace_min
+from soqo.estimators.sdp._trace_min import (
+    least_absolute_deviations_bound,
+    psd_least_absolute_deviations,
+    trace_bound,
+    trace_min,
+)
 
 __all__ = ["METHODS", "Fit", "fit", "read_readings"]
 
-METHODS = ("trace_min", "lad", "psd")
+METHODS = ("trace_min", "psd_least_absolute_deviations", "psd")
 
 WIDER = 1.05
 """The radius of trace_min where none is given, in units of the smallest one that has a solution."""
@@ -57,8 +62,8 @@ def fit(Z: Any, y: Any, method: str = "trace_min", radius: float | None = None) 
     ----------
     Z : array_like, shape (m, d)
     y : array_like, shape (m,)
-    method : {"trace_min", "lad", "psd"}
-        :func:`soqo.trace_min`, :func:`soqo.lad` or :func:`soqo.psd_least_squares`.
+    method : {"trace_min", "psd_least_absolute_deviations", "psd"}
+        :func:`soqo.trace_min`, :func:`soqo.psd_least_absolute_deviations` or :func:`soqo.psd_least_squares`.
     radius : float, optional
         For ``trace_min``; 1.05 times the smallest that has a solution if None.
 
@@ -70,18 +75,18 @@ def fit(Z: Any, y: Any, method: str = "trace_min", radius: float | None = None) 
     """
     if choice("method", method, METHODS) != "trace_min" and radius is not None:
         raise ArgumentError(f"radius must be left out for {method}, which has none, got {radius}")
-    if method == "lad":
-        estimate = lad(Z, y)
-        bound = lad_bound(Z, y, estimate.multipliers)
+    if method == "psd_least_absolute_deviations":
+        estimate = psd_least_absolute_deviations(Z, y)
+        bound = least_absolute_deviations_bound(Z, y, estimate.multipliers)
         return Fit(method, estimate, None, bound, "the sum of absolute deviations")
     if method == "psd":
         estimate = psd_least_squares(Z, y)
         bound = least_squares_bound(Z, y, estimate.multipliers)
         return Fit(method, estimate, None, bound, "half the sum of squares")
-    kept = WIDER * lad(Z, y).residual if radius is None else radius
+    kept = WIDER * psd_least_absolute_deviations(Z, y).residual if radius is None else radius
     estimate = trace_min(Z, y, kept)
     if estimate.status is Status.INFEASIBLE:
-        bound = lad_bound(Z, y, estimate.multipliers)
+        bound = least_absolute_deviations_bound(Z, y, estimate.multipliers)
         return Fit(method, estimate, kept, bound, "the smallest radius that would do")
     bound = trace_bound(Z, y, kept, estimate.multipliers)
     return Fit(method, estimate, kept, bound, "the trace")

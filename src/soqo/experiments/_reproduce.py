@@ -169,7 +169,7 @@ def about(outcomes: Sequence[Outcome], command: str, quick: bool) -> dict[str, A
                 "figure": outcome.setting.figure,
                 "title": outcome.setting.title,
                 "source": outcome.setting.source,
-                "reading": outcome.setting.reading,
+                "note": outcome.setting.note,
                 "seed": outcome.setting.seed,
                 "runs": outcome.runs,
                 "horizon": outcome.setting.horizon,

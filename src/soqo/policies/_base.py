@@ -131,17 +131,17 @@ class Policy(ABC, Generic[M]):
     # ---- what a policy may declare ---------------------------------------------------------------------------------
 
     @property
-    def hears_noise(self) -> bool:
-        """False for an oracle, which a simulation gives the hitting cost without noise."""
-        return True
-
-    @property
-    def plant_units(self) -> bool:
-        """True for a policy that acts in the plant's own coordinates; False if switching must be plain l2."""
+    def exact_feedback(self) -> bool:
+        """True for an oracle, to which a simulation gives the hitting cost without noise."""
         return False
 
     @property
-    def memory_grows(self) -> bool:
+    def in_plant_coordinates(self) -> bool:
+        """True for a policy that acts in the plant's own coordinates; False if switching_weight must be plain l2."""
+        return False
+
+    @property
+    def state_grows(self) -> bool:
         """True for a policy whose memory grows with the rounds."""
         return False
 
@@ -150,7 +150,7 @@ class Policy(ABC, Generic[M]):
         return state.diverged
 
     def diagnostics(self, state: State[M]) -> dict[str, Any]:
-        """What is worth knowing about the policy's inside, by name."""
+        """What is worth for_problem about the policy's inside, by name."""
         return {"diverged": self.diverged(state)}
 
     def explain(self, state: State[M]) -> str:

@@ -49,8 +49,8 @@ class KnownCurvature(Policy[Spectrum]):
         object.__setattr__(self, "spectrum", spectrum)
 
     @classmethod
-    def knowing(cls, problem: Problem) -> Self:
-        """The policy for a problem; hand ``LAI.knowing`` to a simulation that draws a new A for each run."""
+    def for_problem(cls, problem: Problem) -> Self:
+        """The policy for a problem; hand ``LAI.for_problem`` to a simulation that draws a new A for each run."""
         return cls(problem.plain.A)
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> Spectrum:

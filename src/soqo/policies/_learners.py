@@ -106,10 +106,10 @@ class OAL(POL):
 
     Examples
     --------
-    >>> OAL(learning_rate=1e-8).hears_noise
-    False
+    >>> OAL(learning_rate=1e-8).exact_feedback
+    True
     """
 
     @property
-    def hears_noise(self) -> bool:
-        return False
+    def exact_feedback(self) -> bool:
+        return True

@@ -106,7 +106,7 @@ class SCaLE(Policy[ScaleMemory]):
     ----------
     noise_cap
         The bound of the noise, the paper's eta-bar.
-    rank, sigma_floor
+    rank, min_eigenvalue
         The rank of A, and a floor of its smallest nonzero eigenvalue, in coordinates where switching is plain l2.
     c1
         Probes per rank and dimension: m = ceil(c1 rank d).
@@ -120,7 +120,7 @@ class SCaLE(Policy[ScaleMemory]):
         The l1 radius of the estimator. ``"residual"``: 1.05 times the least absolute deviations, the smallest radius
         that has a solution; where m is at most 1.5 d(d+1)/2 these interpolate and say nothing, and eta m / 2 is used.
         ``"cap"``: eta m, as printed.
-    handover : {"direct", "replay"}
+    handover : {"direct", "virtual"}
         Whether exploitation starts from where the player stands, or from where LAI with the estimate would stand.
     fallback : {"least_squares", "none"}
         What stands in for an estimate that is consistent with zero: PSD least squares, or nothing (the player freezes).
@@ -130,18 +130,18 @@ class SCaLE(Policy[ScaleMemory]):
         Of v's steps, for the optimal level.
     prior : array_like, shape (d, d) or (k, d, d), optional
         What A may be, for the optimal level: one matrix, or equally likely ones. If not given, a matrix of this rank
-        whose eigenvalues are all ``sigma_floor``.
+        whose eigenvalues are all ``min_eigenvalue``.
 
     Examples
     --------
-    >>> policy = SCaLE(noise_cap=1.0, rank=1, sigma_floor=0.5)
+    >>> policy = SCaLE(noise_cap=1.0, rank=1, min_eigenvalue=0.5)
     >>> policy.exploration_rounds(dim=4), round(policy.probe_variance(dim=4, horizon=1000), 6)
     (12, 100.0)
     """
 
     noise_cap: float
     rank: int
-    sigma_floor: float
+    min_eigenvalue: float
     c1: float = 3.0
     gamma2: Any = "algorithm"
     radius: Any = "residual"
@@ -155,7 +155,7 @@ class SCaLE(Policy[ScaleMemory]):
         checked: dict[str, Any] = {
             "noise_cap": number("noise_cap", self.noise_cap, least=0.0),
             "rank": integer("rank", self.rank, least=1),
-            "sigma_floor": number("sigma_floor", self.sigma_floor, above=0.0),
+            "min_eigenvalue": number("min_eigenvalue", self.min_eigenvalue, above=0.0),
             "c1": number("c1", self.c1, above=0.0),
         }
         recovery = Recovery(checked["noise_cap"], self.radius, self.fallback)
@@ -178,10 +178,10 @@ class SCaLE(Policy[ScaleMemory]):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def as_printed(cls, noise_cap: float, rank: int, sigma_floor: float, **options: Any) -> Any:
+    def as_printed(cls, noise_cap: float, rank: int, min_eigenvalue: float, **options: Any) -> Any:
         """The text to the letter: radius eta m, a replayed handover, and an estimate used even if it is zero."""
-        printed = {"radius": "cap", "handover": "replay", "fallback": "none", **options}
-        return cls(noise_cap, rank, sigma_floor, **printed)
+        printed = {"radius": "cap", "handover": "virtual", "fallback": "none", **options}
+        return cls(noise_cap, rank, min_eigenvalue, **printed)
 
     def exploration_rounds(self, dim: int) -> int:
         """The number m of rounds of probing."""
@@ -202,7 +202,7 @@ class SCaLE(Policy[ScaleMemory]):
         if self.gamma2 == "appendix":
             rounds = max(1, horizon - self.exploration_rounds(dim))
         power = float(rounds) ** (2.0 / 3.0 if self.rank < dim else 0.5)
-        floor = (1.0 if self.gamma2 == "algorithm" else 2.0) / self.sigma_floor
+        floor = (1.0 if self.gamma2 == "algorithm" else 2.0) / self.min_eigenvalue
         noise = self.noise_cap if self.gamma2 == "guarantee" else math.sqrt(self.noise_cap)
         return float(noise * max(power, floor))
 
@@ -302,7 +302,7 @@ def best_level(policy: SCaLE, dim: int, horizon: int) -> float:
     if prior is not None and prior.shape[-1] != dim:
         raise ArgumentError(f"prior must be for dimension {dim}, got shape {prior.shape}")
     if prior is None:
-        prior = np.diag(np.where(np.arange(dim) < policy.rank, policy.sigma_floor, 0.0))
+        prior = np.diag(np.where(np.arange(dim) < policy.rank, policy.min_eigenvalue, 0.0))
     return optimal_gamma2(
         prior,
         policy.covariance,
@@ -330,7 +330,7 @@ class HySCaLE(SCaLE):
 
     Examples
     --------
-    >>> HySCaLE(noise_cap=1.0, rank=1, sigma_floor=0.5, learning_rate=1e-8).handover
+    >>> HySCaLE(noise_cap=1.0, rank=1, min_eigenvalue=0.5, learning_rate=1e-8).handover
     'direct'
     """
 
@@ -344,10 +344,10 @@ class HySCaLE(SCaLE):
         choice("gradient", self.gradient, FORMS)
 
     @classmethod
-    def as_printed(cls, noise_cap: float, rank: int, sigma_floor: float, **options: Any) -> Any:
+    def as_printed(cls, noise_cap: float, rank: int, min_eigenvalue: float, **options: Any) -> Any:
         """The text to the letter: SCaLE's, with the learning rate 1e-6 and the printed gradient."""
         printed = {"learning_rate": 1e-6, "gradient": "as_printed", **options}
-        return super().as_printed(noise_cap, rank, sigma_floor, **printed)
+        return super().as_printed(noise_cap, rank, min_eigenvalue, **printed)
 
     observe = quietly(Policy.observe)
 

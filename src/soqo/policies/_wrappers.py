@@ -29,12 +29,12 @@ class Wrapper(Policy[State[M]], Generic[M]):
             raise ArgumentError(f"policy must be a Policy, got {type(self.policy).__name__}")
 
     @property
-    def hears_noise(self) -> bool:
-        return self.policy.hears_noise
+    def exact_feedback(self) -> bool:
+        return self.policy.exact_feedback
 
     @property
-    def memory_grows(self) -> bool:
-        return self.policy.memory_grows
+    def state_grows(self) -> bool:
+        return self.policy.state_grows
 
     def diverged(self, state: State[State[M]]) -> BoolArray:
         return state.diverged | self.policy.diverged(state.memory)
@@ -57,40 +57,40 @@ class Weighted(Wrapper[M]):
     Parameters
     ----------
     policy : Policy
-    switching : None, float, array_like of shape (d,) or (d, d)
+    switching_weight : None, float, array_like of shape (d,) or (d, d)
         The weight W, as in :class:`soqo.Problem`.
 
     Examples
     --------
     >>> from soqo import LAI, Problem
-    >>> problem = Problem([[4.0]], switching=2.0)
-    >>> policy = Weighted(LAI(problem.plain.A), problem.switching)
+    >>> problem = Problem([[4.0]], switching_weight=2.0)
+    >>> policy = Weighted(LAI(problem.plain.A), problem.switching_weight)
     >>> policy.act(policy.start(np.zeros(1), horizon=1), v=[3.0])[0]   # the last round: C = W / (W + A) = 1/3
     array([2.])
     """
 
-    switching: Any = None
+    switching_weight: Any = None
     coordinates: Coordinates = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.policy.plant_units:
+        if self.policy.in_plant_coordinates:
             raise ArgumentError(
                 "policy must play in plain coordinates, got one in the plant's own: Weighted goes inside Limited, and "
                 "once is enough"
             )
-        coordinates = Coordinates(self.switching)
+        coordinates = Coordinates(self.switching_weight)
         object.__setattr__(self, "coordinates", coordinates)
-        object.__setattr__(self, "switching", coordinates.switching)
+        object.__setattr__(self, "switching_weight", coordinates.switching_weight)
 
     @property
-    def plant_units(self) -> bool:
+    def in_plant_coordinates(self) -> bool:
         return True
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> State[M]:
         if self.coordinates.dim not in (None, x0.shape[-1]):
             raise ArgumentError(
-                f"switching must be for as many actuators as x0 has, {x0.shape[-1]}, got one for {self.coordinates.dim}"
+                f"switching_weight must be for as many actuators as x0 has, {x0.shape[-1]}, got one for {self.coordinates.dim}"
             )
         return self.policy.start(self.coordinates.to_plain(x0), horizon, rng)
 
@@ -152,7 +152,7 @@ class Limited(Wrapper[M]):
             raise ArgumentError(f"low must not exceed high, got {self.low} and {self.high}")
 
     @property
-    def plant_units(self) -> bool:
+    def in_plant_coordinates(self) -> bool:
         return True
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> State[M]:
@@ -175,8 +175,8 @@ class Limited(Wrapper[M]):
         return self.policy.observe(state.memory, y, applied=state.x)
 
 
-def in_plant_units(policy: Policy[Any], switching: Any) -> Policy[Any]:
+def in_plant_units(policy: Policy[Any], switching_weight: Any) -> Policy[Any]:
     """A policy as it must be to steer a plant with this switching weight: ``Weighted``, but inside of any limits."""
     if isinstance(policy, Limited):
-        return Limited(in_plant_units(policy.policy, switching), policy.low, policy.high)
-    return policy if policy.plant_units or switching is None else Weighted(policy, switching)
+        return Limited(in_plant_units(policy.policy, switching_weight), policy.low, policy.high)
+    return policy if policy.in_plant_coordinates or switching_weight is None else Weighted(policy, switching_weight)

@@ -17,7 +17,7 @@ from soqo.theory._explore_exploit import (
     start_bound,
     theorem1,
 )
-from soqo.theory._facts import READINGS, Bound, Facts
+from soqo.theory._facts import VARIANTS, Bound, Facts
 from soqo.theory._lower_bound import theorem2
 
 __all__ = ["Bounds", "Row", "bounds"]
@@ -39,7 +39,7 @@ class Row:
     """
 
     statement: str
-    reading: str
+    variant: str
     bound: Bound | None
     why_not: str = ""
 
@@ -57,7 +57,7 @@ class Bounds:
     ----------
     rows : tuple of Row
     schedules : dict
-        For each reading how SCaLE probes.
+        For each variant how SCaLE probes.
     """
 
     rows: tuple[Row, ...]
@@ -69,15 +69,15 @@ class Bounds:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def value(self, statement: str, reading: str = "corrected") -> float:
+    def value(self, statement: str, variant: str = "corrected") -> float:
         """One bound, by the names of its row; NaN where it does not apply."""
         for row in self.rows:
-            if (row.statement, row.reading) == (statement, reading):
+            if (row.statement, row.variant) == (statement, variant):
                 return row.value
         known = ", ".join(sorted({row.statement for row in self.rows}))
         raise ArgumentError(
-            f"statement must be one of {known}, and reading one of {', '.join(READINGS)}, "
-            f"got {statement!r} and {reading!r}"
+            f"statement must be one of {known}, and variant one of {', '.join(VARIANTS)}, "
+            f"got {statement!r} and {variant!r}"
         )
 
     def __str__(self) -> str:
@@ -87,8 +87,8 @@ class Bounds:
             if row.bound is not None:
                 lower = "lower bound, for A = 0: " if row.statement == LOWER else ""
                 what = lower + ", ".join(f"{name} {term:.4g}" for name, term in row.bound.terms.items())
-            reading = row.reading.replace("_", " ")
-            lines.append(f"{row.statement:<13}{reading:<12}{row.value:>11.4g}  {what}")
+            variant = row.variant.replace("_", " ")
+            lines.append(f"{row.statement:<13}{variant:<12}{row.value:>11.4g}  {what}")
         return "\n".join(lines)
 
 
@@ -116,7 +116,7 @@ def bounds(
     c1 : float
         Probes per rank and dimension.
     epsilon : float, optional
-        The error of the estimate, for Theorems 2 to 5; what each reading's schedule states, if not given. Theorem 1 and
+        The error of the estimate, for Theorems 2 to 5; what each variant's schedule states, if not given. Theorem 1 and
         Corollary 1 are for their schedule's. Theorem 2 takes it for the error of the gains, and is a lower bound for
         another instance, A = 0.
     constant : float
@@ -133,39 +133,39 @@ def bounds(
     42.62
     """
     facts = Facts.of(A, covariance)
-    schedules = {reading: Schedule.of(facts, horizon, noise_cap, c1, reading, constant) for reading in READINGS}
+    schedules = {variant: Schedule.of(facts, horizon, noise_cap, c1, variant, constant) for variant in VARIANTS}
     errors = {
-        reading: plan.epsilon if epsilon is None else number("epsilon", epsilon, least=0.0)
-        for reading, plan in schedules.items()
+        variant: plan.epsilon if epsilon is None else number("epsilon", epsilon, least=0.0)
+        for variant, plan in schedules.items()
     }
     whole = {"A": A, "covariance": covariance, "horizon": horizon, "noise_cap": noise_cap, "c1": c1}
 
-    def lower(reading: str) -> Bound:
-        return theorem2(min(1.0, errors[reading]), schedules[reading].rounds, facts.steps, reading)
+    def lower(variant: str) -> Bound:
+        return theorem2(min(1.0, errors[variant]), schedules[variant].rounds, facts.steps, variant)
 
-    def phases(reading: str) -> Bound:
-        plan, error = schedules[reading], errors[reading]
-        later = exploitation(reading).value
-        if reading == "corrected":  # Theorems 4 and 5 are for a player who starts on v
+    def phases(variant: str) -> Bound:
+        plan, error = schedules[variant], errors[variant]
+        later = exploitation(variant).value
+        if variant == "corrected":  # Theorems 4 and 5 are for a player who starts on v
             later += start_bound(facts, plan.gamma2, error, plan.rounds)
-        return explore_then_exploit(facts, plan.m, plan.gamma2, later, reading)
+        return explore_then_exploit(facts, plan.m, plan.gamma2, later, variant)
 
-    def exploitation(reading: str) -> Bound:
-        return exploiting(facts, errors[reading], schedules[reading].rounds, reading)
+    def exploitation(variant: str) -> Bound:
+        return exploiting(facts, errors[variant], schedules[variant].rounds, variant)
 
-    def balance(reading: str) -> Bound:
-        if reading == "as_printed":
+    def balance(variant: str) -> Bound:
+        if variant == "as_printed":
             raise ArgumentError("orders only: its two parts are those of the theorem above, as printed")
-        return corollary1(**whole, reading=reading, constant=constant)
+        return corollary1(**whole, variant=variant, constant=constant)
 
     makers: dict[str, Callable[[str], Bound]] = {
-        "Theorem 1": lambda reading: theorem1(**whole, reading=reading, constant=constant),
+        "Theorem 1": lambda variant: theorem1(**whole, variant=variant, constant=constant),
         LOWER: lower,
         "Theorem 3": phases,
         "Theorem 5" if facts.full_rank else "Theorem 4": exploitation,
         "Corollary 1": balance,
     }
-    rows = [tried(name, reading, make) for name, make in makers.items() for reading in READINGS]
+    rows = [tried(name, variant, make) for name, make in makers.items() for variant in VARIANTS]
     plan = schedules["corrected"]
     rows.append(
         tried(
@@ -177,9 +177,9 @@ def bounds(
     return Bounds(tuple(rows), schedules)
 
 
-def tried(statement: str, reading: str, make: Callable[[str], Bound]) -> Row:
+def tried(statement: str, variant: str, make: Callable[[str], Bound]) -> Row:
     """A bound, or why it does not apply."""
     try:
-        return Row(statement, reading, make(reading))
+        return Row(statement, variant, make(variant))
     except ArgumentError as error:
-        return Row(statement, reading, None, str(error))
+        return Row(statement, variant, None, str(error))

@@ -14,9 +14,9 @@ from soqo._spectrum import positive_semidefinite
 from soqo.errors import ArgumentError
 from soqo.theory._moments import constant_covariance
 
-__all__ = ["READINGS", "Bound", "Facts", "check_reading"]
+__all__ = ["VARIANTS", "Bound", "Facts", "check_variant"]
 
-READINGS = ("corrected", "as_printed", "appendix")
+VARIANTS = ("corrected", "as_printed", "appendix")
 """A bound as we can prove it, as the main text prints it, and as the appendix does."""
 
 RANK_TOLERANCE = 1e-14
@@ -31,10 +31,10 @@ class Bound:
     ----------
     statement : str
         Such as "Theorem 4".
-    reading : str
-        One of ``READINGS``.
+    variant : str
+        One of ``VARIANTS``.
     terms : Mapping
-        The terms under the names that the reading gives them; the bound is their sum.
+        The terms under the names that the variant gives them; the bound is their sum.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Bound:
     """
 
     statement: str
-    reading: str
+    variant: str
     terms: Mapping[str, float]
 
     @property
@@ -56,7 +56,7 @@ class Bound:
 
     def __str__(self) -> str:
         terms = ", ".join(f"{name} {term:.6g}" for name, term in self.terms.items())
-        return f"{self.statement}, {self.reading.replace('_', ' ')}: {self.value:.6g} ({terms})"
+        return f"{self.statement}, {self.variant.replace('_', ' ')}: {self.value:.6g} ({terms})"
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,6 @@ class Facts:
             )
 
 
-def check_reading(reading: str) -> str:
-    """One of ``READINGS``."""
-    return choice("reading", reading, READINGS)
+def check_variant(variant: str) -> str:
+    """One of ``VARIANTS``."""
+    return choice("variant", variant, VARIANTS)

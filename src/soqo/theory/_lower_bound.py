@@ -14,12 +14,12 @@ from __future__ import annotations
 import math
 
 from soqo._arguments import integer, number
-from soqo.theory._facts import Bound, check_reading
+from soqo.theory._facts import Bound, check_variant
 
 __all__ = ["theorem2"]
 
 
-def theorem2(epsilon: float, horizon: int, trace: float = 1.0, reading: str = "corrected") -> Bound:
+def theorem2(epsilon: float, horizon: int, trace: float = 1.0, variant: str = "corrected") -> Bound:
     """Theorem 2: what a player with gains off by epsilon/2 to epsilon loses at least, for the instance A = 0.
 
     ``trace`` is that of Sigma. ``as_printed`` is epsilon T / 8, without the constant that the paper leaves open and
@@ -32,8 +32,8 @@ def theorem2(epsilon: float, horizon: int, trace: float = 1.0, reading: str = "c
 
     Examples
     --------
-    >>> for reading in ("as_printed", "appendix", "corrected"):
-    ...     print(theorem2(epsilon=0.1, horizon=1000, reading=reading))
+    >>> for variant in ("as_printed", "appendix", "corrected"):
+    ...     print(theorem2(epsilon=0.1, horizon=1000, variant=variant))
     Theorem 2, as printed: 12.5 (exploitation 12.5)
     Theorem 2, appendix: 6.5509 (exploitation 6.5509)
     Theorem 2, corrected: 12.7018 (exploitation 12.7018)
@@ -41,13 +41,13 @@ def theorem2(epsilon: float, horizon: int, trace: float = 1.0, reading: str = "c
     epsilon = number("epsilon", epsilon, above=0.0, most=1.0)
     T = integer("horizon", horizon, least=1)
     trace = number("trace", trace, least=0.0)
-    if check_reading(reading) == "as_printed":
+    if check_variant(variant) == "as_printed":
         least = epsilon * T / 8.0
-    elif reading == "appendix":
+    elif variant == "appendix":
         least = epsilon**2 / 8.0 / (epsilon * (2.0 - epsilon)) * settled(T, 1.0 - epsilon)
     else:
         least = epsilon / (2.0 * (4.0 - epsilon)) * settled(T, 1.0 - 0.5 * epsilon)
-    return Bound("Theorem 2", reading, {"exploitation": trace * least})
+    return Bound("Theorem 2", variant, {"exploitation": trace * least})
 
 
 def settled(rounds: int, contraction: float) -> float:

@@ -29,7 +29,7 @@ from soqo.theory._sums import contraction_sum
 
 __all__ = ["HANDOVERS", "ScaleRegret", "exact_scale_regret"]
 
-HANDOVERS = ("direct", "replay")
+HANDOVERS = ("direct", "virtual")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class ScaleRegret:
     Attributes
     ----------
     irreducible
-        "Irreducible cost of NOT knowing A": what following v costs more than LAI while probing, without the probes.
+        "Irreducible cost of NOT for_problem A": what following v costs more than LAI while probing, without the probes.
     data_collection
         "Cost of data collection": what standing off v costs while probing. The paper's name covers the handover too.
     handover
@@ -65,7 +65,7 @@ class ScaleRegret:
 
     def __str__(self) -> str:
         parts = {
-            "irreducible cost of not knowing A": self.irreducible,
+            "irreducible cost of not for_problem A": self.irreducible,
             "cost of data collection": self.data_collection,
             "handover": self.handover,
             "exploitation": self.exploitation.total,
@@ -102,7 +102,7 @@ def exact_scale_regret(
         Rounds of probing, fewer than the horizon.
     gamma2 : float
         The variance of a probe.
-    handover : {"direct", "replay"}
+    handover : {"direct", "virtual"}
         As in :class:`soqo.SCaLE`: exploitation goes on from where the player stands, or from where LAI with the
         estimate would stand.
     probes : array_like, shape (m, d) or (*batch, m, d), optional
@@ -112,7 +112,7 @@ def exact_scale_regret(
     --------
     >>> A = [[1.0, 0.0], [0.0, 4.0]]
     >>> print(exact_scale_regret(A, A_hat=A, covariance=1.0, horizon=1000, m=12, gamma2=10.0))
-    irreducible cost of not knowing A      3.32123
+    irreducible cost of not for_problem A      3.32123
     cost of data collection                    530
     handover                               7.23231
     exploitation                                 0

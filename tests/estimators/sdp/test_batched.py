@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import Estimate, Status, lad, random_curvature, trace_min
+from soqo import Estimate, Status, psd_least_absolute_deviations, random_curvature, trace_min
 from soqo.estimators._measurements import measure
 from soqo.estimators.sdp import _batched as batched
 from soqo.estimators.sdp._batched import RADIUS_TOLERANCE, smallest_radii, trace_min_runs
@@ -83,12 +83,12 @@ def test_the_batch_itself_solves_ordinary_runs(monkeypatch: pytest.MonkeyPatch) 
         raise AssertionError
 
     monkeypatch.setattr(batched, "trace_min", not_needed)
-    monkeypatch.setattr(batched, "lad", not_needed)
+    monkeypatch.setattr(batched, "psd_least_absolute_deviations", not_needed)
     radii = smallest_radii(Z, y)
     matrices, statuses = trace_min_runs(Z, y, 1.05 * radii)
     assert all(status is Status.SOLVED for status in statuses)
     for k in range(12):
-        assert_is_smallest(radii[k], lad(Z[k], y[k]), 0.0)
+        assert_is_smallest(radii[k], psd_least_absolute_deviations(Z[k], y[k]), 0.0)
         alone = trace_min(Z[k], y[k], 1.05 * radii[k])
         np.testing.assert_allclose(matrices[k], alone.matrix, atol=1e-6)
 
@@ -105,7 +105,7 @@ def test_nearly_exact_readings_are_solved_together_too(noise: float, monkeypatch
         raise AssertionError
 
     monkeypatch.setattr(batched, "trace_min", not_needed)
-    monkeypatch.setattr(batched, "lad", not_needed)
+    monkeypatch.setattr(batched, "psd_least_absolute_deviations", not_needed)
     rng = np.random.default_rng(14)
     A = np.stack([random_curvature(4, 4, 0.1, 1.0, rng=rng) for _ in range(20)])
     Z = rng.standard_normal((20, 48, 4))
@@ -127,7 +127,7 @@ def test_smallest_radii_are_those_of_single_runs(seed: int) -> None:
     for k in range(1, 20):
         rows, readings = heard_alone(Z[k], y[k])
         tolerance = 1e-7 * float(np.abs(readings).sum())
-        assert_is_smallest(radii[k], lad(rows, readings), tolerance)
+        assert_is_smallest(radii[k], psd_least_absolute_deviations(rows, readings), tolerance)
 
 
 def test_a_run_does_not_depend_on_the_others_nor_on_the_shape_of_the_batch() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import lad, random_curvature, trace_min
+from soqo import psd_least_absolute_deviations, random_curvature, trace_min
 from soqo.estimators._measurements import adjoint, measure, smat, svec_rows
 from soqo.estimators.sdp._arithmetic import Many, One
 from soqo.estimators.sdp._starting_point import starting_point
@@ -109,7 +109,7 @@ def test_a_start_near_the_fit_saves_iterations(monkeypatch: pytest.MonkeyPatch) 
 
     def iterations() -> list[int]:
         data = [readings(k, 4, 48) for k in range(8)]
-        solved = [estimate for Z, y in data for estimate in (trace_min(Z, y, 3.0), lad(Z, y))]
+        solved = [estimate for Z, y in data for estimate in (trace_min(Z, y, 3.0), psd_least_absolute_deviations(Z, y))]
         assert all(estimate.solved for estimate in solved)
         return [estimate.iterations for estimate in solved]
 

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from instances import instance
 
-from soqo import Estimate, Status, lad, random_curvature, trace_min
+from soqo import Estimate, Status, psd_least_absolute_deviations, random_curvature, trace_min
 from soqo.errors import ArgumentError
 from soqo.estimators import reference
 from soqo.estimators._measurements import measure
-from soqo.estimators.sdp._trace_min import lad_bound, trace_bound
+from soqo.estimators.sdp._trace_min import least_absolute_deviations_bound, trace_bound
 
-RADII = ("true noise", "half of it", "1.05 lad", "more than everything")
+RADII = ("true noise", "half of it", "1.05 psd_least_absolute_deviations", "more than everything")
 
 
 def radius_of(kind: str, Z: Any, y: Any, noise: Any) -> float:
@@ -24,8 +24,8 @@ def radius_of(kind: str, Z: Any, y: Any, noise: Any) -> float:
         return float(np.abs(noise).sum())
     if kind == "half of it":
         return 0.5 * float(np.abs(noise).sum())
-    if kind == "1.05 lad":
-        return 1.05 * lad(Z, y).residual + 1e-3
+    if kind == "1.05 psd_least_absolute_deviations":
+        return 1.05 * psd_least_absolute_deviations(Z, y).residual + 1e-3
     return 1.01 * float(np.abs(y).sum())
 
 
@@ -41,7 +41,7 @@ def test_same_status_and_optimum_as_cvxpy_with_clarabel(block: int) -> None:
             assert abs(theirs.value) < 1e-6
         elif ours.status is Status.INFEASIBLE:
             assert theirs.status in ("infeasible", "infeasible_inaccurate", "failed"), seed
-            assert lad_bound(Z, y, ours.multipliers) > radius
+            assert least_absolute_deviations_bound(Z, y, ours.multipliers) > radius
         else:
             assert ours.status is Status.SOLVED, (seed, ours.advice)
             check_certificate(ours, Z, y, radius)
@@ -53,7 +53,7 @@ def test_same_status_and_optimum_as_cvxpy_with_clarabel(block: int) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_least_absolute_deviations_are_cvxpys(seed: int) -> None:
     _, Z, y, _ = instance(seed, d=2 + seed % 6)
-    ours, theirs = lad(Z, y), reference.lad(Z, y)
+    ours, theirs = psd_least_absolute_deviations(Z, y), reference.psd_least_absolute_deviations(Z, y)
     assert ours.solved
     assert ours.residual == pytest.approx(theirs.value, rel=1e-6, abs=1e-6 * np.abs(y).sum())
 
@@ -105,7 +105,7 @@ def test_nothing_wrong_is_ever_called_solved(
         assert np.abs(y + shakes).sum() <= radius
         np.testing.assert_array_equal(estimate.matrix, 0.0)
     elif estimate.status is Status.INFEASIBLE:
-        assert lad_bound(Z, y + shakes, estimate.multipliers) > radius
+        assert least_absolute_deviations_bound(Z, y + shakes, estimate.multipliers) > radius
         assert share < 1.0 or noise == 0.0
     else:
         # Round-off rules where the radius is a tiny part of the readings, and nowhere else.
@@ -127,7 +127,7 @@ def test_a_smaller_radius_needs_a_larger_trace_down_to_the_smallest_radius() -> 
     rng = np.random.default_rng(4)
     Z = rng.standard_normal((40, 5))
     y = measure(Z, random_curvature(5, 2, 0.5, 2.0, rng=rng)) + rng.uniform(-0.3, 0.3, 40)
-    least = lad(Z, y).residual
+    least = psd_least_absolute_deviations(Z, y).residual
     traces = [trace_min(Z, y, share * least).primal for share in (1.001, 1.1, 1.5, 3.0)]
     assert traces == sorted(traces, reverse=True)
     too_small = trace_min(Z, y, 0.999 * least)
@@ -184,11 +184,11 @@ def test_bounds_hold_for_any_multipliers() -> None:
     rng = np.random.default_rng(3)
     _, Z, y, noise = instance(10, d=4, noise=0.3)
     radius = float(np.abs(noise).sum())
-    best, least = trace_min(Z, y, radius), lad(Z, y)
+    best, least = trace_min(Z, y, radius), psd_least_absolute_deviations(Z, y)
     for _ in range(200):
         lam = rng.standard_normal(y.size) * 10 ** rng.uniform(-3, 3)
         assert trace_bound(Z, y, radius, lam) <= best.primal * (1 + 1e-9)
-        assert lad_bound(Z, y, lam) <= least.residual * (1 + 1e-9)
+        assert least_absolute_deviations_bound(Z, y, lam) <= least.residual * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_bounds_hold_for_any_multipliers() -> None:
             "radius must be .* at least 0, got -1",
         ),
         (lambda: trace_min(np.ones((3, 2)), np.ones(3), np.nan), "radius must be .* got nan"),
-        (lambda: lad(np.ones((3, 2)), np.ones(4)), r"y must have shape \(3,\), got \(4,\)"),
+        (lambda: psd_least_absolute_deviations(np.ones((3, 2)), np.ones(4)), r"y must have shape \(3,\), got \(4,\)"),
     ],
 )
 def test_bad_input_is_named(call: Any, message: str) -> None:

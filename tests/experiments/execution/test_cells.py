@@ -22,11 +22,11 @@ from soqo.experiments.settings._spec import Setting
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
-PROBLEM = RandomProblem(dim=3, rank=2, smallest=0.5, largest=2.0)
+PROBLEM = RandomProblem(dim=3, rank=2, min_eigenvalue=0.5, max_eigenvalue=2.0)
 ENVIRONMENT = Environment(PROBLEM, Gaussian(5.0), Uniform(1.0))
 POLICIES = {
     "FTM": FTM(),
-    "LAI": LAI.knowing,
+    "LAI": LAI.for_problem,
     "POL": POL(1e-4),
     "SCaLE": SCaLE(1.0, 2, 0.5, c1=2.0),
     "GLIDE": GLIDE(),
@@ -52,7 +52,7 @@ CHANGED = {
     "a change of A": replace(CELL, environment=replace(ENVIRONMENT, changes=[Change(9)])),
     "an argument": with_policies(POL=POL(2e-4)),
     "a policy": with_policies(FTM=GLIDE()),
-    "what a policy is made by": with_policies(LAI=ROBD.knowing),
+    "what a policy is made by": with_policies(LAI=ROBD.for_problem),
     "a name": replace(CELL, policies={"other": FTM(), **POLICIES}),
     "the order of the policies": replace(CELL, policies=dict(reversed(POLICIES.items()))),
 }

@@ -32,7 +32,7 @@ SPEC = """
 horizon = 80
 horizons = [40, 80]
 runs = 60
-problem = { dim = 3, rank = 3, smallest = 0.1, largest = 1.0 }
+problem = { dim = 3, rank = 3, min_eigenvalue = 0.1, max_eigenvalue = 1.0 }
 process = { kind = "Gaussian", scale = 50.0 }
 noise = { kind = "Uniform", cap = 10.0 }
 policy = [{ kind = "SCaLE" }, { kind = "GLIDE" }]

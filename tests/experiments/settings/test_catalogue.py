@@ -55,7 +55,7 @@ def test_every_figure_of_the_paper_is_there() -> None:
 
 def test_names_are_unique_and_each_setting_says_its_source_and_reading() -> None:
     assert len({s.name for s in catalogue()}) == len(catalogue()) == 27
-    assert all(s.source and s.reading and s.title for s in catalogue())
+    assert all(s.source and s.note and s.title for s in catalogue())
     assert not {s.name for s in catalogue()} & (set(figures()) - {"intro", "primary"})
 
 
@@ -67,14 +67,14 @@ def test_all_settings_are_of_dimension_four_and_give_scale_what_it_must_know() -
         assert told, setting.name
         for policy in told:
             assert policy.noise_cap == setting.environment.noise.cap
-            assert (policy.rank, policy.sigma_floor) == (problem.rank, problem.smallest)
+            assert (policy.rank, policy.min_eigenvalue) == (problem.rank, problem.min_eigenvalue)
 
 
 def test_the_primary_evaluation_is_the_papers() -> None:
     (primary,) = find("primary")
     problem, process = problem_of(primary), primary.environment.process
     assert isinstance(process, Correlated)
-    assert (problem.dim, problem.rank, problem.smallest) == (4, 4, 0.01)
+    assert (problem.dim, problem.rank, problem.min_eigenvalue) == (4, 4, 0.01)
     assert (process.scale, process.alpha, process.form) == (50.0, 0.7, "mixture")
     assert (primary.environment.noise.cap, primary.horizon, primary.runs) == (10.0, 1000, 20)
     assert c1_of(primary) == 3.0
@@ -85,7 +85,7 @@ def test_the_primary_evaluation_is_the_papers() -> None:
 )
 def test_the_case_studies_are_the_papers(figure: str, kind: type, scale: float) -> None:
     panels = find(figure)
-    assert [problem_of(s).smallest for s in panels] == [0.01, 1.0]
+    assert [problem_of(s).min_eigenvalue for s in panels] == [0.01, 1.0]
     for setting in panels:
         process = setting.environment.process
         assert isinstance(process, kind)
@@ -113,7 +113,7 @@ def test_the_appendix_has_the_papers_numbers(process: str, rank: int, sigma: str
     (setting,) = find(f"{process}_r{rank}_{sigma}")
     assert setting.figure == "appendix"
     problem, steps = problem_of(setting), setting.environment.process
-    assert (problem.dim, problem.rank, problem.smallest) == (4, rank, float(sigma))
+    assert (problem.dim, problem.rank, problem.min_eigenvalue) == (4, rank, float(sigma))
     assert type(steps) is PROCESSES[process]
     assert scale_of(steps) == (1.0 if process == "cauchy" else 50.0)
     assert setting.environment.noise.cap == (1.0 if process in ("cauchy", "laplace") else 10.0)
@@ -127,7 +127,7 @@ def test_titles_say_the_numbers_that_are_simulated() -> None:
         if "eta" in said:
             assert float(said["eta"]) == setting.environment.noise.cap, setting.name
         if "sigma_r" in said:
-            assert float(said["sigma_r"]) == problem_of(setting).smallest, setting.name
+            assert float(said["sigma_r"]) == problem_of(setting).min_eigenvalue, setting.name
 
 
 def test_a_name_is_a_figure_or_a_panel_and_others_are_refused() -> None:

@@ -27,8 +27,8 @@ runs = 4
 [problem]
 dim = 3
 rank = 2
-smallest = 0.5
-largest = 2.0
+min_eigenvalue = 0.5
+max_eigenvalue = 2.0
 [process]
 kind = "Gaussian"
 scale = 5.0
@@ -70,14 +70,14 @@ def test_a_file_is_a_setting_and_what_it_leaves_out_has_defaults() -> None:
     assert (setting.horizon, setting.horizons, setting.runs, setting.seed) == (50, (), 4, 0)
     problem, process = setting.environment.problem, setting.environment.process
     assert isinstance(problem, RandomProblem)
-    assert (problem.dim, problem.rank, problem.smallest) == (3, 2, 0.5)
+    assert (problem.dim, problem.rank, problem.min_eigenvalue) == (3, 2, 0.5)
     assert isinstance(process, Gaussian)
     assert process.scale == 5.0
     assert setting.environment.noise == Uniform(2.0)
     scale = policy(setting, "SCaLE")
     assert type(scale) is SCaLE
     # Told what the setting knows, and what is common to all.
-    assert (scale.noise_cap, scale.rank, scale.sigma_floor, scale.c1) == (2.0, 2, 0.5, 2.0)
+    assert (scale.noise_cap, scale.rank, scale.min_eigenvalue, scale.c1) == (2.0, 2, 0.5, 2.0)
 
 
 def test_a_policy_says_more_than_common_and_common_more_than_the_setting() -> None:
@@ -108,7 +108,7 @@ def test_tables_of_a_setting_change_those_of_the_file() -> None:
     more = """
     [[setting]]
     name = "first"
-    problem = { smallest = 0.25 }
+    problem = { min_eigenvalue = 0.25 }
     noise = { kind = "Adversarial", cap = 1.0 }
     common = { c1 = 4.0 }
 
@@ -124,10 +124,10 @@ def test_tables_of_a_setting_change_those_of_the_file() -> None:
     first, second = read(text + more)
     problem = first.environment.problem
     assert isinstance(problem, RandomProblem)
-    assert (problem.smallest, problem.rank) == (0.25, 2)
+    assert (problem.min_eigenvalue, problem.rank) == (0.25, 2)
     assert isinstance(first.environment.noise, Adversarial)
     assert policy(first, "SCaLE").c1 == 4.0
-    assert policy(first, "SCaLE").sigma_floor == 0.25
+    assert policy(first, "SCaLE").min_eigenvalue == 0.25
     assert (second.name, second.runs) == ("mine_2", 9)
     process = second.environment.process
     assert isinstance(process, Correlated)  # with its own default scale, not the Gaussian's
@@ -152,7 +152,7 @@ def test_a_problem_can_be_a_matrix_and_change() -> None:
     assert isinstance(setting.environment.problem, Problem)
     assert [change.round for change in setting.environment.changes] == [10, 20]
     assert setting.environment.changes[1].problem.A[1, 1] == 4.0
-    assert setting.policies == {"LAI": LAI.knowing, "ROBD": ROBD.knowing}
+    assert setting.policies == {"LAI": LAI.for_problem, "ROBD": ROBD.for_problem}
 
 
 def test_as_printed_is_a_kind_of_its_own() -> None:
@@ -246,7 +246,7 @@ def test_a_file_must_be_utf_8(tmp_path: Path) -> None:
 MISTAKES = [
     # what to replace, by what, the line of the mistake, what the error says
     ("runs = 4", "rums = 4", 3, "'rums' is unknown; allowed are name, figure, .*, runs, seed"),
-    ("dim = 3", "dym = 3", 6, "'dym' is unknown to RandomProblem; it has dim, rank, smallest"),
+    ("dim = 3", "dym = 3", 6, "'dym' is unknown to RandomProblem; it has dim, rank, min_eigenvalue"),
     ("scale = 5.0", "scael = 5.0", 12, "'scael' is unknown to Gaussian; it has scale"),
     ("cap = 2.0", "cup = 2.0", 16, "'cup' is unknown to Uniform; it has cap"),
     ("cap = 2.0", "", 14, "cap is missing: Uniform needs it"),
@@ -275,7 +275,7 @@ MISTAKES = [
     ('name = "mine"', 'name = "../mine"', 1, "name must be of letters, digits, .* got '../mine'"),
     ('name = "mine"', 'figure = ".x"', 1, "figure must be of letters, digits, .* got '.x'"),
     ("rank = 2", "rank = 4", 7, "rank must be .*, got 4"),
-    ("smallest = 0.5", 'smallest = "a"', 8, "smallest must be .*, got 'a'"),
+    ("min_eigenvalue = 0.5", 'min_eigenvalue = "a"', 8, "min_eigenvalue must be .*, got 'a'"),
     ("scale = 5.0", "scale = -5.0", 12, "scale must not be negative, got -5"),
     ("cap = 2.0", "cap = nan", 16, "cap must be .*, got nan"),
     ("c1 = 2.0", "c1 = -2.0", 19, "c1 must be .*, got -2.0"),
@@ -354,7 +354,7 @@ def test_kinds_know_their_arguments_and_defaults() -> None:
     assert [kind.name for kind in policy_kinds()] == list(KINDS)
     assert all(kind.summary for kind in policy_kinds())
     assert KINDS["POL"].arguments["learning_rate"] is REQUIRED
-    assert KINDS["SCaLE"].required == ["noise_cap", "rank", "sigma_floor"]
+    assert KINDS["SCaLE"].required == ["noise_cap", "rank", "min_eigenvalue"]
     assert KINDS["SCaLE"].arguments["radius"] == "residual"
     assert KINDS["SCaLE.as_printed"].arguments["radius"] == "cap"
     assert KINDS["GLIDE"].make is GLIDE

@@ -71,7 +71,7 @@ def test_a_wrong_reading_costs_next_to_nothing(environment: Environment, rounds:
     np.testing.assert_allclose(wrong.diagnostics["noise"], clean.diagnostics["noise"], rtol=0.3)
 
 
-@pytest.mark.parametrize("policy", [GLIDE(noise_cap=10.0), GLIDE(robust=True), GLIDE(memory=100.0)], ids=str)
+@pytest.mark.parametrize("policy", [GLIDE(noise_cap=10.0), GLIDE(robust=True), GLIDE(window=100.0)], ids=str)
 def test_so_with_every_option(policy: GLIDE) -> None:
     clean, wrong = spoilt(policy, FULL, (201,), 1e4)
     assert (wrong.excess.sum(axis=1) < 1.1 * clean.excess.sum(axis=1)).all()

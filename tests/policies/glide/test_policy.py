@@ -24,7 +24,7 @@ from soqo import (
     simulate,
 )
 from soqo._planner import contraction
-from soqo.checks import POLICY_CHECKS, Bench
+from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.estimators.bayes._scales import SCALE_DEVIATION, SCALES
 from soqo.noise import Adversarial, Uniform
@@ -39,15 +39,15 @@ RANK_ONE = Environment(RandomProblem(4, 1, 1.0), Gaussian(50.0), Uniform(10.0))
     "policy",
     [
         GLIDE(),
-        GLIDE(bias="constant", memory=20.0),
-        GLIDE(bias="none", noise_cap=0.1, drift="none"),
+        GLIDE(bias="constant", window=20.0),
+        GLIDE(bias="none", noise_cap=0.1, drift=False),
         GLIDE(robust=True, probing=False, alarms=False),
     ],
     ids=["default", "memory", "no bias", "robust"],
 )
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
 def test_policy_keeps_the_contract(check: Any, policy: Policy[Any]) -> None:
-    check(policy, Bench())
+    check(policy, Scenario())
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_error_of_the_estimate_is_what_the_uncertainty_says(environment: Env
 
 
 def test_it_plays_lai_with_its_estimate() -> None:
-    policy, rng = GLIDE(probing=False, drift="none"), np.random.default_rng(0)
+    policy, rng = GLIDE(probing=False, drift=False), np.random.default_rng(0)
     A = np.diag([2.0, 0.3, 1.0])
     state, v = policy.start(np.zeros(3), horizon=30), np.zeros(3)
     for t in range(30):
@@ -116,7 +116,7 @@ def actions(policy: GLIDE, v: Any, readings: Any) -> Any:
     return np.array(played)
 
 
-@pytest.mark.parametrize("policy", [GLIDE(), GLIDE(robust=True, memory=50.0)], ids=["default", "memory"])
+@pytest.mark.parametrize("policy", [GLIDE(), GLIDE(robust=True, window=50.0)], ids=["default", "memory"])
 def test_it_has_no_units_and_no_axes_of_its_own(policy: GLIDE) -> None:
     rng = np.random.default_rng(5)
     A, noise = np.diag([3.0, 1.0, 0.0]), rng.uniform(-1.0, 1.0, 60)
@@ -246,15 +246,15 @@ def test_a_known_cap_makes_a_small_change_proof() -> None:
 
 
 def test_forgetting_follows_what_turns_slowly() -> None:
-    turning = replace(FULL, changes=(Change(20, over=280),))
-    deaf, forgetful = GLIDE(alarms=False), GLIDE(alarms=False, memory=30.0)
+    turning = replace(FULL, changes=(Change(20, duration=280),))
+    deaf, forgetful = GLIDE(alarms=False), GLIDE(alarms=False, window=30.0)
     regret = final(turning, {"deaf": deaf, "forgetful": forgetful}, 300)
     assert regret["forgetful"] < 0.5 * regret["deaf"]
 
 
 def test_it_uses_what_is_predictable_and_only_that() -> None:
     correlated = Environment(RandomProblem(4, 4, 1.0, 4.0), Correlated(50.0, 0.7), Uniform(10.0))
-    policies = {"GLIDE": GLIDE(), "no drift": GLIDE(drift="none")}
+    policies = {"GLIDE": GLIDE(), "no drift": GLIDE(drift=False)}
     paid = simulate(correlated, policies, 400, 12, seed=0)
     below, above = (np.median(paid.regret(name)[:, -1]) for name in policies)
     assert below < 0.0 < above  # below LAI, who takes v for a martingale

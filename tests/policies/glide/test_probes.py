@@ -38,7 +38,7 @@ def gain(A: Any, n: int) -> Any:
 
 # ---- divided differences -------------------------------------------------------------------------------------------
 
-SPECTRA = {
+SPACINGS = {
     "apart": [0.1, 0.9, 4.0],
     "all the same": [0.7, 0.7, 0.7],
     "the same but for round-off": [0.5, 0.5 * (1 + 1e-12), 2.0],
@@ -49,7 +49,7 @@ SPECTRA = {
 }
 
 
-@pytest.mark.parametrize("values", SPECTRA.values(), ids=SPECTRA)
+@pytest.mark.parametrize("values", SPACINGS.values(), ids=SPACINGS)
 @pytest.mark.parametrize("to_go", [1, 5, math.inf])
 def test_divided_differences_are_the_derivative_of_the_gain(values: Any, to_go: float) -> None:
     a = np.array([values])
@@ -72,7 +72,7 @@ def test_divided_differences_are_the_derivative_of_the_gain(values: Any, to_go: 
 
 
 def test_divided_differences_go_run_by_run() -> None:
-    a = np.array([SPECTRA["apart"], SPECTRA["nearly the same"]])
+    a = np.array([SPACINGS["apart"], SPACINGS["nearly the same"]])
     together = divided_differences(a, contraction(a, 4), 4)
     for run in range(2):
         one = a[run : run + 1]

@@ -32,9 +32,9 @@ from soqo.estimators.sdp._trace_min import (
     TOLERANCE,
     TRACE_TOLERANCE,
     is_optimal,
-    lad,
     margin,
     proven_trace,
+    psd_least_absolute_deviations,
     trace_min,
 )
 
@@ -133,7 +133,7 @@ def trace_min_runs(Z: Array, y: Array, radius: Array) -> tuple[Array, npt.NDArra
 
 @quiet
 def smallest_radii(Z: Array, y: Array) -> Array:
-    """The residual of :func:`soqo.lad` for each run of a batch, shape (*batch,), to 2e-5 of it or
+    """The residual of :func:`soqo.psd_least_absolute_deviations` for each run of a batch, shape (*batch,), to 2e-5 of it or
     1e-8 of a mean reading.
 
     Z and y are as in :func:`trace_min_runs`. It is the residual of a matrix, and so never less than the least.
@@ -156,7 +156,7 @@ def smallest_radii(Z: Array, y: Array) -> Array:
             result[done] = data.residuals(data.matrices(points))[points.converged]
             left[done] = False
     for run in np.flatnonzero(left):
-        result[run] = lad(Z[run][heard[run]], y[run][heard[run]]).residual
+        result[run] = psd_least_absolute_deviations(Z[run][heard[run]], y[run][heard[run]]).residual
     return result.reshape(batch)
 
 

@@ -1,4 +1,4 @@
-"""What a misfit may cost: an l1 ball around the readings (trace_min), an l1 price (lad), or half a square (least
+"""What a misfit may cost: an l1 ball around the readings (trace_min), an l1 price (psd_least_absolute_deviations), or half a square (least
 squares).
 
 An l1 norm is split into positive parts, r = p - q with p, q >= 0, whose dual slacks are kappa - lambda and kappa +

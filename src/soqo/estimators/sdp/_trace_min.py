@@ -4,7 +4,7 @@
     lad:        minimize sum_i |y_i - 1/2 z_i'M z_i|      subject to  M PSD
 
 Both are solved by the interior point of `_interior_point` and come with a certificate: multipliers
-from which :func:`trace_bound` or :func:`lad_bound` recompute a lower bound on the optimum.
+from which :func:`trace_bound` or :func:`least_absolute_deviations_bound` recompute a lower bound on the optimum.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from soqo.estimators.sdp._arithmetic import Number, One
 from soqo.estimators.sdp._interior_point import Iterate, Residual, interior_point
 from soqo.estimators.sdp._residuals import L1Ball, L1Price
 
-__all__ = ["lad", "lad_bound", "trace_bound", "trace_min"]
+__all__ = ["least_absolute_deviations_bound", "psd_least_absolute_deviations", "trace_bound", "trace_min"]
 
 GAP_TOLERANCE = 1e-8
 """What the method aims for in the gap, relative to the sum of the primal and the dual value."""
@@ -106,7 +106,7 @@ def trace_min(Z: Any, y: Any, radius: float) -> Estimate:
         stalled = judged(scaled.matrix(at))
         if stalled.solved:
             return stalled
-    best = lad(Z, y)
+    best = psd_least_absolute_deviations(Z, y)
     if stalled is None or best.dual > kept:
         return replace(
             best,
@@ -137,7 +137,7 @@ def is_optimal(trace: Number, dual: Number, residual: Number, kept: Number, tota
     return fits & (abs(trace - dual) <= ACCEPTED * (trace + dual))
 
 
-def lad(Z: Any, y: Any) -> Estimate:
+def psd_least_absolute_deviations(Z: Any, y: Any) -> Estimate:
     """Least absolute deviations over positive semi-definite matrices: the smallest feasible radius, and its matrix.
 
     Parameters
@@ -152,7 +152,7 @@ def lad(Z: Any, y: Any) -> Estimate:
 
     Examples
     --------
-    >>> lad([[1.0], [1.0], [1.0]], [1.0, 1.0, 4.0]).residual.__round__(6)   # the median fits two of three
+    >>> psd_least_absolute_deviations([[1.0], [1.0], [1.0]], [1.0, 1.0, 4.0]).residual.__round__(6)   # the median fits two of three
     3.0
     """
     Z, y = data(Z, y)
@@ -164,7 +164,7 @@ def lad(Z: Any, y: Any) -> Estimate:
     at = scaled.solve(L1Price(ONE))
     M = scaled.matrix(at)
     residual = float(np.abs(y - measure(Z, M)).sum())
-    dual = lad_bound(Z, y, at.multipliers)
+    dual = least_absolute_deviations_bound(Z, y, at.multipliers)
     status = Status.SOLVED if residual - dual <= ACCEPTED * total else Status.STALLED
     return Estimate(
         M,
@@ -198,7 +198,7 @@ def proven_trace(kind: One, Z: Array, y: Array, radius: Number, multipliers: Arr
         return kind.most(0.0, value / kind.most(1.0, excess))
 
 
-def lad_bound(Z: Any, y: Any, multipliers: Any) -> float:
+def least_absolute_deviations_bound(Z: Any, y: Any, multipliers: Any) -> float:
     """The bound on the sum of absolute deviations that multipliers prove, whatever they are.
 
     For any lambda within [-1, 1] with sum lambda_i z_i z_i' <= 0, the sum is at least sum lambda_i y_i; others are

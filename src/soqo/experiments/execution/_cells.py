@@ -136,7 +136,7 @@ def collect_own(value: Any, where: str, found: dict[str, str]) -> None:
         name = getattr(value, "__qualname__", "<unnamed>")
         if "<" in name:
             raise ArgumentError(
-                f"{where} must be a policy, or a function that a module has by name, such as ROBD.knowing, got {name}"
+                f"{where} must be a policy, or a function that a module has by name, such as ROBD.for_problem, got {name}"
             )
         add_own(getattr(value, "__self__", value), found)
 

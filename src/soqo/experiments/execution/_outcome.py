@@ -121,7 +121,7 @@ class Outcome:
                 "setting": setting.name,
                 "title": setting.title,
                 "source": setting.source,
-                "reading": setting.reading,
+                "note": setting.note,
                 "configuration": json.dumps(about, sort_keys=True),
             },
         )

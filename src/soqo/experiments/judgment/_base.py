@@ -27,7 +27,7 @@ from soqo.experiments.settings._catalogue import catalogue
 from soqo.experiments.settings._spec import Setting
 from soqo.theory._growth import Growth, growth_exponent
 
-__all__ = ["READINGS", "SIXTEEN", "UNTESTED", "Book", "Claim", "Reading", "judged", "verdict"]
+__all__ = ["SIXTEEN", "UNTESTED", "VARIANTS", "Book", "Claim", "Variant", "judged", "verdict"]
 
 UNTESTED = "not tested"
 """The verdict on a claim whose settings were not run."""
@@ -41,7 +41,7 @@ class Claim:
     ----------
     text, source : str
         What the paper says, in our words, and where.
-    reading : str
+    variant : str
         The settings and the readings of the text under which it was tested.
     rule : str
         When it would hold.
@@ -53,14 +53,14 @@ class Claim:
 
     text: str
     source: str
-    reading: str
+    variant: str
     rule: str
     number: str
     verdict: str
 
 
 @dataclass(frozen=True)
-class Reading:
+class Variant:
     """Which policies stand for the paper's."""
 
     name: str
@@ -74,20 +74,20 @@ class Reading:
         return ("FTM", *self.learners)
 
 
-READINGS = (
-    Reading(
+VARIANTS = (
+    Variant(
         "as printed",
         "SCaLE as printed",
         "HySCaLE as printed",
         ("POL, rate 1e-6", "OAL, rate 1e-6"),
     ),
-    Reading(
+    Variant(
         "calibrated",
         "SCaLE",
         "HySCaLE",
         ("POL, rate 1e-6", "POL, rate 1e-8", "OAL, rate 1e-6", "OAL, rate 1e-8"),
     ),
-    Reading(
+    Variant(
         "calibrated and the learners' rate is 1e-6",
         "SCaLE",
         "HySCaLE",
@@ -104,7 +104,7 @@ SIXTEEN = [
 """The settings of the appendix."""
 
 Passed = dict[str, dict[str, bool]]
-"""For each reading, for each setting: whether the rule is kept."""
+"""For each variant, for each setting: whether the rule is kept."""
 
 
 class Book:
@@ -145,16 +145,16 @@ class Book:
 
 
 def verdict(passed: Mapping[str, Mapping[str, bool]], settings: Mapping[str, Setting]) -> str:
-    """The words for what passed, for each reading and each setting; the readings come in the order of their rank."""
-    for rank, (reading, kept) in enumerate(passed.items()):
+    """The words for what passed, for each variant and each setting; the readings come in the order of their rank."""
+    for rank, (variant, kept) in enumerate(passed.items()):
         if all(kept.values()):
-            return "holds" if rank == 0 else f"holds only if {reading}"
-    # The reading that passes in most settings; of equals, the first.
-    rank, (reading, kept) = max(enumerate(passed.items()), key=lambda one: sum(one[1][1].values()))
+            return "holds" if rank == 0 else f"holds only if {variant}"
+    # The variant that passes in most settings; of equals, the first.
+    rank, (variant, kept) = max(enumerate(passed.items()), key=lambda one: sum(one[1][1].values()))
     if not any(kept.values()):
         return "does not hold"
     where = condition(kept, settings)
-    return f"holds only if {where}" if rank == 0 else f"holds only if {reading} and {where}"
+    return f"holds only if {where}" if rank == 0 else f"holds only if {variant} and {where}"
 
 
 def condition(kept: Mapping[str, bool], settings: Mapping[str, Setting]) -> str:
@@ -209,7 +209,7 @@ def rank_of(setting: Setting) -> int:
 def smallest_of(setting: Setting) -> float:
     """The smallest nonzero eigenvalue that A may have."""
     problem = setting.environment.problem
-    return float(problem.smallest) if isinstance(problem, RandomProblem) else float("nan")
+    return float(problem.min_eigenvalue) if isinstance(problem, RandomProblem) else float("nan")
 
 
 def kind_of(setting: Setting) -> str:
@@ -230,17 +230,17 @@ PROPERTIES: dict[str, Callable[[Setting], Any]] = {
 }
 
 
-# ---- a claim in every reading ----------------------------------------------------------------------------------------
+# ---- a claim in every variant ----------------------------------------------------------------------------------------
 
 
-def in_every_reading(names: Sequence[str], test: Callable[[str, Reading], bool]) -> Passed:
-    """The outcome of a test for each reading and setting."""
-    return {reading.name: {name: test(name, reading) for name in names} for reading in READINGS}
+def in_every_reading(names: Sequence[str], test: Callable[[str, Variant], bool]) -> Passed:
+    """The outcome of a test for each variant and setting."""
+    return {variant.name: {name: test(name, variant) for name in names} for variant in VARIANTS}
 
 
 def shares(passed: Passed) -> str:
-    """In how many settings each reading passed."""
-    return "; ".join(f"{reading}: in {sum(kept.values())} of {len(kept)}" for reading, kept in passed.items())
+    """In how many settings each variant passed."""
+    return "; ".join(f"{variant}: in {sum(kept.values())} of {len(kept)}" for variant, kept in passed.items())
 
 
 def judged(
@@ -249,11 +249,11 @@ def judged(
     source: str,
     rule: str,
     names: Sequence[str],
-    test: Callable[[str, Reading], bool],
+    test: Callable[[str, Variant], bool],
     number: Callable[[], str] | None = None,
     horizons: int = 1,
 ) -> Claim:
-    """A claim that is tested in every reading, in each of some settings, which need so many horizons."""
+    """A claim that is tested in every variant, in each of some settings, which need so many horizons."""
     where = f"in {', '.join(names)}" if len(names) <= 2 else f"in {len(names)} settings"
     if not book.has(names, horizons):
         return Claim(text, source, where, rule, "", UNTESTED)
@@ -264,7 +264,7 @@ def judged(
     return Claim(
         text,
         source,
-        f"every reading, {where}",
+        f"every variant, {where}",
         rule,
         measured,
         verdict(passed, book.settings(names)),

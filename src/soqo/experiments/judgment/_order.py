@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from soqo._summary import short
-from soqo.experiments.judgment._base import READINGS, SIXTEEN, Book, Claim, Reading, judged
+from soqo.experiments.judgment._base import SIXTEEN, VARIANTS, Book, Claim, Variant, judged
 
 __all__ = ["ORDER"]
 
@@ -20,11 +20,11 @@ def beats(book: Book, name: str, players: Sequence[str], others: Sequence[str]) 
     return worst < min(book.median(name, other) for other in others)
 
 
-def ratio_text(book: Book, name: str, reading: Reading) -> str:
+def ratio_text(book: Book, name: str, variant: Variant) -> str:
     """SCaLE and HySCaLE as shares of the best baseline."""
-    best = min(book.median(name, other) for other in reading.baselines)
-    own = [book.median(name, player) / best for player in (reading.scale, reading.hyscale)]
-    return f"{reading.name} {own[0]:.2f} and {own[1]:.2f} of the best baseline"
+    best = min(book.median(name, other) for other in variant.baselines)
+    own = [book.median(name, player) / best for player in (variant.scale, variant.hyscale)]
+    return f"{variant.name} {own[0]:.2f} and {own[1]:.2f} of the best baseline"
 
 
 def primary_beats_all(book: Book) -> Claim:
@@ -36,26 +36,26 @@ def primary_beats_all(book: Book) -> Claim:
         "the medians of both after 1,000 rounds are below those of FTM, POL and OAL",
         ["primary"],
         lambda name, r: beats(book, name, (r.scale, r.hyscale), r.baselines),
-        lambda: "; ".join(ratio_text(book, "primary", reading) for reading in READINGS),
+        lambda: "; ".join(ratio_text(book, "primary", variant) for variant in VARIANTS),
     )
 
 
 def longer_horizons(book: Book) -> Claim:
     """... especially for longer horizons."""
 
-    def lead(name: str, reading: Reading, horizon: int) -> float:
-        best = min(book.median(name, other, horizon) for other in reading.baselines)
-        return best / book.median(name, reading.scale, horizon)
+    def lead(name: str, variant: Variant, horizon: int) -> float:
+        best = min(book.median(name, other, horizon) for other in variant.baselines)
+        return best / book.median(name, variant.scale, horizon)
 
-    def test(name: str, reading: Reading) -> bool:
+    def test(name: str, variant: Variant) -> bool:
         first, last = book[name].horizons[0], book[name].horizons[-1]
-        return lead(name, reading, last) > lead(name, reading, first)
+        return lead(name, variant, last) > lead(name, variant, first)
 
     def number() -> str:
         first, last = book["primary"].horizons[0], book["primary"].horizons[-1]
         return "; ".join(
             f"{r.name}: {lead('primary', r, first):.2f} at T = {first}, {lead('primary', r, last):.2f} at T = {last}"
-            for r in READINGS
+            for r in VARIANTS
         )
 
     return judged(
@@ -92,8 +92,8 @@ def rank_deficient_beats(book: Book) -> Claim:
         RANK,
         lambda name, r: beats(book, name, (r.scale, r.hyscale), r.baselines),
         lambda: "; ".join(
-            f"sigma_r = {name.rsplit('_', 1)[1]}: {ratio_text(book, name, reading)}"
-            for reading in READINGS
+            f"sigma_r = {name.rsplit('_', 1)[1]}: {ratio_text(book, name, variant)}"
+            for variant in VARIANTS
             for name in RANK
         ),
     )
@@ -111,7 +111,7 @@ def descent_needs_an_estimate(book: Book) -> Claim:
         lambda: "; ".join(
             f"{r.name}: HySCaLE {short(book.median('primary', r.hyscale))}, best learner "
             f"{short(min(book.median('primary', other) for other in r.learners))}"
-            for r in READINGS
+            for r in VARIANTS
         ),
     )
 
@@ -143,7 +143,7 @@ def gradients_fail(book: Book) -> Claim:
             f"sigma_r = {name.rsplit('_', 1)[1]}, {r.name}: SCaLE {short(book.median(name, r.scale))}, HySCaLE "
             f"{short(book.median(name, r.hyscale))}, best learner "
             f"{short(min(book.median(name, other) for other in r.learners))}"
-            for r in READINGS[:2]
+            for r in VARIANTS[:2]
             for name in CAUCHY
         ),
     )
@@ -152,9 +152,9 @@ def gradients_fail(book: Book) -> Claim:
 def especially_small_sigma(book: Book) -> Claim:
     """... especially when sigma_r is small."""
 
-    def lead(name: str, reading: Reading) -> float:
-        best = min(book.median(name, other) for other in reading.baselines)
-        return best / book.median(name, reading.scale)
+    def lead(name: str, variant: Variant) -> float:
+        best = min(book.median(name, other) for other in variant.baselines)
+        return best / book.median(name, variant.scale)
 
     return judged(
         book,
@@ -164,7 +164,7 @@ def especially_small_sigma(book: Book) -> Claim:
         CAUCHY,
         lambda _, r: lead(CAUCHY[0], r) > max(1.0, lead(CAUCHY[1], r)),
         lambda: "; ".join(
-            f"{r.name}: {lead(CAUCHY[0], r):.2f} at 0.01, {lead(CAUCHY[1], r):.2f} at 1" for r in READINGS
+            f"{r.name}: {lead(CAUCHY[0], r):.2f} at 0.01, {lead(CAUCHY[1], r):.2f} at 1" for r in VARIANTS
         ),
     )
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from soqo._summary import short
 from soqo.experiments.judgment._base import (
-    READINGS,
     SIXTEEN,
     UNTESTED,
+    VARIANTS,
     Book,
     Claim,
-    Reading,
+    Variant,
     judged,
     verdict,
 )
@@ -29,11 +29,11 @@ MARGIN = 0.05
 DEFICIENT = [name for name in SIXTEEN if "_r1_" in name]
 
 
-def exponents(book: Book, names: Sequence[str], reading: Reading) -> str:
+def exponents(book: Book, names: Sequence[str], variant: Variant) -> str:
     """The range of SCaLE's exponents over some settings."""
-    found = [book.growth(name, reading.scale).exponent for name in names]
+    found = [book.growth(name, variant.scale).exponent for name in names]
     known = [value for value in found if not np.isnan(value)]
-    return f"{reading.name} {min(known):.2f} .. {max(known):.2f}" if known else f"{reading.name}: none"
+    return f"{variant.name} {min(known):.2f} .. {max(known):.2f}" if known else f"{variant.name}: none"
 
 
 def grows_at_most(book: Book, names: list[str], bound: float, words: str, source: str) -> Claim:
@@ -45,7 +45,7 @@ def grows_at_most(book: Book, names: list[str], bound: float, words: str, source
         f"the exponent of the median over the horizons is at most {bound + MARGIN:.2f} ({bound:.2f} and a margin)",
         names,
         lambda name, r: bool(book.growth(name, r.scale).exponent <= bound + MARGIN),
-        lambda: "exponents " + ", ".join(exponents(book, names, r) for r in READINGS[:2]),
+        lambda: "exponents " + ", ".join(exponents(book, names, r) for r in VARIANTS[:2]),
         horizons=2,
     )
 
@@ -59,7 +59,7 @@ def sublinear_primary(book: Book) -> Claim:
         "the upper end of both exponents' 95 % intervals, is below 1",
         ["primary"],
         lambda name, r: all(book.growth(name, p).high < 1.0 for p in (r.scale, r.hyscale)),
-        lambda: "; ".join(f"{p}: {book.growth('primary', p)}" for r in READINGS[:2] for p in (r.scale, r.hyscale)),
+        lambda: "; ".join(f"{p}: {book.growth('primary', p)}" for r in VARIANTS[:2] for p in (r.scale, r.hyscale)),
         horizons=2,
     )
 
@@ -74,7 +74,7 @@ def sublinear_everywhere(book: Book) -> Claim:
         "the exponent of the median over the horizons is below 1",
         names,
         lambda name, r: bool(book.growth(name, r.scale).exponent < 1.0),
-        lambda: "exponents " + ", ".join(exponents(book, names, r) for r in READINGS[:2]),
+        lambda: "exponents " + ", ".join(exponents(book, names, r) for r in VARIANTS[:2]),
         horizons=2,
     )
 
@@ -100,8 +100,8 @@ def order_difference(book: Book) -> Claim:
     if not book.has(list(pairs.values()), horizons=2):
         return Claim(text, source, ", ".join(pairs), rule, "", UNTESTED)
 
-    def test(name: str, reading: Reading) -> bool:
-        deficient, full = book.growth(name, reading.scale), book.growth(pairs[name], reading.scale)
+    def test(name: str, variant: Variant) -> bool:
+        deficient, full = book.growth(name, variant.scale), book.growth(pairs[name], variant.scale)
         return bool(deficient.low > full.high)
 
     return judged(
@@ -114,7 +114,7 @@ def order_difference(book: Book) -> Claim:
         lambda: "; ".join(
             f"{r.name}, sigma_r = {name.rsplit('_', 1)[1]}: {book.growth(name, r.scale)} against "
             f"{book.growth(full, r.scale)}"
-            for r in READINGS[:2]
+            for r in VARIANTS[:2]
             for name, full in pairs.items()
         ),
         horizons=2,
@@ -131,24 +131,24 @@ def lower_bound(book: Book) -> Claim:
     source, names = "Theorem 2 and contribution (b): tight", ["gaussian_r4_1", "laplace_r4_1"]
     if not book.has(names, horizons=2):
         return Claim(text, source, ", ".join(names), rule, "", UNTESTED)
-    reading = f"full rank, in {', '.join(names)}; the theorem's own instance is A = 0"
+    variant = f"full rank, in {', '.join(names)}; the theorem's own instance is A = 0"
     growths = {name: book.growth(name, "GLIDE, no drift") for name in names}
     kept = {"as it is": {name: bool(growth.high >= 0.5 - MARGIN) for name, growth in growths.items()}}
     number = "; ".join(f"{name}: {growth}" for name, growth in growths.items())
-    return Claim(text, source, reading, rule, number, verdict(kept, book.settings(names)))
+    return Claim(text, source, variant, rule, number, verdict(kept, book.settings(names)))
 
 
 def exploration_costs(book: Book) -> Claim:
     """Most is paid while exploring."""
 
-    def share(name: str, reading: Reading) -> tuple[float, float]:
+    def share(name: str, variant: Variant) -> tuple[float, float]:
         setting = book[name].setting
-        m = cast(SCaLE, setting.policies[reading.scale]).exploration_rounds(setting.environment.problem.dim)
-        curve = np.median(book[name].curve(reading.scale), axis=0)
+        m = cast(SCaLE, setting.policies[variant.scale]).exploration_rounds(setting.environment.problem.dim)
+        curve = np.median(book[name].curve(variant.scale), axis=0)
         return float(curve[m - 1] / m), float((curve[-1] - curve[m - 1]) / (curve.size - m))
 
-    def test(name: str, reading: Reading) -> bool:
-        first, later = share(name, reading)
+    def test(name: str, variant: Variant) -> bool:
+        first, later = share(name, variant)
         return first > 10.0 * later
 
     return judged(
@@ -160,7 +160,7 @@ def exploration_costs(book: Book) -> Claim:
         test,
         lambda: "; ".join(
             f"{r.name}: {short(share('primary', r)[0])} a round, then {short(share('primary', r)[1])}"
-            for r in READINGS[:2]
+            for r in VARIANTS[:2]
         ),
     )
 

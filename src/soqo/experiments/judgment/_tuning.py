@@ -41,13 +41,13 @@ def is_u(book: Book, name: str, family: str) -> bool:
 
 
 def about_c1(book: Book, text: str, rule: str, test: Callable[[str, str], bool]) -> Claim:
-    """A claim about c1, tested for every family of a reading and every eta."""
+    """A claim about c1, tested for every family of a variant and every eta."""
     source = "Section 4.2, hyperparameter tuning"
     if not book.has(ETAS):
         return Claim(text, source, "eta = 1 .. 10,000", rule, "", UNTESTED)
     passed = {
-        reading: {name: all(test(name, family) for family in families) for name in ETAS}
-        for reading, families in SWEPT.items()
+        variant: {name: all(test(name, family) for family in families) for name in ETAS}
+        for variant, families in SWEPT.items()
     }
     number = "; ".join(
         f"{family}: best c1 {', '.join(f'{best_c1(book, name, family):g}' for name in ETAS)}"

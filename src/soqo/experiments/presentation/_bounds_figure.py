@@ -1,6 +1,6 @@
 """The picture of simulated regret, exact regret and bounds over the horizon.
 
-A statement has a color and a reading a line style, so that the readings of one statement are seen to belong together.
+A statement has a color and a variant a line style, so that the readings of one statement are seen to belong together.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from soqo.experiments.presentation._figures import (
     quartiles,
     regret_scale,
 )
-from soqo.experiments.presentation._style import BOUNDS, COLORS, READINGS, SMALL, symbols
+from soqo.experiments.presentation._style import BOUNDS, COLORS, SMALL, VARIANTS, symbols
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,13 +94,13 @@ def draw_bounds(axes: Axes, table: BoundsTable, names: list[BoundName]) -> None:
     Some coincide: so each statement's lines are thinner than those of the one before, which then show at its sides.
     """
     statements = list(dict.fromkeys(statement for statement, _ in names))
-    for statement, reading in names:
-        values = table.bounds[statement, reading]
+    for statement, variant in names:
+        values = table.bounds[statement, variant]
         axes.plot(
             table.horizons,
             values,
             color=BOUNDS[statement],
-            linestyle=READINGS[reading],
+            linestyle=VARIANTS[variant],
             linewidth=WIDEST - NARROWER * statements.index(statement),
             marker=dash(values),
         )
@@ -128,8 +128,8 @@ def finish(figure: Figure, table: BoundsTable, columns: list[list[BoundName]]) -
     for names in columns:
         found = dict.fromkeys(statement for statement, _ in names)
         entries.append({label(s, table): {"color": BOUNDS[s], "linewidth": 3.0} for s in found})
-    readings = dict.fromkeys(reading for names in columns for _, reading in names)
-    entries.append({f"bounds {r.replace('_', ' ')}": {"color": SMALL, "linestyle": READINGS[r]} for r in readings})
+    readings = dict.fromkeys(variant for names in columns for _, variant in names)
+    entries.append({f"bounds {r.replace('_', ' ')}": {"color": SMALL, "linestyle": VARIANTS[r]} for r in readings})
     title = f"{table.title}: SCaLE's regret" + (" and its bounds" if table.bounds else "")
     figure.suptitle(symbols(title), x=0.008, ha="left", weight="bold", size="large", gid="title")
     line = require_extra("matplotlib.lines", "lab").Line2D

@@ -22,7 +22,7 @@ from soqo.theory import Growth, growth_exponent
 __all__ = ["BoundName", "BoundsTable", "in_words"]
 
 BoundName = tuple[str, str]
-"""A statement, such as "Theorem 1", and a reading of it, such as "as_printed"."""
+"""A statement, such as "Theorem 1", and a variant of it, such as "as_printed"."""
 
 ROUND_OFF = 1e-9
 """A share of regret that is no difference."""
@@ -55,12 +55,12 @@ class BoundsTable:
         The nuclear norm of A_hat - A; NaN where the horizon leaves no room for an estimate.
     gamma2 : Array, shape (k,)
         The variance of the probes that were played.
-    bounds : mapping of (statement, reading) to Array of shape (k,)
+    bounds : mapping of (statement, variant) to Array of shape (k,)
         Means over the runs' A; NaN where a bound does not apply. All are for the schedule of the proof.
     epsilon : Array, shape (k, runs)
         The error that the schedule of the proof guarantees for each run's A, and that the bounds use.
     schedules : mapping of str to Array of shape (k,)
-        By reading, the variance of the probes in the schedule of the proof.
+        By variant, the variance of the probes in the schedule of the proof.
     no_exact, no_bounds : str
         Why there is no exact regret, and why there are no bounds; empty where there are.
     """
@@ -184,8 +184,8 @@ class BoundsTable:
                 for row, count in zip(self.epsilon, self.within.tolist(), strict=True)
             ]
             rows["runs with a nuclear error of at most that"] = within
-            for reading in ("corrected", "as_printed"):  # the appendix has the latter
-                rows |= texts({f"gamma^2 of the proof, {words(reading)}": self.schedules[reading]})
+            for variant in ("corrected", "as_printed"):  # the appendix has the latter
+                rows |= texts({f"gamma^2 of the proof, {words(variant)}": self.schedules[variant]})
         yield "the estimate, and the probes that it is from", rows
 
     @property
@@ -235,9 +235,9 @@ class BoundsTable:
     def grouped(self, names: Sequence[BoundName]) -> list[tuple[str, list[int]]]:
         """Bounds with the horizons at which they fail; the readings that fail at the same ones are together."""
         groups: dict[tuple[str, tuple[int, ...]], list[str]] = {}
-        for statement, reading in names:
-            wrong = tuple(self.beyond((statement, reading)))
-            groups.setdefault((statement, wrong), []).append(words(reading))
+        for statement, variant in names:
+            wrong = tuple(self.beyond((statement, variant)))
+            groups.setdefault((statement, wrong), []).append(words(variant))
         return [(f"{s} ({', '.join(found)})", list(wrong)) for (s, wrong), found in groups.items()]
 
     def premise(self, horizons: Sequence[int]) -> str:
@@ -261,7 +261,7 @@ class BoundsTable:
         table = place / f"{self.setting}_bounds.csv"
         with replacing(table) as temporary, temporary.open("w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(["quantity", "reading", "horizon", "run", "value"])
+            writer.writerow(["quantity", "variant", "horizon", "run", "value"])
             writer.writerows(self.records())
         figure = bounds_figure(self)
         pictures = [table.with_suffix(suffix) for suffix in (".png", ".svg")]
@@ -278,7 +278,7 @@ class BoundsTable:
         }
         of_all = {
             ("gamma2", "played"): self.gamma2,
-            **{("gamma2", reading): values for reading, values in self.schedules.items()},
+            **{("gamma2", variant): values for variant, values in self.schedules.items()},
             **self.bounds,
         }
         for index, T in enumerate(self.horizons):
@@ -286,9 +286,9 @@ class BoundsTable:
                 for run, value in enumerate(samples[index].tolist()):
                     if not math.isnan(value):
                         yield [quantity, "", T, run, f"{value:.17g}"]
-            for (quantity, reading), values in of_all.items():
+            for (quantity, variant), values in of_all.items():
                 if not math.isnan(values[index]):
-                    yield [quantity, reading, T, "", f"{values[index]:.17g}"]
+                    yield [quantity, variant, T, "", f"{values[index]:.17g}"]
 
 
 def standard_error(samples: Array) -> Array:
@@ -306,9 +306,9 @@ def texts(rows: Mapping[str, Array]) -> dict[str, list[str]]:
     return {name: ["-" if math.isnan(value) else short(value) for value in row.tolist()] for name, row in rows.items()}
 
 
-def words(reading: str) -> str:
-    """A reading in words."""
-    return reading.replace("_", " ")
+def words(variant: str) -> str:
+    """A variant in words."""
+    return variant.replace("_", " ")
 
 
 def in_words(name: BoundName) -> str:

@@ -159,7 +159,7 @@ def claim_row(claim: Claim, heads: Sequence[str]) -> str:
     cells = (
         f"{badge} {escape(symbols(rest))}".strip(),
         f'{escape(symbols(claim.text))} <span class="source">{escape(claim.source)}</span>',
-        *(escape(symbols(text)) or "&ndash;" for text in (claim.number, claim.rule, claim.reading)),
+        *(escape(symbols(text)) or "&ndash;" for text in (claim.number, claim.rule, claim.variant)),
     )
     inner = "".join(f'<td role="cell" data-label="{head}">{cell}</td>' for head, cell in zip(heads, cells, strict=True))
     return f'<tr role="row" class="{kind}">{inner}</tr>'
@@ -201,16 +201,12 @@ def picture_article(picture: Picture, title: str, svg: str, level: int) -> str:
     heading = unbroken(title)
     alt = escape(symbols(alternative(picture)), quote=True)
     source = f'<p class="source">{escape(picture.source)}</p>\n' if picture.source else ""
-    reading = (
-        f"<figcaption><strong>Reading.</strong> {escape(symbols(picture.reading))}</figcaption>"
-        if picture.reading
-        else ""
-    )
+    note = f"<figcaption><strong>Note.</strong> {escape(symbols(picture.note))}</figcaption>" if picture.note else ""
     drawn = svg.replace("<svg ", f'<svg style="{size_of(svg)}" role="img" aria-label="{alt}" ', 1)
     return (
         f'<article id="{anchor(picture.name)}">\n<h{level}>{heading}</h{level}>\n{source}'
         f'<figure>\n<div class="picture" tabindex="0" role="group" aria-label="Picture: {heading}">{drawn}</div>\n'
-        f"{reading}\n</figure>\n{summary(picture)}\n{links(picture)}\n</article>"
+        f"{note}\n</figure>\n{summary(picture)}\n{links(picture)}\n</article>"
     )
 
 

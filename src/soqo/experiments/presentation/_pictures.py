@@ -30,7 +30,7 @@ class Picture:
         Its file's, without the suffix.
     figure : str
         The paper's figure that it belongs to.
-    title, source, reading : str
+    title, source, note : str
     outcomes : tuple of Outcome
         What it is made from: one, or all settings of a sweep; none for the picture of the curvature.
     """
@@ -39,7 +39,7 @@ class Picture:
     figure: str
     title: str
     source: str
-    reading: str
+    note: str
     outcomes: tuple[Outcome, ...]
 
     @property
@@ -72,7 +72,7 @@ def pictures_of(outcomes: Sequence[Outcome]) -> list[Picture]:
                 figure=settings[0].figure,
                 title=shared_title([setting.title for setting in settings])[0],
                 source=joined([setting.source for setting in settings]),
-                reading=joined([setting.reading for setting in settings]),
+                note=joined([setting.note for setting in settings]),
                 outcomes=tuple(parts),
             )
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 from soqo.errors import require_extra
 
-__all__ = ["BOUNDS", "COLORS", "RC", "READINGS", "SMALL", "look", "ordered", "symbols"]
+__all__ = ["BOUNDS", "COLORS", "RC", "SMALL", "VARIANTS", "look", "ordered", "symbols"]
 
 COLORS = {
     "LAI": "#000000",
@@ -35,8 +35,8 @@ BOUNDS = {
 }
 """By statement of the theory: muted, none of them a policy's, and darker for lines that lie on others."""
 
-READINGS = {"corrected": "--", "as_printed": ":", "appendix": "-."}
-"""The line style of a bound, by reading."""
+VARIANTS = {"corrected": "--", "as_printed": ":", "appendix": "-."}
+"""The line style of a bound, by variant."""
 
 SMALL = "#666666"
 """The color of captions."""

@@ -75,7 +75,7 @@ class Kind:
     @classmethod
     def printed(cls, made: Any, name: str) -> Kind:
         """A policy as the paper has it, whose defaults are others."""
-        needed = {"noise_cap": 1.0, "rank": 1, "sigma_floor": 1.0}
+        needed = {"noise_cap": 1.0, "rank": 1, "min_eigenvalue": 1.0}
         example = made.as_printed(**needed)
         arguments = {key: REQUIRED if key in needed else getattr(example, key) for key in Kind.of(made).arguments}
         return cls(name, made.as_printed, arguments, first_line(made.as_printed))
@@ -104,8 +104,8 @@ KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
         Kind.of(FTM),
-        Kind("LAI", LAI.knowing, {}, first_line(LAI), knows=True),
-        Kind("ROBD", ROBD.knowing, {}, first_line(ROBD), knows=True),
+        Kind("LAI", LAI.for_problem, {}, first_line(LAI), knows=True),
+        Kind("ROBD", ROBD.for_problem, {}, first_line(ROBD), knows=True),
         Kind.of(POL),
         Kind.of(OAL),
         Kind.of(SCaLE),
@@ -151,7 +151,7 @@ def own_kind(name: str, folder: Path) -> Kind:
 TOLD = {
     "noise_cap": "the noise's, unless given",
     "rank": "the problem's, unless given or unknown",
-    "sigma_floor": "the problem's, unless given or unknown",
+    "min_eigenvalue": "the problem's, unless given or unknown",
     "covariance": "that of the process's steps, unless given, or none if it is no martingale",
 }
 """What a policy learns from its setting."""
@@ -161,8 +161,8 @@ def told(environment: Environment) -> dict[str, Any]:
     """What a setting knows that some policies must be told."""
     problem = environment.problem
     known: dict[str, Any] = {"noise_cap": environment.noise.cap}
-    if isinstance(problem, RandomProblem) and problem.switching is None:
-        known |= {"rank": problem.rank, "sigma_floor": problem.smallest}
+    if isinstance(problem, RandomProblem) and problem.switching_weight is None:
+        known |= {"rank": problem.rank, "min_eigenvalue": problem.min_eigenvalue}
         if environment.process.is_martingale:
             with suppress(ArgumentError):  # a scale for another dimension is for the simulation to refuse
                 known["covariance"] = environment.process.covariance(problem.dim)

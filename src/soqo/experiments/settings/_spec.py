@@ -7,16 +7,16 @@ A file is one setting, or several: then ``[[setting]]`` tables override what the
     name = "mine"                       horizon = 1000          # rounds of the curves over t
     title = "My plant"                  horizons = [200, 2000]  # horizons of the curve over T
     source = "my thesis, Section 3"     runs = 20
-    reading = "what I left open"        seed = 0
+    note = "what I left open"           seed = 0
 
-    [problem]        dim, rank, smallest, largest, spectrum; or A; and switching
+    [problem]        dim, rank, smallest, largest, spectrum; or A; and switching_weight
     [process]        kind = "Gaussian" and its arguments
     [noise]          kind = "Uniform" and its arguments
     [[change]]       round, and what A is from there on
     [common]         arguments for every policy that has them, such as c1
     [[policy]]       kind = "SCaLE" and its arguments, and a name if the kind is not name enough
 
-What a policy needs to be told and the setting knows (``noise_cap``, ``rank``, ``sigma_floor``) it is told, unless the
+What a policy needs to be told and the setting knows (``noise_cap``, ``rank``, ``min_eigenvalue``) it is told, unless the
 file says otherwise. A list in place of a policy's number makes one policy for each: a sweep. ``kind = "module:Class"``
 is a policy of your own.
 """
@@ -63,7 +63,7 @@ class Setting:
     ----------
     name, figure : str
         Its own name, and the name of the figure that it is a panel of.
-    title, source, reading : str
+    title, source, note : str
         What is above the picture, where in the paper it is from, and what stands for what the paper leaves open.
     environment : Environment
     policies : mapping of str to Policy, or to a function that makes one
@@ -80,7 +80,7 @@ class Setting:
     figure: str
     title: str
     source: str
-    reading: str
+    note: str
     environment: Environment
     policies: Mapping[str, object]
     horizon: int
@@ -90,7 +90,7 @@ class Setting:
     swept: Mapping[str, Swept] = field(default_factory=dict)
 
 
-TEXTS = ("name", "figure", "title", "source", "reading")
+TEXTS = ("name", "figure", "title", "source", "note")
 COUNTS = {"horizon": (1, 1000), "runs": (1, 20), "seed": (0, 0)}
 """The least that each may be, and what it is where the file does not say."""
 
@@ -167,7 +167,7 @@ class Reader:
             figure=texts["figure"] or name,
             title=texts["title"] or name,
             source=texts["source"],
-            reading=texts["reading"],
+            note=texts["note"],
             environment=environment,
             policies=policies,
             horizon=counts["horizon"],

@@ -111,9 +111,9 @@ class GLIDE(Policy[GlideMemory]):
         readings do not show how large A is.
     alarms : bool
         Whether to look out for changes of A.
-    memory : float, optional
+    window : float, optional
         The number of rounds after which a reading counts for little, where A drifts slowly; None remembers all.
-    drift : {"auto", "none"}
+    drift : bool
         Whether to use what turns out to be predictable in v's steps.
 
     Examples
@@ -135,18 +135,17 @@ class GLIDE(Policy[GlideMemory]):
     robust: bool = False
     probing: bool = True
     alarms: bool = True
-    memory: float | None = None
-    drift: str = "auto"
+    window: float | None = None
+    drift: bool = True
 
     def __post_init__(self) -> None:
         if self.noise_cap is not None:
             cap = number("noise_cap", self.noise_cap, least=0.0)
             object.__setattr__(self, "noise_cap", cap)
-        if self.memory is not None:
-            object.__setattr__(self, "memory", number("memory", self.memory, least=2.0))
+        if self.window is not None:
+            object.__setattr__(self, "window", number("window", self.window, least=2.0))
         choice("bias", self.bias, ("auto", "direction", "constant", "none"))
-        choice("drift", self.drift, ("auto", "none"))
-        for name in ("robust", "probing", "alarms"):
+        for name in ("robust", "probing", "alarms", "drift"):
             if not isinstance(getattr(self, name), bool):
                 raise ArgumentError(f"{name} must be True or False, got {getattr(self, name)!r}")
         if self.robust and self.bias == "none":
@@ -157,7 +156,7 @@ class GLIDE(Policy[GlideMemory]):
         bias = self.bias
         if bias == "auto":
             bias = "direction" if dim <= 12 else "constant"
-        forgetting = 1.0 if self.memory is None else 1.0 - 1.0 / self.memory
+        forgetting = 1.0 if self.window is None else 1.0 - 1.0 / self.window
         return Model(dim, bias, 3.0 if self.robust else 1.0, self.noise_cap, forgetting)
 
     # ---- a round ---------------------------------------------------------------------------------------------------
@@ -186,7 +185,7 @@ class GLIDE(Policy[GlideMemory]):
             spectrum = boldly(memory.belief, self.model(d), spectrum)
         aim = target
         go = advance(spectrum.values, state.rounds_to_go)
-        if self.drift == "auto":
+        if self.drift:
             if state.round:
                 step = target - state.v.reshape(-1, d)
                 drift = drift.seen(np.clip(step, -FARTHEST, FARTHEST))

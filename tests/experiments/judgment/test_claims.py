@@ -57,7 +57,7 @@ def test_every_claim_holds_in_a_world_in_which_the_paper_is_right() -> None:
     found = claims(as_the_paper_says)
     assert len(found) == 18
     assert {claim.verdict for claim in found.values()} == {"holds"}
-    assert all(claim.rule and claim.source and claim.reading for claim in found.values())
+    assert all(claim.rule and claim.source and claim.variant for claim in found.values())
 
 
 def test_no_claim_holds_in_a_world_in_which_it_is_wrong_about_everything() -> None:
