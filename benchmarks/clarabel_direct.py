@@ -8,8 +8,8 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
-from soqo._arguments import Array
 from soqo.estimators._measurements import smat, svec, svec_rows
+from soqo.typing import Array
 
 __all__ = ["trace_min"]
 

@@ -20,11 +20,11 @@ import numpy as np
 
 import sixteen_settings
 import soqo
-from soqo._arguments import Array
-from soqo._streams import Rng, per_run
+from soqo._streams import per_run
 from soqo._summary import short
 from soqo.noise import Adversarial, Noise, Uniform
 from soqo.processes import Gaussian, Process
+from soqo.typing import Array, Rng
 
 ROUNDS = 1000
 LATE = 200

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array
+from soqo.typing import Array
 
 __all__ = ["lai", "learn", "pol", "recur_gen"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import soqo
-from soqo._arguments import Array
+from soqo.typing import Array
 
 ROUNDS = 10_000
 SETTINGS: dict[str, tuple[int, soqo.processes.Process]] = {

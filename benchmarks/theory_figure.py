@@ -13,7 +13,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from soqo import SCaLE
-from soqo._arguments import Array
 from soqo.experiments.presentation._figures import save_figure
 from soqo.experiments.presentation._style import RC, SMALL, ordered
 from soqo.theory import (
@@ -23,6 +22,7 @@ from soqo.theory import (
     optimal_gamma2,
     second_order_bound,
 )
+from soqo.typing import Array
 
 FULL, DEFICIENT = np.diag([1.0, 2.0, 3.0, 4.0]), np.diag([1.0, 0.0, 0.0, 0.0])
 VARIANCE, NOISE, DRAWS = 2500.0, 10.0, 32

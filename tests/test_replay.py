@@ -23,9 +23,9 @@ from soqo import (
     State,
     replay,
 )
-from soqo._arguments import Array
 from soqo._problem import random_curvature
 from soqo.errors import ArgumentError
+from soqo.typing import Array
 
 
 @dataclass(frozen=True)

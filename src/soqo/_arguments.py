@@ -12,10 +12,9 @@ import numpy.typing as npt
 from scipy.linalg.blas import ddot
 
 from soqo.errors import ArgumentError
+from soqo.typing import Array
 
 __all__ = [
-    "Array",
-    "BoolArray",
     "choice",
     "finite_array",
     "horizon_or_none",
@@ -28,9 +27,6 @@ __all__ = [
     "surely_finite",
     "vector",
 ]
-
-Array = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 def integer(name: str, value: Any, *, least: int) -> int:

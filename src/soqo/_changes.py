@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from soqo._arguments import Array, integer
+from soqo._arguments import integer
 from soqo._problem import Problem, RandomProblem
-from soqo._streams import Rng
+from soqo._storage.registry import register
 from soqo.errors import ArgumentError
+from soqo.typing import Array, Rng
 
 __all__ = ["Change", "Segment", "known_contractions", "known_path"]
 
@@ -20,6 +21,7 @@ Segment = tuple[int, int, Problem]
 """Rounds first..last-1, counted from zero, in which A is that of the problem."""
 
 
+@register("Change")
 @dataclass(frozen=True, eq=False)
 class Change:
     """A new A from a round on.

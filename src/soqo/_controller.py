@@ -17,13 +17,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from soqo._arguments import Array, choice, finite_array, horizon_or_none, integer, numbers
+from soqo._arguments import choice, finite_array, horizon_or_none, integer, numbers
 from soqo._storage.files import begins_with, decode, encode, replacing, sealed, unsealed
 from soqo._storage.journal import DURABILITIES, Journal, Record, is_journal
+from soqo._storage.registry import register, rename_fields
 from soqo._streams import stream
 from soqo.errors import ArgumentError, FileFormatError, ProtocolError
 from soqo.policies._base import Policy, State
 from soqo.policies._wrappers import Limited, in_plant_units
+from soqo.typing import Array
 
 __all__ = ["Controller", "Standing"]
 
@@ -31,6 +33,7 @@ MAGIC = b"soqo-controller 1\n"
 ACT, OBSERVE = b"A", b"O"
 
 
+@register("Controller", migrations={0: rename_fields(switching="switching_weight")})
 @dataclass(frozen=True, eq=False)
 class Standing:
     """All that a controller is, as a record: the plant's side of it, and where the policy stands.

@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, finite_array, integer
+from soqo._arguments import finite_array, integer
 from soqo._changes import Change, Segment, known_contractions
-from soqo._problem import Problem, RandomProblem, read_only
+from soqo._problem import Problem, RandomProblem
+from soqo._storage.registry import register
 from soqo._streams import streams
+from soqo._values import freeze
 from soqo.errors import ArgumentError
 from soqo.noise import Noise
 from soqo.processes import Process
+from soqo.typing import Array
 
 __all__ = ["Environment", "Paths"]
 
@@ -84,6 +87,7 @@ class Paths:
         return streams(self.seed, range(self.first_run, self.first_run + self.runs), "policy")
 
 
+@register("Environment")
 @dataclass(frozen=True, eq=False)
 class Environment:
     """A problem, a process and a noise.
@@ -132,7 +136,7 @@ class Environment:
             start = np.zeros(self.dim) if value is None else finite_array(name, value)
             if start.shape != (self.dim,):
                 raise ArgumentError(f"{name} must have shape {(self.dim,)}, got {start.shape}")
-            object.__setattr__(self, name, read_only(start))
+            object.__setattr__(self, name, freeze(start))
         self._check_changes()
 
     def _check_changes(self) -> None:

@@ -10,11 +10,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from soqo._arguments import Array, finite_array, horizon_or_none, numbers
+from soqo._arguments import finite_array, horizon_or_none, numbers
 from soqo._controller import ACT, OBSERVE, decoded, numbers_in
-from soqo._problem import Coordinates, read_only
+from soqo._problem import Coordinates
 from soqo._storage.journal import Record, read_all
+from soqo._values import freeze
 from soqo.errors import ArgumentError
+from soqo.typing import Array
 
 __all__ = ["Log"]
 
@@ -74,7 +76,7 @@ class Log:
         if Coordinates(self.switching_weight).dim not in (None, v.shape[1]):
             raise ArgumentError(f"switching_weight must be for {v.shape[1]} actuators, got {self.switching_weight}")
         for name, array in (("v", v), ("x", x), ("x0", x0), ("y", y)):
-            object.__setattr__(self, name, read_only(array))
+            object.__setattr__(self, name, freeze(array))
 
     def __len__(self) -> int:
         return len(self.v)

@@ -18,10 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, finite_array, horizon_or_none, integer
-from soqo._problem import Problem, read_only
+from soqo._arguments import finite_array, horizon_or_none, integer
+from soqo._problem import Problem
 from soqo._spectrum import Spectrum, positive_semidefinite
+from soqo._values import freeze
 from soqo.errors import ArgumentError
+from soqo.typing import Array
 
 __all__ = ["Plan", "advance", "contraction", "hindsight_optimum"]
 
@@ -116,7 +118,7 @@ class Plan:
     def __post_init__(self) -> None:
         A, spectrum = positive_semidefinite("A", self.A)
         object.__setattr__(self, "horizon", horizon_or_none(self.horizon))
-        object.__setattr__(self, "A", read_only(A))
+        object.__setattr__(self, "A", freeze(A))
         object.__setattr__(self, "spectrum", spectrum)
 
     def gain(self, t: int = 1) -> Array:

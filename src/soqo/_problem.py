@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, choice, finite_array, integer, number
+from soqo._arguments import choice, finite_array, integer, number
 from soqo._spectrum import Spectrum, positive_semidefinite, quadratic_form, symmetric
-from soqo._streams import Rng, per_run
+from soqo._storage.registry import register
+from soqo._streams import per_run
+from soqo._values import freeze
 from soqo.errors import ArgumentError
+from soqo.typing import Array, Rng
 
 __all__ = ["SPACINGS", "Coordinates", "Problem", "RandomProblem", "random_curvature"]
 
@@ -68,9 +71,9 @@ class Coordinates:
             root = np.asarray(np.sqrt(weight))
             inverse_root = np.asarray(1.0 / root)
         if self.switching_weight is not None:
-            object.__setattr__(self, "switching_weight", read_only(weight))
-        object.__setattr__(self, "root", read_only(root))
-        object.__setattr__(self, "inverse_root", read_only(inverse_root))
+            object.__setattr__(self, "switching_weight", freeze(weight))
+        object.__setattr__(self, "root", freeze(root))
+        object.__setattr__(self, "inverse_root", freeze(inverse_root))
 
     @property
     def dim(self) -> int | None:
@@ -97,6 +100,7 @@ class Coordinates:
         return np.asarray(0.5 * (product + product.swapaxes(-1, -2)))
 
 
+@register("Problem")
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Hitting and switching cost of a round.
@@ -129,7 +133,7 @@ class Problem:
         coordinates = Coordinates(self.switching_weight)
         if coordinates.dim not in (None, A.shape[-1]):
             raise ArgumentError(f"switching_weight must be for dimension {A.shape[-1]} as A is, got {coordinates.dim}")
-        object.__setattr__(self, "A", read_only(A))
+        object.__setattr__(self, "A", freeze(A))
         object.__setattr__(self, "switching_weight", coordinates.switching_weight)
         object.__setattr__(self, "spectrum", spectrum)
         object.__setattr__(self, "coordinates", coordinates)
@@ -199,6 +203,7 @@ class Problem:
         return result
 
 
+@register("RandomProblem")
 @dataclass(frozen=True, eq=False)
 class RandomProblem:
     """A problem whose A is drawn anew for each run of a simulation.
@@ -295,12 +300,6 @@ def eigenvalues(dim: int, rank: int, min_eigenvalue: float, max_eigenvalue: floa
     high = number("max_eigenvalue", max_eigenvalue, least=low)
     spaced = np.linspace if spacing == "linear" else np.geomspace
     return np.asarray(spaced(low, high, rank), dtype=np.float64)
-
-
-def read_only(array: Array) -> Array:
-    """The same array with writing forbidden: configuration is frozen down to its numbers."""
-    array.flags.writeable = False
-    return array
 
 
 def times(weight: Array, x: Array) -> Array:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from soqo._arguments import Array, BoolArray, integer
+from soqo._arguments import integer
 from soqo._controller import on_plant
 from soqo._log import Log
 from soqo._problem import Coordinates
@@ -23,6 +23,7 @@ from soqo._streams import streams
 from soqo.errors import ArgumentError
 from soqo.estimators.bayes._evidence import Evidence
 from soqo.policies._base import Policy
+from soqo.typing import Array, BoolArray
 
 __all__ = ["Information", "Replay", "replay"]
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from soqo._arguments import Array, BoolArray, choice, integer
+from soqo._arguments import choice, integer
 from soqo._storage.files import replacing
 from soqo._summary import Summary, summarize
 from soqo.errors import ArgumentError, FileFormatError, require_extra
+from soqo.typing import Array, BoolArray
 
 if TYPE_CHECKING:
     import xarray

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from soqo._arguments import Array, BoolArray, integer, surely_finite, vector
+from soqo._arguments import integer, surely_finite, vector
 from soqo._changes import known_path
 from soqo._environment import Environment, Paths
 from soqo._planner import Plan, contraction, of_path
@@ -23,6 +23,7 @@ from soqo.errors import ArgumentError, SoqoError
 from soqo.noise import Noise
 from soqo.policies._base import Policy, unchecked
 from soqo.policies._wrappers import in_plant_units
+from soqo.typing import Array, BoolArray
 
 __all__ = ["Trajectory", "play", "simulate"]
 

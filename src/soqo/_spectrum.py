@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, finite_array
+from soqo._arguments import finite_array
+from soqo._storage.registry import register
 from soqo.errors import ArgumentError
+from soqo.typing import Array
 
 __all__ = ["Spectrum", "positive_semidefinite", "quadratic_form", "symmetric"]
 
@@ -16,6 +18,7 @@ ROUND_OFF = 1e-12
 """Asymmetry and negative eigenvalues up to this fraction of the largest entry count as round-off."""
 
 
+@register("Spectrum")
 @dataclass(frozen=True, eq=False)
 class Spectrum:
     """Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix, or of a batch of them.

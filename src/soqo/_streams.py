@@ -18,16 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, choice, integer
+from soqo._arguments import choice, integer
 from soqo.errors import ArgumentError
+from soqo.typing import Array
 
-__all__ = ["PURPOSES", "Rng", "per_run", "stream", "streams"]
+__all__ = ["PURPOSES", "per_run", "stream", "streams"]
 
 PURPOSES = ("curvature", "steps", "noise", "policy")
 """What a run draws random numbers for. The order is part of every seed: append, never reorder."""
-
-Rng = np.random.Generator | Sequence[np.random.Generator]
-"""One generator, or one for each run of a batch."""
 
 
 def stream(seed: int, run: int, purpose: str) -> np.random.Generator:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soqo._arguments import Array, choice, integer, number
+from soqo._arguments import choice, integer, number
+from soqo.typing import Array
 
 __all__ = ["PolicySummary", "Summary", "summarize"]
 

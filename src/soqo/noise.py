@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soqo._arguments import Array, choice, number
+from soqo._arguments import choice, number
 from soqo._problem import Problem
+from soqo._storage.registry import register
+from soqo.typing import Array
 
 __all__ = ["Adversarial", "Noise", "Uniform"]
 
@@ -60,6 +62,7 @@ class Noise(ABC):
         """
 
 
+@register("Uniform")
 @dataclass(frozen=True)
 class Uniform(Noise):
     """Independent noise, uniform on [-cap, cap]: the paper's.
@@ -85,6 +88,7 @@ class Uniform(Noise):
         return self.cap * variate
 
 
+@register("Adversarial")
 @dataclass(frozen=True)
 class Adversarial(Noise):
     """Noise of full size whose sign is chosen against the player by somebody who knows A and sees x.

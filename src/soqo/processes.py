@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, choice, finite_array, integer, number
+from soqo._arguments import choice, finite_array, integer, number
+from soqo._storage.registry import register
 from soqo.errors import ArgumentError
+from soqo.typing import Array
 
 __all__ = ["Cauchy", "Correlated", "Gaussian", "Laplace", "Process", "Recorded", "StudentT"]
 
@@ -97,6 +99,7 @@ class Scaled(Process):
             raise ArgumentError(f"scale must be for dimension {dim}, got {scale.shape[-1]}")
 
 
+@register("Gaussian")
 @dataclass(frozen=True, eq=False)
 class Gaussian(Scaled):
     """Independent normal steps; the scale is their standard deviation (the paper's sigma_v).
@@ -122,6 +125,7 @@ class Gaussian(Scaled):
         return self._scaled(rng.standard_normal((horizon, dim)))
 
 
+@register("Correlated")
 @dataclass(frozen=True, eq=False)
 class Correlated(Scaled):
     """Steps that remember: step_t = (1 - alpha) step_{t-1} + w g_t, with g_t normal of deviation ``scale``, step_0 = 0.
@@ -171,6 +175,7 @@ class Correlated(Scaled):
         return np.asarray(lfilter([1.0], [1.0, self.alpha - 1.0], new, axis=0), dtype=np.float64)
 
 
+@register("Laplace")
 @dataclass(frozen=True, eq=False)
 class Laplace(Scaled):
     """Independent Laplace steps in each coordinate; the scale is the paper's b, so the deviation is sqrt(2) b.
@@ -192,6 +197,7 @@ class Laplace(Scaled):
         return self._scaled(rng.laplace(size=(horizon, dim)))
 
 
+@register("StudentT")
 @dataclass(frozen=True, eq=False)
 class StudentT(Scaled):
     """Independent Student-t steps in each coordinate, from nearly Gaussian (large ``df``) to Cauchy (``df=1``).
@@ -223,6 +229,7 @@ class StudentT(Scaled):
         return self._scaled(rng.standard_t(self.df, size=(horizon, dim)))
 
 
+@register("Cauchy")
 @dataclass(frozen=True, eq=False)
 class Cauchy(Scaled):
     """Independent Cauchy steps in each coordinate: no variance and no mean, so report medians.
@@ -247,6 +254,7 @@ class Cauchy(Scaled):
         return self._scaled(rng.standard_cauchy((horizon, dim)))
 
 
+@register("Recorded")
 @dataclass(frozen=True, eq=False)
 class Recorded(Process):
     """A given path, the same for all runs or one for each.

@@ -23,7 +23,6 @@ from soqo import (
     random_curvature,
     simulate,
 )
-from soqo._arguments import Array
 from soqo.errors import ArgumentError
 from soqo.experiments._bounds import bound_setting, default_horizons
 from soqo.experiments.presentation._bounds_figure import bounds_figure
@@ -32,6 +31,7 @@ from soqo.experiments.settings._spec import Setting
 from soqo.noise import Uniform
 from soqo.processes import Cauchy, Correlated, Gaussian, StudentT
 from soqo.theory import bounds, growth_exponent
+from soqo.typing import Array
 
 FAMILY = RandomProblem(2, 2, 0.5, 1.0)
 FIXED = Problem([[1.0, 0.3], [0.3, 0.8]])

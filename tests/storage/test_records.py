@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo._storage.records import changed, describe, pack, same, unpack
+from soqo._storage.records import describe, pack, same, unpack
+from soqo._values import evolve
 from soqo.errors import ArgumentError, FileFormatError
 from soqo.processes import Gaussian
 
@@ -48,7 +49,7 @@ def test_same_sees_every_difference() -> None:
 
 def test_a_changed_record_is_as_its_constructor_makes_it_and_leaves_the_old_one() -> None:
     before = Nested(np.arange(3.0), inner=1)
-    after = changed(before, inner=2)
+    after = evolve(before, inner=2)
     assert type(after) is Nested
     assert vars(after) == vars(Nested(before.array, inner=2))
     assert before.inner == 1

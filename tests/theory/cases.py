@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soqo._arguments import Array
+from soqo.typing import Array
 
 
 @dataclass(frozen=True)

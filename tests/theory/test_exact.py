@@ -11,11 +11,11 @@ import pytest
 from cases import Case, random_cases, rotated
 
 from soqo import Plan
-from soqo._arguments import Array
 from soqo._planner import contraction
 from soqo.errors import ArgumentError
 from soqo.processes import Cauchy, Correlated, Gaussian, Laplace, Recorded, StudentT
 from soqo.theory import exact_regret, exact_regret_as_squares
+from soqo.typing import Array
 
 CASES = 20_000
 

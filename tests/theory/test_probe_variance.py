@@ -10,7 +10,6 @@ import pytest
 from cases import rotated
 
 from soqo import Problem, SCaLE, simulate
-from soqo._arguments import Array
 from soqo._environment import Environment
 from soqo.errors import ArgumentError
 from soqo.noise import Adversarial, Uniform
@@ -21,6 +20,7 @@ from soqo.theory import (
     growth_exponent,
     optimal_gamma2,
 )
+from soqo.typing import Array
 
 FULL = np.diag([1.0, 2.0, 3.0])
 DEFICIENT = np.diag([1.0, 0.0, 0.0])

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo._arguments import Array
 from soqo.errors import ArgumentError
 from soqo.theory import rub_constants
+from soqo.typing import Array
 
 Z = np.random.default_rng(0).standard_normal((30, 2))
 

@@ -10,12 +10,12 @@ import pytest
 from cases import rotated
 
 from soqo import Plan, Problem, SCaLE, simulate
-from soqo._arguments import Array
 from soqo._environment import Environment
 from soqo.errors import ArgumentError
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 from soqo.theory import exact_regret, exact_scale_regret
+from soqo.typing import Array
 
 A = rotated(np.random.default_rng(0), np.array([0.3, 3.0]))
 HAT = rotated(np.random.default_rng(1), np.array([0.5, 2.0]))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soqo._arguments import Array
 from soqo._planner import contraction
 from soqo.theory._sums import contraction_sum, pair_factors, pair_factors_sum
+from soqo.typing import Array
 
 EIGENVALUES = np.array([0.0, 1e-12, 1e-8, 1.00001e-8, 1e-4, 1.1e-4, 0.01, 0.010001, 1.0, 3.0, 1e8])
 

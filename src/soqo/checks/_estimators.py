@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array
 from soqo._problem import random_curvature
 from soqo._storage.records import same
 from soqo.checks._scenario import Scenario, expect, run_checks
 from soqo.errors import ArgumentError, CheckError
 from soqo.estimators._estimate import Estimate
 from soqo.estimators._measurements import measure
+from soqo.typing import Array
 
 __all__ = ["ESTIMATOR_CHECKS", "check_estimator"]
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from soqo._arguments import Array
 from soqo._problem import Problem, random_curvature
 from soqo.checks._scenario import Scenario, expect, near, run_checks
 from soqo.errors import CheckError
 from soqo.noise import Noise
+from soqo.typing import Array
 
 __all__ = ["NOISE_CHECKS", "check_noise"]
 

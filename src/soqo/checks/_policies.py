@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array
 from soqo._storage.records import pack, same, unpack
 from soqo.checks._scenario import Scenario, expect, run_checks
 from soqo.errors import ArgumentError, CheckError, ProtocolError
 from soqo.policies._base import Policy, State
+from soqo.typing import Array
 
 __all__ = ["POLICY_CHECKS", "check_policy"]
 

@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from soqo._arguments import Array, integer
+from soqo._arguments import integer
 from soqo._problem import random_curvature
 from soqo._spectrum import quadratic_form
 from soqo.errors import CheckError
 from soqo.policies._base import Policy, State
+from soqo.typing import Array
 
 __all__ = ["Scenario", "expect", "near", "run_checks"]
 

@@ -8,7 +8,7 @@ from enum import Enum
 import numpy as np
 from scipy.linalg import lapack
 
-from soqo._arguments import Array
+from soqo.typing import Array
 
 __all__ = ["Estimate", "Status", "effective_rank"]
 

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soqo._arguments import Array, BoolArray, largest, smallest, sum_of_squares
+from soqo._arguments import largest, smallest, sum_of_squares
 from soqo._spectrum import Spectrum
-from soqo._storage.records import changed
+from soqo._storage.registry import register
+from soqo._values import evolve
+from soqo.typing import Array, BoolArray
 
 __all__ = ["DIVERGED_ABOVE", "FORMS", "GradientEstimate", "projected_gradient_step"]
 
@@ -27,6 +29,7 @@ LARGEST = 1e150
 """An update beyond this is refused, so that all later arithmetic stays finite."""
 
 
+@register("GradientEstimate")
 @dataclass(frozen=True, eq=False)
 class GradientEstimate:
     """An estimate of A that gradient steps improve, for each run of a batch.
@@ -111,7 +114,7 @@ def projected_gradient_step(
         overshoots = overshoots + overshot
     if largest(spectrum.values) > DIVERGED_ABOVE:
         diverged = diverged | (spectrum.values[..., -1] > DIVERGED_ABOVE)
-    return changed(estimate, matrix=projected, spectrum=spectrum, diverged=diverged, overshoots=overshoots)
+    return evolve(estimate, matrix=projected, spectrum=spectrum, diverged=diverged, overshoots=overshoots)
 
 
 def project(matrix: Array) -> tuple[Array, Spectrum]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, BoolArray
+from soqo.typing import Array, BoolArray
 
 __all__ = ["adjoint", "measure", "smat", "svec", "svec_rows", "triangle"]
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from soqo._arguments import Array, choice, number
+from soqo._arguments import choice, number
 from soqo.estimators._estimate import Status
 from soqo.estimators.sdp._batched import smallest_radii, trace_min_runs
 from soqo.estimators.sdp._least_squares import psd_least_squares
+from soqo.typing import Array
 
 __all__ = ["FALLBACKS", "RADIUS_RULES", "Recovery"]
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array
 from soqo.errors import ArgumentError, require_extra
 from soqo.estimators.sdp._trace_min import data
+from soqo.typing import Array
 
 __all__ = ["Reference", "psd_least_absolute_deviations", "psd_least_squares", "trace_min"]
 

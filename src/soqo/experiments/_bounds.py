@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, BoolArray, integer
+from soqo._arguments import integer
 from soqo._environment import Environment, Paths
 from soqo._problem import Problem
 from soqo._simulation import Progress, simulate
@@ -19,6 +19,7 @@ from soqo.experiments.settings._kinds import told
 from soqo.experiments.settings._spec import Setting
 from soqo.policies._scale import SCaLE
 from soqo.theory import bounds, exact_regret, exact_scale_regret
+from soqo.typing import Array, BoolArray
 
 __all__ = ["bound_setting", "default_horizons"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, choice
+from soqo._arguments import choice
 from soqo.errors import ArgumentError, FileFormatError
 from soqo.estimators._estimate import Estimate, Status
 from soqo.estimators.sdp._least_squares import least_squares_bound, psd_least_squares
@@ -22,6 +22,7 @@ from soqo.estimators.sdp._trace_min import (
     trace_bound,
     trace_min,
 )
+from soqo.typing import Array
 
 __all__ = ["METHODS", "Fit", "fit", "read_readings"]
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soqo._arguments import Array, finite_array
+from soqo._arguments import finite_array
 from soqo._simulation import Progress, simulate
 from soqo._storage.files import replacing
 from soqo._summary import short
 from soqo.errors import ArgumentError, require_extra
 from soqo.experiments.presentation._style import RC, look
 from soqo.experiments.settings._spec import Setting
+from soqo.typing import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,18 +17,11 @@ from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
-from soqo._arguments import (
-    Array,
-    BoolArray,
-    finite_array,
-    horizon_or_none,
-    numbers,
-    surely_finite,
-    vector,
-)
-from soqo._storage.records import changed
-from soqo._streams import Rng
+from soqo._arguments import finite_array, horizon_or_none, numbers, surely_finite, vector
+from soqo._storage.registry import register
+from soqo._values import evolve
 from soqo.errors import ArgumentError, ProtocolError
+from soqo.typing import Array, BoolArray, Rng
 
 __all__ = ["Policy", "State", "quietly", "unchecked"]
 
@@ -39,6 +32,7 @@ quietly = np.errstate(over="ignore", invalid="ignore")
 diverged: a warning would add nothing."""
 
 
+@register("State")
 @dataclass(frozen=True, eq=False)
 class State(Generic[M]):
     """Where a policy stands. Treat it as opaque, except for reading.
@@ -212,7 +206,7 @@ class Policy(ABC, Generic[M]):
         if not surely_finite(reading) and np.isinf(reading).any():
             raise ArgumentError("y must be finite, or NaN for no reading, got an infinite one")
         if applied is not None:
-            state = changed(state, x=vector("applied", applied, state.x.shape))
+            state = evolve(state, x=vector("applied", applied, state.x.shape))
         return self._observe(state, reading)
 
     def _act(self, state: State[M], v: Array) -> tuple[Array, State[M]]:
@@ -226,11 +220,11 @@ class Policy(ABC, Generic[M]):
             diverged = diverged | bad
         x = numbers("x", x)  # a copy, for the policy may keep a hold on what it returned
         begun = state.round + 1
-        return x, changed(state, x=x, v=v, round=begun, pending=True, diverged=diverged, memory=memory)
+        return x, evolve(state, x=x, v=v, round=begun, pending=True, diverged=diverged, memory=memory)
 
     def _observe(self, state: State[M], y: Array) -> State[M]:
         """What :meth:`observe` does once y is checked."""
-        return changed(state, pending=False, memory=self.learn(state, y))
+        return evolve(state, pending=False, memory=self.learn(state, y))
 
     def _decided(self, state: State[M], v: Array) -> tuple[Array, M]:
         """What ``decide`` returns, if it is an action and a memory."""

@@ -7,17 +7,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from soqo._arguments import Array, number
+from soqo._arguments import number
 from soqo._planner import lai_step, towards
-from soqo._problem import Problem, read_only
+from soqo._problem import Problem
 from soqo._spectrum import Spectrum, positive_semidefinite
-from soqo._streams import Rng
+from soqo._storage.registry import register
+from soqo._values import freeze
 from soqo.errors import ArgumentError
 from soqo.policies._base import Policy, State
+from soqo.typing import Array, Rng
 
 __all__ = ["FTM", "LAI", "ROBD"]
 
 
+@register("FTM")
 @dataclass(frozen=True)
 class FTM(Policy[None]):
     """Follow the minimizer: x_t = v_t. No hitting cost, all of the switching cost.
@@ -45,7 +48,7 @@ class KnownCurvature(Policy[Spectrum]):
 
     def __post_init__(self) -> None:
         A, spectrum = positive_semidefinite("A", self.A)
-        object.__setattr__(self, "A", read_only(A))
+        object.__setattr__(self, "A", freeze(A))
         object.__setattr__(self, "spectrum", spectrum)
 
     @classmethod
@@ -66,6 +69,7 @@ class KnownCurvature(Policy[Spectrum]):
         return f"{type(self).__name__} plays for the A that it was given, and learns nothing."
 
 
+@register("LAI")
 @dataclass(frozen=True, eq=False)
 class LAI(KnownCurvature):
     """Lazy adaptive interpolation, the optimal player for a known A when v is a martingale; the benchmark of regret.
@@ -90,6 +94,7 @@ class LAI(KnownCurvature):
         return lai_step(spectrum, state.rounds_to_go, state.x, v), spectrum
 
 
+@register("ROBD")
 @dataclass(frozen=True, eq=False)
 class ROBD(KnownCurvature):
     """Regularized online balanced descent for a known quadratic: the literature's competitor, of worst-case design.

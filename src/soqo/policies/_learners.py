@@ -7,18 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, BoolArray, choice, number
+from soqo._arguments import choice, number
 from soqo._planner import lai_step
-from soqo._problem import read_only
 from soqo._spectrum import positive_semidefinite
-from soqo._streams import Rng
+from soqo._storage.registry import register
+from soqo._values import freeze
 from soqo.errors import ArgumentError
 from soqo.estimators._gradient import FORMS, GradientEstimate, projected_gradient_step
 from soqo.policies._base import Policy, State, quietly
+from soqo.typing import Array, BoolArray, Rng
 
 __all__ = ["OAL", "POL"]
 
 
+@register("POL")
 @dataclass(frozen=True, eq=False)
 class POL(Policy[GradientEstimate]):
     """Passive online learner: LAI with the current estimate, one projected gradient step per reading.
@@ -58,7 +60,7 @@ class POL(Policy[GradientEstimate]):
         choice("gradient", self.gradient, FORMS)
         if self.initial is not None:
             matrix, _ = positive_semidefinite("initial", self.initial)
-            object.__setattr__(self, "initial", read_only(matrix))
+            object.__setattr__(self, "initial", freeze(matrix))
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GradientEstimate:
         dim = x0.shape[-1]
@@ -100,6 +102,7 @@ class POL(Policy[GradientEstimate]):
         )
 
 
+@register("OAL")
 @dataclass(frozen=True, eq=False)
 class OAL(POL):
     """Oracle-assisted learner: POL that hears the hitting cost without noise; a simulation gives it that.

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, BoolArray, choice, finite_array, integer, largest, number
+from soqo._arguments import choice, finite_array, integer, largest, number
 from soqo._planner import Plan, lai_step
 from soqo._spectrum import positive_semidefinite
-from soqo._storage.records import changed
-from soqo._streams import Rng, per_run
+from soqo._storage.registry import compose, map_field, register, rename_fields
+from soqo._streams import per_run
+from soqo._values import evolve
 from soqo.errors import ArgumentError
 from soqo.estimators._estimate import Status
 from soqo.estimators._gradient import FORMS, GradientEstimate, projected_gradient_step
@@ -27,12 +28,19 @@ from soqo.estimators._recovery import Recovery
 from soqo.policies._base import Policy, State, quietly
 from soqo.theory._probe_variance import optimal_gamma2
 from soqo.theory._scale_regret import HANDOVERS
+from soqo.typing import Array, BoolArray, Rng
 
 __all__ = ["HySCaLE", "Phase", "SCaLE", "ScaleMemory"]
 
 GAMMA_RULES = ("algorithm", "appendix", "guarantee", "optimal")
 DRAWS = 32
 """Of probes and noise, for the optimal level."""
+
+
+FROM_0_1_0 = compose(
+    rename_fields(sigma_floor="min_eigenvalue"),
+    map_field("handover", lambda handover: "virtual" if handover == "replay" else handover),
+)
 
 
 class Phase(IntEnum):
@@ -69,6 +77,7 @@ class Phase(IntEnum):
 PHASES = {status: Phase[status.name] for status in Status}
 
 
+@register("SCaLE.memory")
 @dataclass(frozen=True, eq=False)
 class ScaleMemory:
     """What SCaLE remembers: its probes and what they told, then its estimate.
@@ -98,6 +107,7 @@ class ScaleMemory:
     estimate: GradientEstimate
 
 
+@register("SCaLE", migrations={0: FROM_0_1_0})
 @dataclass(frozen=True, eq=False)
 class SCaLE(Policy[ScaleMemory]):
     """Probe around v, recover A by trace minimization, and play LAI with the estimate.
@@ -238,7 +248,7 @@ class SCaLE(Policy[ScaleMemory]):
         if t < m:
             minimizers = memory.v.copy()
             minimizers[..., t, :] = v
-            return v + memory.probes[..., t, :], changed(memory, v=minimizers)
+            return v + memory.probes[..., t, :], evolve(memory, v=minimizers)
         x_prev = state.x
         if m and t == m:
             memory = self.estimated(memory)
@@ -256,7 +266,7 @@ class SCaLE(Policy[ScaleMemory]):
         u, readings = memory.u.copy(), memory.y.copy()
         u[..., t, :] = np.where(heard[..., None], state.x - state.v, 0.0)
         readings[..., t] = y
-        return changed(memory, u=u, y=readings)
+        return evolve(memory, u=u, y=readings)
 
     def refine(self, state: State[ScaleMemory], y: Array) -> ScaleMemory:
         """What is learned while exploiting: nothing, for SCaLE."""
@@ -269,7 +279,7 @@ class SCaLE(Policy[ScaleMemory]):
         for run, status in np.ndenumerate(statuses):
             silent = np.isnan(memory.y[run]).all()
             phase[run] = Phase.NO_READINGS if silent else PHASES[status]
-        return changed(memory, phase=phase, estimate=GradientEstimate.initial(matrices))
+        return evolve(memory, phase=phase, estimate=GradientEstimate.initial(matrices))
 
     def handed_over(self, memory: ScaleMemory, state: State[ScaleMemory]) -> Array:
         """Where exploitation starts from: here, or where LAI with the estimate would have come by now."""
@@ -315,6 +325,7 @@ def best_level(policy: SCaLE, dim: int, horizon: int) -> float:
     )
 
 
+@register("HySCaLE", migrations={0: FROM_0_1_0})
 @dataclass(frozen=True, eq=False)
 class HySCaLE(SCaLE):
     """SCaLE that goes on learning while it exploits, by one projected gradient step per reading.
@@ -353,4 +364,4 @@ class HySCaLE(SCaLE):
 
     def refine(self, state: State[ScaleMemory], y: Array) -> ScaleMemory:
         step = projected_gradient_step(state.memory.estimate, state.x - state.v, y, self.learning_rate, self.gradient)
-        return changed(state.memory, estimate=step)
+        return evolve(state.memory, estimate=step)

@@ -7,11 +7,13 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from soqo._arguments import Array, BoolArray, numbers
-from soqo._problem import Coordinates, read_only
-from soqo._streams import Rng
+from soqo._arguments import numbers
+from soqo._problem import Coordinates
+from soqo._storage.registry import register, rename_fields
+from soqo._values import freeze
 from soqo.errors import ArgumentError
 from soqo.policies._base import Policy, State
+from soqo.typing import Array, BoolArray, Rng
 
 __all__ = ["Limited", "Weighted", "in_plant_units"]
 
@@ -47,6 +49,7 @@ class Wrapper(Policy[State[M]], Generic[M]):
         return self.policy.explain(state.memory)
 
 
+@register("Weighted", migrations={0: rename_fields(switching="switching_weight")})
 @dataclass(frozen=True, eq=False)
 class Weighted(Wrapper[M]):
     """A policy for a plant whose switching cost is 1/2 (x-x_prev)'W(x-x_prev).
@@ -110,6 +113,7 @@ class Weighted(Wrapper[M]):
         return found
 
 
+@register("Limited")
 @dataclass(frozen=True, eq=False)
 class Limited(Wrapper[M]):
     """A policy within actuator limits: its actions are clipped, and it is told what was really played.
@@ -143,7 +147,7 @@ class Limited(Wrapper[M]):
                 beyond = np.inf if name == "low" else -np.inf
                 if (np.isnan(limit) | (limit == beyond)).any():
                     raise ArgumentError(f"{name} must be neither NaN nor {beyond}, got {limit}")
-                object.__setattr__(self, name, read_only(limit))
+                object.__setattr__(self, name, freeze(limit))
         if self.low is None or self.high is None:
             return
         if self.low.ndim and self.high.ndim and self.low.shape != self.high.shape:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array
 from soqo._planner import contraction
 from soqo._spectrum import Spectrum, positive_semidefinite
 from soqo.errors import ArgumentError
 from soqo.theory._sums import pair_factors, pair_factors_sum
+from soqo.typing import Array
 
 __all__ = ["Comparison"]
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, integer, vector
+from soqo._arguments import integer, vector
 from soqo.errors import ArgumentError
 from soqo.theory._comparison import Comparison, gains
 from soqo.theory._moments import StepMoments, step_moments
+from soqo.typing import Array
 
 AFFORDABLE, CANCELLED = 20_000, 1e-6
 """Up to so many rounds, regret below this share of what cancels in it is computed as a sum of squares."""

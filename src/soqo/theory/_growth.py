@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, finite_array, integer
+from soqo._arguments import finite_array, integer
 from soqo.errors import ArgumentError
+from soqo.typing import Array
 
 __all__ = ["Growth", "growth_exponent"]
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, finite_array
+from soqo._arguments import finite_array
 from soqo._spectrum import positive_semidefinite
 from soqo.errors import ArgumentError
 from soqo.processes import Process
+from soqo.typing import Array
 
 __all__ = ["StepMoments", "constant_covariance", "step_moments"]
 

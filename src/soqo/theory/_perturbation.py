@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array
 from soqo.errors import ArgumentError
 from soqo.theory._comparison import Comparison
 from soqo.theory._facts import RANK_TOLERANCE
+from soqo.typing import Array
 
 __all__ = ["Group", "Perturbation", "perturbation"]
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, finite_array, integer, number
+from soqo._arguments import finite_array, integer, number
 from soqo._problem import Problem
 from soqo._spectrum import positive_semidefinite, quadratic_form
 from soqo.errors import ArgumentError
@@ -24,6 +24,7 @@ from soqo.estimators._recovery import Recovery
 from soqo.noise import Noise, Uniform
 from soqo.theory._moments import step_moments
 from soqo.theory._scale_regret import exact_scale_regret, two_phases
+from soqo.typing import Array
 
 __all__ = ["Estimator", "ExpectedRegret", "expected_scale_regret", "optimal_gamma2"]
 

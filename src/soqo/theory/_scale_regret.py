@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, choice, finite_array, integer, number, vector
+from soqo._arguments import choice, finite_array, integer, number, vector
 from soqo._planner import contraction
 from soqo._spectrum import Spectrum
 from soqo.errors import ArgumentError
@@ -26,6 +26,7 @@ from soqo.theory._comparison import Comparison, gains, go_together
 from soqo.theory._exact import ExactRegret, terms_of_rounds
 from soqo.theory._moments import StepMoments, step_moments
 from soqo.theory._sums import contraction_sum
+from soqo.typing import Array
 
 __all__ = ["HANDOVERS", "ScaleRegret", "exact_scale_regret"]
 

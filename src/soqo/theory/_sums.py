@@ -24,8 +24,8 @@ from functools import cache, lru_cache
 import numpy as np
 from numpy.polynomial.legendre import leggauss, legvander
 
-from soqo._arguments import Array, BoolArray
 from soqo._planner import contraction
+from soqo.typing import Array, BoolArray
 
 __all__ = ["contraction_sum", "pair_factors", "pair_factors_sum"]
 

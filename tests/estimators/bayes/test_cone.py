@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo._arguments import Array
 from soqo._spectrum import Spectrum
 from soqo.errors import require_extra
 from soqo.estimators._measurements import smat, svec
 from soqo.estimators.bayes._cone import congruence, most_likely_in_cone
+from soqo.typing import Array
 
 MANY = 60
 """More steps than any of these problems needs."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soqo._arguments import Array
 from soqo._problem import random_curvature
 from soqo.estimators._measurements import svec
 from soqo.estimators.bayes._evidence import Evidence
 from soqo.estimators.bayes._recursive import ENTRY, TRACE
+from soqo.typing import Array
 
 
 def readings(seed: int, n: int, rank: int, cap: float, d: int = 3) -> tuple[Array, Array, Array]:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from soqo._arguments import Array
 from soqo.estimators._measurements import measure, smat, svec
 from soqo.estimators.bayes._recursive import RELATIVE_ERROR, Belief, Model, fitted, folded, tamed
 from soqo.estimators.bayes._scales import (
@@ -20,6 +19,7 @@ from soqo.estimators.bayes._scales import (
     Likelihood,
     averaged,
 )
+from soqo.typing import Array
 
 BIASES = ("direction", "constant", "none")
 

@@ -12,7 +12,6 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
-from soqo._arguments import Array
 from soqo.errors import ArgumentError
 from soqo.experiments.execution._outcome import Outcome
 from soqo.experiments.presentation import _figures as figures
@@ -28,6 +27,7 @@ from soqo.experiments.presentation._figures import (
     thinned,
 )
 from soqo.experiments.presentation._style import COLORS
+from soqo.typing import Array
 
 
 def line(axes: Axes, label: str) -> tuple[Array, Array]:

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from soqo import GLIDE, Change, Controller, Environment, Policy, RandomProblem, State, simulate
-from soqo._arguments import Array
-from soqo._streams import Rng
 from soqo.noise import Uniform
 from soqo.policies.glide._outliers import CERTAIN, log_ratio
 from soqo.processes import Cauchy, Gaussian
+from soqo.typing import Array, Rng
 
 FULL = Environment(RandomProblem(4, 4, 1.0, 4.0), Gaussian(50.0), Uniform(10.0))
 QUIET = Environment(RandomProblem(2, 2, 0.5, 2.0), Gaussian(3.0), Uniform(0.1))

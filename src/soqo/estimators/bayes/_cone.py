@@ -20,9 +20,9 @@ import math
 
 import numpy as np
 
-from soqo._arguments import Array
 from soqo._spectrum import Spectrum
 from soqo.estimators._measurements import smat, svec, triangle
+from soqo.typing import Array
 
 __all__ = ["most_likely_in_cone"]
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soqo._arguments import Array
 from soqo._spectrum import Spectrum
 from soqo.estimators._measurements import smat, svec, svec_rows
 from soqo.estimators.bayes._cone import most_likely_in_cone
@@ -29,6 +28,7 @@ from soqo.estimators.bayes._recursive import (
     triangular,
 )
 from soqo.estimators.bayes._scales import SCALE_DEVIATION
+from soqo.typing import Array
 
 __all__ = ["Evidence", "Worlds"]
 

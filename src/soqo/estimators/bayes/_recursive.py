@@ -24,10 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, BoolArray
 from soqo._spectrum import Spectrum
+from soqo._storage.registry import register
 from soqo.estimators._measurements import Indices, svec, svec_rows
 from soqo.estimators.bayes._scales import PRIOR_SCALE, PRIOR_SQUARE, Likelihood, averaged
+from soqo.typing import Array, BoolArray
 
 __all__ = ["TRACE", "Belief", "Model", "eigenvalue_deviations", "tamed"]
 
@@ -105,6 +106,7 @@ class Model:
         return np.concatenate([svec_rows(u), self.bias_features(u)], axis=1)
 
 
+@register("GLIDE.belief")
 @dataclass(frozen=True, eq=False)
 class Belief:
     """The normal distribution of A and N given all readings, for each of several runs.

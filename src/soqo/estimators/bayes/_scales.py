@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from soqo._arguments import Array
+from soqo.typing import Array
 
 __all__ = ["PRIOR_SCALE", "PRIOR_SQUARE", "Average", "Likelihood", "averaged"]
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from soqo._arguments import Array, surely_finite
+from soqo._arguments import surely_finite
 from soqo.estimators.sdp._schur import Inverse, cholesky, factored
+from soqo.typing import Array
 
 __all__ = ["Many", "Number", "One"]
 

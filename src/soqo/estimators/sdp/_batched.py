@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from soqo._arguments import Array, BoolArray
 from soqo.estimators._estimate import Status
 from soqo.estimators._measurements import measure
 from soqo.estimators.sdp._arithmetic import Many, Number
@@ -37,6 +36,7 @@ from soqo.estimators.sdp._trace_min import (
     psd_least_absolute_deviations,
     trace_min,
 )
+from soqo.typing import Array, BoolArray
 
 __all__ = ["smallest_radii", "trace_min_runs"]
 

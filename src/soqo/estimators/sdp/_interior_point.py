@@ -28,12 +28,12 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, BoolArray
 from soqo.errors import ArgumentError
 from soqo.estimators.sdp._arithmetic import Number, One
 from soqo.estimators.sdp._reduced import reduced_solver
 from soqo.estimators.sdp._schur import Border, Solution, Solve, Solved
 from soqo.estimators.sdp._starting_point import starting_point
+from soqo.typing import Array, BoolArray
 
 __all__ = ["Iterate", "Program", "Residual", "interior_point"]
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, finite_array
+from soqo._arguments import finite_array
 from soqo.errors import ArgumentError
 from soqo.estimators._estimate import Estimate, Status, effective_rank
 from soqo.estimators._measurements import measure
 from soqo.estimators.sdp._arithmetic import One
 from soqo.estimators.sdp._residuals import HalfSquare
 from soqo.estimators.sdp._trace_min import ACCEPTED, Scaled, data, shifted_into_cone
+from soqo.typing import Array
 
 __all__ = ["least_squares_bound", "psd_least_squares"]
 

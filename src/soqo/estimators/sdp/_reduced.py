@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array
 from soqo.estimators._measurements import smat, svec_rows
 from soqo.estimators.sdp._arithmetic import Number, One
 from soqo.estimators.sdp._schur import Border, Solution
+from soqo.typing import Array
 
 __all__ = ["reduced_solver"]
 

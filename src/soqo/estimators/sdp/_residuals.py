@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from soqo._arguments import Array, BoolArray
 from soqo.estimators.sdp._arithmetic import Number, One
 from soqo.estimators.sdp._interior_point import Residual
 from soqo.estimators.sdp._schur import Border, Solve
+from soqo.typing import Array, BoolArray
 
 __all__ = ["HalfSquare", "L1Ball", "L1Price"]
 

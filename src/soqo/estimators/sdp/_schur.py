@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from soqo._arguments import Array
+from soqo.typing import Array
 
 __all__ = ["Border", "Inverse", "Solution", "Solve", "Solved", "cholesky", "factored"]
 

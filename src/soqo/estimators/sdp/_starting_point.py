@@ -11,9 +11,9 @@ from functools import cache
 
 import numpy as np
 
-from soqo._arguments import Array
 from soqo.estimators._measurements import adjoint, smat, svec, svec_rows
 from soqo.estimators.sdp._arithmetic import One
+from soqo.typing import Array
 
 __all__ = ["starting_point"]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, finite_array, number
+from soqo._arguments import finite_array, number
 from soqo._spectrum import Spectrum
 from soqo.errors import ArgumentError
 from soqo.estimators._estimate import Estimate, Status, effective_rank
@@ -23,6 +23,7 @@ from soqo.estimators._measurements import adjoint, measure
 from soqo.estimators.sdp._arithmetic import Number, One
 from soqo.estimators.sdp._interior_point import Iterate, Residual, interior_point
 from soqo.estimators.sdp._residuals import L1Ball, L1Price
+from soqo.typing import Array
 
 __all__ = ["least_absolute_deviations_bound", "psd_least_absolute_deviations", "trace_bound", "trace_min"]
 

@@ -17,14 +17,15 @@ import numpy as np
 import scipy
 
 import soqo
-from soqo._arguments import Array, BoolArray
 from soqo._environment import Environment
 from soqo._simulation import simulate
 from soqo._storage.files import decode, encode, replacing, sealed, unsealed
 from soqo._storage.records import describe
+from soqo._storage.registry import register
 from soqo.errors import ArgumentError, FileFormatError
 from soqo.experiments.execution._outcome import Outcome
 from soqo.experiments.settings._spec import Setting
+from soqo.typing import Array, BoolArray
 
 __all__ = ["Cell", "CellResult", "Store", "cells_of", "code_version", "collect", "compute"]
 
@@ -76,6 +77,7 @@ class Cell:
         return hashlib.sha256(json.dumps(specification, sort_keys=True).encode()).hexdigest()[:32]
 
 
+@register("CellResult")
 @dataclass(frozen=True, eq=False)
 class CellResult:
     """Regret, shape (policies, runs, rounds) or (policies, runs, 1) for the end alone; and who diverged."""

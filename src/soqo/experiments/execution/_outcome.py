@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soqo._arguments import Array, BoolArray
 from soqo._storage.files import replacing
 from soqo._storage.records import describe
 from soqo._summary import Summary, summarize
 from soqo.errors import ArgumentError, require_extra
 from soqo.experiments.settings._spec import Setting
+from soqo.typing import Array, BoolArray
 
 if TYPE_CHECKING:
     import xarray

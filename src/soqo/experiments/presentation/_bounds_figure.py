@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soqo._arguments import Array
 from soqo.errors import require_extra
 from soqo.experiments.presentation._figures import (
     context,
@@ -19,6 +18,7 @@ from soqo.experiments.presentation._figures import (
     regret_scale,
 )
 from soqo.experiments.presentation._style import BOUNDS, COLORS, SMALL, VARIANTS, symbols
+from soqo.typing import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,12 +12,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from soqo._arguments import Array
 from soqo._storage.files import replacing
 from soqo._summary import short
 from soqo.experiments.presentation._bounds_figure import bounds_figure
 from soqo.experiments.presentation._figures import save_figure
 from soqo.theory import Growth, growth_exponent
+from soqo.typing import Array
 
 __all__ = ["BoundName", "BoundsTable", "in_words"]
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soqo._arguments import Array
 from soqo.experiments.presentation._figures import context, new_figure
 from soqo.experiments.presentation._style import COLORS, SMALL
+from soqo.typing import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soqo._arguments import Array
 from soqo._storage.files import replacing
 from soqo.errors import ArgumentError, require_extra
 from soqo.experiments.execution._outcome import Outcome
 from soqo.experiments.presentation._style import RC, SMALL, look, ordered, symbols
+from soqo.typing import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soqo._arguments import Array
 from soqo._spectrum import Spectrum
+from soqo._storage.registry import register
+from soqo.typing import Array
 
 __all__ = ["Drift"]
 
@@ -24,6 +25,7 @@ LARGEST = 0.95
 """No correlation above this is believed."""
 
 
+@register("GLIDE.drift")
 @dataclass(frozen=True, eq=False)
 class Drift:
     """How v's steps go on.

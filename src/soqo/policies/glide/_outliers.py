@@ -25,8 +25,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from soqo._arguments import Array, BoolArray
+from soqo._storage.registry import register
 from soqo.estimators.bayes._recursive import RELATIVE_ERROR, Belief, Model
+from soqo.typing import Array, BoolArray
 
 __all__ = ["Suspicion", "Verdict"]
 
@@ -68,6 +69,7 @@ class Verdict(NamedTuple):
     suspicion: Suspicion
 
 
+@register("GLIDE.outliers")
 @dataclass(frozen=True, eq=False)
 class Suspicion:
     """What speaks against the belief, for each run.

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from soqo._arguments import Array, BoolArray, choice, number
+from soqo._arguments import choice, number
 from soqo._planner import advance, towards
 from soqo._spectrum import Spectrum
-from soqo._streams import Rng
+from soqo._storage.registry import compose, map_field, register, rename_fields
 from soqo.errors import ArgumentError
 from soqo.estimators._measurements import smat
 from soqo.estimators.bayes._cone import most_likely_in_cone
@@ -38,6 +38,7 @@ from soqo.policies._base import Policy, State
 from soqo.policies.glide._drift import Drift
 from soqo.policies.glide._outliers import CALM, Suspicion
 from soqo.policies.glide._probes import BOLD, boldly, worthwhile_probe
+from soqo.typing import Array, BoolArray, Rng
 
 __all__ = ["GLIDE", "GlideMemory"]
 
@@ -57,6 +58,7 @@ INSIDE = 6.0
 """By how many deviations a mean must be inside of the cone to stand for itself."""
 
 
+@register("GLIDE.memory")
 @dataclass(frozen=True, eq=False)
 class GlideMemory:
     """What GLIDE remembers, for each run.
@@ -88,6 +90,9 @@ class GlideMemory:
     drift: Drift
 
 
+@register(
+    "GLIDE", migrations={0: compose(rename_fields(memory="window"), map_field("drift", lambda drift: drift == "auto"))}
+)
 @dataclass(frozen=True, eq=False)
 class GLIDE(Policy[GlideMemory]):
     """Play LAI with the current belief, and learn from every reading; nothing needs to be known beforehand.

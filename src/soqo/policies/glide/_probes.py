@@ -22,11 +22,11 @@ import math
 
 import numpy as np
 
-from soqo._arguments import Array
 from soqo._planner import contraction
 from soqo._spectrum import Spectrum
 from soqo.estimators._measurements import smat, svec
 from soqo.estimators.bayes._recursive import TRACE, Belief, Model, eigenvalue_deviations
+from soqo.typing import Array
 
 __all__ = ["BOLD", "boldly", "worthwhile_probe"]
 

@@ -1,0 +1,153 @@
+"""Names that files give to classes: a stable tag and a format version, so that code can move and classes can change.
+
+A class that is written to files is registered under a tag. When its fields change, its version goes up by one, and a
+migration says how the fields of the version before become those of the new one. Files of every earlier version then
+stay readable, wherever the class is defined and whatever it is called.
+
+>>> from dataclasses import dataclass
+>>> @register("example.Point", version=2, migrations={1: compose(rename_fields(a="x"), add_fields(y=0.0))})
+... @dataclass(frozen=True)
+... class Point:
+...     x: float
+...     y: float
+>>> build("example.Point", 1, {"a": 3.0})
+Point(x=3.0, y=0.0)
+>>> del TAGS["example.Point"]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from soqo.errors import ArgumentError, FileFormatError
+
+__all__ = ["add_fields", "build", "compose", "drop_fields", "map_field", "register", "rename_fields", "tag_of"]
+
+Fields = dict[str, Any]
+Migration = Callable[[Fields], Fields]
+C = TypeVar("C", bound=type)
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """A registered class, its version, and the migrations from each earlier version to the next."""
+
+    kind: type
+    version: int
+    migrations: Mapping[int, Migration]
+
+
+TAGS: dict[str, Entry] = {}
+"""The registered classes by tag."""
+
+_TAG_OF: dict[type, str] = {}
+
+
+def register(tag: str, *, version: int = 1, migrations: Mapping[int, Migration] | None = None) -> Callable[[C], C]:
+    """Register a dataclass under the tag that names it in files.
+
+    Parameters
+    ----------
+    tag : str
+        A name that never changes. Tags without a dot are soqo's own; use ``"yours.Name"``.
+    version : int
+        The version of the fields, from 1; raise it whenever they change.
+    migrations : mapping of int to callable, optional
+        For each earlier version, a function from a dictionary of its fields to one of the next version's. Version 0
+        are the files of soqo 0.1.0, which had no versions.
+    """
+
+    def decorate(kind: C) -> C:
+        if not dataclasses.is_dataclass(kind):
+            raise ArgumentError(f"register must decorate a dataclass, got {kind.__name__}")
+        known = TAGS.get(tag)
+        if known is not None and known.kind.__qualname__ != kind.__qualname__:
+            raise ArgumentError(f"tag must be new, got {tag!r}, which is {known.kind.__qualname__}'s")
+        TAGS[tag] = Entry(kind, version, dict(migrations or {}))
+        _TAG_OF[kind] = tag
+        return kind
+
+    return decorate
+
+
+def tag_of(kind: type) -> tuple[str, int]:
+    """Return the tag and version of a class; ``"module:Class"`` and 0 for a class that is not registered.
+
+    Raises
+    ------
+    ArgumentError
+        For a class of soqo's that is not registered: it is not meant to be in a file.
+    """
+    tag = _TAG_OF.get(kind)
+    if tag is not None:
+        return tag, TAGS[tag].version
+    if kind.__module__.partition(".")[0] == "soqo":
+        raise ArgumentError(f"a file cannot hold a {kind.__qualname__}")
+    return f"{kind.__module__}:{kind.__qualname__}", 0
+
+
+def build(tag: str, version: int, fields: Fields) -> Any:
+    """Build the object that a file describes, after migrating its fields to the current version."""
+    entry = TAGS.get(tag)
+    if entry is None:
+        return _find_unregistered(tag)(**fields)
+    if not 0 <= version <= entry.version:
+        raise FileFormatError(
+            f"{tag!r} has version {version} in the file, and this soqo reads versions up to {entry.version}: "
+            "use the soqo that wrote it, or a later one"
+        )
+    for step in range(version, entry.version):
+        migrate = entry.migrations.get(step)
+        if migrate is not None:
+            fields = migrate(fields)
+    return entry.kind(**fields)
+
+
+def _find_unregistered(name: str) -> type:
+    """Find a user's own dataclass, which files name by module and class."""
+    module, colon, qualified = name.partition(":")
+    if not colon or module.partition(".")[0] == "soqo":
+        raise FileFormatError(f"the file holds a {name!r}, which this soqo does not know")
+    found: Any = sys.modules.get(module)
+    for part in qualified.split("."):
+        found = getattr(found, part, None)
+    if not (isinstance(found, type) and dataclasses.is_dataclass(found)):
+        advice = f"import the module {module!r} first"
+        if module == "__main__":
+            advice = "define it in a module of its own, which both programs import, not in the one that is run"
+        raise FileFormatError(f"the file holds a {name!r}, which is not a dataclass known here: {advice}")
+    return found
+
+
+def compose(*migrations: Migration) -> Migration:
+    """Return a migration that applies several, one after the other."""
+
+    def migrate(fields: Fields) -> Fields:
+        for migration in migrations:
+            fields = migration(fields)
+        return fields
+
+    return migrate
+
+
+def rename_fields(**names: str) -> Migration:
+    """Return a migration that renames fields: ``rename_fields(old="new")``."""
+    return lambda fields: {names.get(name, name): value for name, value in fields.items()}
+
+
+def add_fields(**values: Any) -> Migration:
+    """Return a migration that adds fields with these values."""
+    return lambda fields: {**values, **fields}
+
+
+def drop_fields(*names: str) -> Migration:
+    """Return a migration that drops fields."""
+    return lambda fields: {name: value for name, value in fields.items() if name not in names}
+
+
+def map_field(name: str, function: Callable[[Any], Any]) -> Migration:
+    """Return a migration that replaces the value of a field by a function of it."""
+    return lambda fields: {**fields, name: function(fields[name])}
