@@ -1,0 +1,106 @@
+"""The public line: what has a leading underscore is used only by the package that has it, and ``__all__`` is true."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src"
+MODULES = sorted(SOURCE.rglob("*.py"))
+OUTSIDE = sorted(
+    path for folder in ("tests", "examples", "benchmarks") for path in (ROOT / folder).rglob("*.py")
+)
+
+WHITE_BOX = {
+    "tests/storage",  # files and journals, byte by byte
+    "tests/estimators/sdp",  # the linear algebra of the interior point
+    "tests/estimators/bayes",  # the linear algebra of the posterior
+    "tests/estimators/test_gradient.py",
+    "tests/estimators/test_measurements.py",
+    "tests/policies/glide",  # the parts of GLIDE, each against a dense derivation
+    "tests/theory/test_sums.py",  # sums in closed form
+    "tests/test_planner.py",  # gains in closed form
+    "tests/test_spectrum.py",
+    "tests/test_streams.py",
+}
+"""Tests of numerical kernels and of file layouts, which may use private modules."""
+
+
+def module_name(path: Path) -> str:
+    """``soqo.a._b`` for the file of that module."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path) -> Iterator[tuple[str, str]]:
+    """Each name that a file imports from soqo, with the module that it is imported from."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "soqo":
+            yield from ((node.module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names if alias.name.partition(".")[0] == "soqo")
+
+
+def private_owner(module: str, name: str) -> str | None:
+    """The package to which an import is private: that which holds the first part with an underscore."""
+    parts = [*module.split("."), name] if name else module.split(".")
+    for index, part in enumerate(parts):
+        if part.startswith("_") and not part.startswith("__"):
+            return ".".join(parts[:index])
+    return None
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: module_name(path))
+def test_a_module_uses_private_names_of_its_own_package_only(path: Path) -> None:
+    here = module_name(path)
+    for module, name in imports(path):
+        owner = private_owner(module, name)
+        if owner is not None:
+            assert f"{here}.".startswith(f"{owner}."), f"{here} imports {name} from {module}"
+            own_file = (SOURCE / f"{owner.replace('.', '/')}.py").exists()
+            assert not own_file, f"{here} imports the private name {name} of the module {owner}"
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_tests_examples_and_benchmarks_use_public_names(path: Path) -> None:
+    where = path.relative_to(ROOT).as_posix()
+    if any(where == allowed or where.startswith(f"{allowed}/") for allowed in WHITE_BOX):
+        return
+    for module, name in imports(path):
+        assert private_owner(module, name) is None, f"{where} imports {name or 'itself'} from {module}"
+
+
+def defined(tree: ast.Module) -> Iterator[str]:
+    """The names that a module defines at its top level."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (x.id for target in targets for x in ast.walk(target) if isinstance(x, ast.Name))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: module_name(path))
+def test_all_lists_what_has_no_underscore_and_nothing_else(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    listed: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
+            listed = set(ast.literal_eval(node.value))
+    own = {name for name in defined(tree) if not name.startswith("_")}
+    assert own <= listed, f"not in __all__ and without an underscore: {sorted(own - listed)}"
+    if path.name != "__init__.py":
+        assert listed <= own, f"in __all__ but not defined here: {sorted(listed - own)}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: module_name(path))
+def test_only_listed_names_are_imported_from_another_module(path: Path) -> None:
+    for module, name in imports(path):
+        file = SOURCE / f"{module.replace('.', '/')}.py"
+        if file.exists() and name:
+            text = file.read_text(encoding="utf-8")
+            assert f'"{name}"' in text[text.index("__all__") :].partition("]")[0], f"{module} does not list {name}"
