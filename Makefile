@@ -1,50 +1,81 @@
-# make run    the main job: the paper's primary evaluation, as a page in results/
-# make test   every check and every test
-# make bench  speed against a literal transcription of the paper (minutes)
-# make format rewrite the code in the house format
+# Every target sets up .venv on its first call. `make` or `make help` lists the targets.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# One BLAS thread: the matrices are small and many, and threads would only wait for each other.
+# Worker processes of the tests, and what to test: `make test JOBS=8`, `make coverage TESTS=tests/storage`.
+JOBS ?= 2
+TESTS ?=
+# One BLAS thread: the matrices are small, so that threads cost more than they save.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: run test check browser bench format clean
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check browser coverage bench format hooks hooks-run build clean
 
-run: $(VENV)/installed
+help:  ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/installed  ## Create .venv with soqo and the tools for development
+
+run: $(VENV)/installed  ## Run the paper's primary evaluation and write a page to results/
 	$(BIN)/soqo reproduce primary --out results
 
-test: check browser
-	$(BIN)/pytest -n 2 -q
+test: check browser  ## Run every check and every test
+	$(BIN)/pytest -n $(JOBS) -q $(TESTS)
 
-check: $(VENV)/installed
+check: $(VENV)/installed  ## Check format, lint rules, types and the layers of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The page of a run is tested in a real browser, which is installed where that is allowed.
-browser:
-	@if command -v chromium || command -v chromium-browser || command -v google-chrome; then :; \
+# Some tests open a page of results in a real browser. The target does nothing where a browser is installed. Otherwise it
+# installs Debian's package, which needs root and apt-get; elsewhere these tests are skipped, and the message says so.
+browser:  ## Find a browser for the tests of pages; as root on Debian, install chromium if there is none
+	@if found=$$(command -v chromium || command -v chromium-browser || command -v google-chrome); then \
+		echo "browser: the tests of pages use $$found"; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-		echo "installing chromium for the tests in a browser"; \
+		echo "browser: installing the Debian package chromium for the tests of pages"; \
 		export DEBIAN_FRONTEND=noninteractive; \
 		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } > /dev/null \
-		|| echo "chromium could not be installed: the tests in a browser are skipped"; \
-	else echo "no chromium and no right to install it: the tests in a browser are skipped"; fi
+		|| echo "browser: chromium could not be installed; the tests of pages are skipped"; \
+	else \
+		echo "browser: no chromium or google-chrome on the PATH; install one, or the tests of pages are skipped"; \
+	fi
 
-bench: $(VENV)/installed
+coverage: $(VENV)/installed browser  ## Run the tests with branch coverage; fail below the threshold in pyproject.toml
+	$(BIN)/coverage erase
+	$(BIN)/pytest -n $(JOBS) -q --cov --cov-report=term-missing:skip-covered --cov-report=html \
+		$(if $(TESTS),--cov-fail-under=0) $(TESTS)
+
+bench: $(VENV)/installed  ## Measure the speed against a literal transcription of the paper (minutes)
 	$(BIN)/pytest benchmarks -q -s -p no:xdist --benchmark-enable --benchmark-columns=min,median,rounds
 
-format: $(VENV)/installed
+format: $(VENV)/installed  ## Format the code and apply the fixes of the linter
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-clean:
-	rm -rf $(VENV) results .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks .import_linter_cache
+hooks: $(VENV)/installed  ## Let git run the checks of .pre-commit-config.yaml before each commit
+	$(BIN)/pre-commit install
 
-# The stamp is newer than what it was made from, so a second call installs nothing.
+hooks-run: $(VENV)/installed  ## Run the checks of .pre-commit-config.yaml on every file
+	$(BIN)/pre-commit run --all-files --show-diff-on-failure
+
+# The wheel is installed into an environment of its own, because .venv would find the sources of this folder instead.
+build: $(VENV)/installed  ## Build the sdist and the wheel in dist/, and import the wheel in a fresh environment
+	rm -rf dist build/wheel
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv build/wheel
+	PIP_CONSTRAINT=constraints.txt build/wheel/bin/pip install --quiet --disable-pip-version-check dist/*.whl
+	cd build && wheel/bin/python -I -c "import soqo; print('imported soqo', soqo.__version__, 'from', soqo.__file__)"
+	rm -rf build
+
+clean:  ## Delete .venv, the caches and everything that the other targets write
+	rm -rf $(VENV) build dist results htmlcov .coverage .coverage.* \
+		.mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks .import_linter_cache
+
+# The stamp is newer than what it was made from, so that a second call installs nothing.
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check --editable ".[dev]"

@@ -1,4 +1,4 @@
-"""Trace minimization handed to Clarabel itself, without CVXPY: what a careful user of a general solver would write."""
+"""Trace minimization by Clarabel without CVXPY, as a careful user of a general solver would write it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
-from soqo.estimators._measurements import smat, svec, svec_rows
+from soqo.estimators import smat, svec, svec_rows
 from soqo.typing import Array
 
 __all__ = ["trace_min"]
 
 
 def trace_min(Z: Array, y: Array, radius: float) -> tuple[Array, Any]:
-    """Minimize Tr(M) over svec(M) and bounds t on the residuals; the matrix and Clarabel's solution."""
+    """Minimize Tr(M) over svec(M) and bounds t on the residuals; return the matrix and Clarabel's solution."""
     m, d = Z.shape
     B = sp.csc_matrix(svec_rows(Z))
     D, identity = B.shape[1], sp.identity(m, format="csc")
@@ -33,6 +33,6 @@ def trace_min(Z: Array, y: Array, radius: float) -> tuple[Array, Any]:
     cones = [clarabel.NonnegativeConeT(2 * m + 1), clarabel.PSDTriangleConeT(d)]
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    nothing = sp.csc_matrix((D + m, D + m))
-    solution = clarabel.DefaultSolver(nothing, cost, constraints, right, cones, settings).solve()
+    quadratic = sp.csc_matrix((D + m, D + m))
+    solution = clarabel.DefaultSolver(quadratic, cost, constraints, right, cones, settings).solve()
     return smat(np.array(solution.x[:D])), solution

@@ -1,12 +1,12 @@
-"""GLIDE beside the paper's policies, where it should win and where it might not.
+"""Compare GLIDE with the paper's policies, in settings that favor it and in others.
 
-    python benchmarks/glide_settings.py                    every table (half an hour, most of it for d = 30)
-    python benchmarks/glide_settings.py --runs 6           a first look
-    python benchmarks/glide_settings.py --tables changes   one of: regret, growth, changes, wrong
+    python benchmarks/glide_settings.py                    all tables (half an hour, most of it for d = 30)
+    python benchmarks/glide_settings.py --runs 6           a quick version
+    python benchmarks/glide_settings.py --tables changes   some of: regret, growth, changes, outliers
 
-Regret after 1,000 rounds, median and mean over the runs. The columns with a star are the best of a grid of their own
-tuning in each setting, chosen by the median regret itself, which no player could know: POL's and HySCaLE's learning
-rate, SCaLE's probes (their number and their variance). GLIDE has its defaults everywhere.
+Regret after 1,000 rounds, median and mean over the runs. The columns with a star are the best of a grid of tuning
+parameters in each setting, chosen in hindsight by the median regret: the learning rate of POL and HySCaLE, and the
+number and the variance of SCaLE's probes. GLIDE always has its defaults.
 """
 
 from __future__ import annotations
@@ -14,29 +14,28 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 import sixteen_settings
 import soqo
-from soqo._streams import per_run
-from soqo._summary import short
 from soqo.noise import Adversarial, Noise, Uniform
+from soqo.policies import draw_per_run
 from soqo.processes import Gaussian, Process
 from soqo.typing import Array, Rng
 
 ROUNDS = 1000
-LATE = 200
+LATE_ROUNDS = 200
 HORIZONS = (200, 400, 1000, 2000)
 RATES = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
-PROBES = tuple((c, g) for c in (1.0, 2.0) for g in (0.01, 0.1, 1.0, 10.0))
-"""SCaLE's tuning: factors on the number of probes and on their variance."""
+PROBE_FACTORS = tuple((c, g) for c in (1.0, 2.0) for g in (0.01, 0.1, 1.0, 10.0))
+"""Factors on the number of SCaLE's probes and on their variance."""
 
 
 @dataclass(frozen=True)
 class RareJumps(Process):
-    """Steps that are zero but for one in twenty-five, normal with this scale."""
+    """Steps that are zero with probability 0.96 and normal with this scale otherwise."""
 
     scale: float
 
@@ -49,20 +48,22 @@ class RareJumps(Process):
 
     def steps(self, rng: np.random.Generator, horizon: int, dim: int) -> Any:
         draws = rng.standard_normal((horizon, dim + 1))
-        return self.scale * draws[:, 1:] * (draws[:, :1] > 1.7507)  # the normal's 96th percentile
+        return self.scale * draws[:, 1:] * (draws[:, :1] > 1.7507)  # the 96th percentile of the normal distribution
 
 
 @dataclass(frozen=True, eq=False)
-class Told(soqo.Policy[tuple[soqo.State[Any], Array]]):
-    """A policy that starts afresh in a round, from where it stands: it is told when A changes. Memory: its state and a
-    seed for each run, as the second start needs random numbers too."""
+class Restarted(soqo.Policy[tuple[soqo.State[Any], Array]]):
+    """A policy that restarts in a given round from its current position.
+
+    Its memory is the state of the inner policy and a seed for each run, since the restart needs random numbers too.
+    """
 
     policy: soqo.Policy[Any]
     round: int
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> tuple[soqo.State[Any], Array]:
         inner = self.policy.start(x0, horizon, rng)
-        return inner, per_run(rng, x0.shape[:-1], lambda generator: np.asarray(generator.integers(2**31), float))
+        return inner, draw_per_run(rng, x0.shape[:-1], lambda generator: np.asarray(generator.integers(2**31), float))
 
     def decide(self, state: soqo.State[Any], v: Array) -> tuple[Array, tuple[Any, Array]]:
         inner, seeds = state.memory
@@ -79,8 +80,8 @@ class Told(soqo.Policy[tuple[soqo.State[Any], Array]]):
 
 
 @dataclass(frozen=True, eq=False)
-class Misread(soqo.Policy[soqo.State[Any]]):
-    """A policy that hears a wrong value in some rounds. Memory: its state."""
+class WithOutliers(soqo.Policy[soqo.State[Any]]):
+    """A policy whose reading is replaced by another value in some rounds. Its memory is the inner policy's state."""
 
     policy: soqo.Policy[Any]
     rounds: tuple[int, ...]
@@ -93,8 +94,8 @@ class Misread(soqo.Policy[soqo.State[Any]]):
         return self.policy.act(state.memory, v)
 
     def learn(self, state: soqo.State[Any], y: Array) -> soqo.State[Any]:
-        heard = np.full_like(y, self.value) if state.round in self.rounds else y
-        return self.policy.observe(state.memory, heard, applied=state.x)
+        reading = np.full_like(y, self.value) if state.round in self.rounds else y
+        return self.policy.observe(state.memory, reading, applied=state.x)
 
     def diagnostics(self, state: soqo.State[Any]) -> dict[str, Any]:
         return self.policy.diagnostics(state.memory)
@@ -102,7 +103,7 @@ class Misread(soqo.Policy[soqo.State[Any]]):
 
 @dataclass(frozen=True)
 class Setting:
-    """A world, and what SCaLE is told about it."""
+    """An environment, and the parameters of SCaLE for it."""
 
     name: str
     environment: soqo.Environment
@@ -113,14 +114,14 @@ class Setting:
     runs: int = 24
 
 
-def paper() -> Iterator[Setting]:
-    """The appendix's sixteen."""
+def paper_settings() -> Iterator[Setting]:
+    """Yield the sixteen settings of the paper's appendix."""
     for s in sixteen_settings.settings():
         yield Setting(s.name, s.environment(), s.cap, s.rank, s.sigma, s.c1)
 
 
-def others() -> Iterator[Setting]:
-    """Where free information is scarce, biased or plenty, and where the prior is wrong."""
+def other_settings() -> Iterator[Setting]:
+    """Yield settings with scarce, biased or plentiful information, and with a wrong prior."""
 
     def of(
         name: str,
@@ -129,10 +130,10 @@ def others() -> Iterator[Setting]:
         rank: int = 4,
         values: tuple[float, float] = (1.0, 4.0),
         noise: Noise | None = None,
-        spectrum: str = "linear",
+        spacing: Literal["linear", "geometric"] = "linear",
         runs: int = 24,
     ) -> Setting:
-        problem = soqo.RandomProblem(dim, rank, values[0], values[1] if rank > 1 else None, spectrum)
+        problem = soqo.RandomProblem(dim, rank, values[0], values[1] if rank > 1 else None, spacing)
         noise = noise or Uniform(10.0)
         c1 = 3.0 if rank > 1 else 10.0
         environment = soqo.Environment(problem, process, noise)
@@ -141,7 +142,7 @@ def others() -> Iterator[Setting]:
     one_direction = Gaussian(np.diag([50.0, 0.0, 0.0, 0.0]))
     yield of("steps of 0.1", Gaussian(0.1))
     yield of("steps of 1", Gaussian(1.0))
-    yield of("steps of 1, A 0.01..1", Gaussian(1.0), values=(0.01, 1.0), spectrum="geometric")
+    yield of("steps of 1, A 0.01..1", Gaussian(1.0), values=(0.01, 1.0), spacing="geometric")
     yield of("one direction, r=1", one_direction, rank=1)
     yield of("one direction, r=4", one_direction)
     yield of("rare jumps", RareJumps(50.0))
@@ -158,8 +159,13 @@ def others() -> Iterator[Setting]:
     yield of("A 10..100, steps of 1", Gaussian(1.0), values=(10.0, 100.0))
 
 
+def format_short(value: float) -> str:
+    """Format a number with three digits, in as few characters as possible."""
+    return f"{value:.3g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
+
+
 def policies(setting: Setting) -> dict[str, dict[str, Any]]:
-    """Columns, and for each the policies of which the best counts."""
+    """Return the columns, and for each the policies of which the best is shown."""
     known = (setting.cap, setting.rank, setting.sigma)
     d = setting.environment.dim
     variance = soqo.SCaLE(*known).probe_variance(d, ROUNDS)
@@ -169,14 +175,14 @@ def policies(setting: Setting) -> dict[str, dict[str, Any]]:
 
     hybrids = {
         f"{c:g} {g:g} {rate:g}": scale(soqo.HySCaLE, c, g, learning_rate=rate)
-        for c, g in PROBES[:4]
+        for c, g in PROBE_FACTORS[:4]
         for rate in RATES[2:]
     }
     return {
         "FTM": {"": soqo.FTM()},
         "POL*": {f"{rate:g}": soqo.POL(rate) for rate in RATES},
         "SCaLE": {"": soqo.SCaLE(*known, c1=setting.c1)},
-        "SCaLE*": {f"{c:g} {g:g}": scale(soqo.SCaLE, c, g) for c, g in PROBES},
+        "SCaLE*": {f"{c:g} {g:g}": scale(soqo.SCaLE, c, g) for c, g in PROBE_FACTORS},
         "HySCaLE*": hybrids,
         "GLIDE": {"": soqo.GLIDE()},
         "robust": {"": soqo.GLIDE(robust=True)},
@@ -185,7 +191,7 @@ def policies(setting: Setting) -> dict[str, dict[str, Any]]:
 
 
 def best_regret(setting: Setting, candidates: dict[str, Any], horizon: int) -> tuple[float, float]:
-    """Median and mean of the final regret of the best candidate by median."""
+    """Return the median and mean of the final regret of the candidate with the lowest median."""
     result = soqo.simulate(setting.environment, candidates, horizon, setting.runs, seed=0)
     finals = [result.regret(name)[:, -1] for name in candidates]
     finals = [np.where(np.isfinite(final), final, np.inf) for final in finals]
@@ -194,7 +200,7 @@ def best_regret(setting: Setting, candidates: dict[str, Any], horizon: int) -> t
 
 
 def regret_table(title: str, rows: list[Setting]) -> list[dict[str, float]]:
-    """Print median and mean regret of every policy, and GLIDE's ratios."""
+    """Print the median and mean regret of every policy, and the ratios of GLIDE's; return the medians."""
     columns = list(policies(rows[0]))
     print(f"\n{title}: median (mean) regret after {ROUNDS} rounds")
     print("setting".ljust(34), *(c.rjust(20) for c in columns), " /SCaLE  /best")
@@ -204,7 +210,7 @@ def regret_table(title: str, rows: list[Setting]) -> list[dict[str, float]]:
         cells = {c: best_regret(setting, found, ROUNDS) for c, found in named.items()}
         row = {c: median for c, (median, _) in cells.items()}
         best = min(row[c] for c in columns[:5])
-        shown = (f"{short(median)} ({short(mean)})".rjust(20) for median, mean in cells.values())
+        shown = (f"{format_short(median)} ({format_short(mean)})".rjust(20) for median, mean in cells.values())
         ratios = f"{row['GLIDE'] / row['SCaLE']:8.4f} {row['GLIDE'] / best:6.2f}"
         print(setting.name.ljust(34), *shown, ratios, flush=True)
         medians.append(row)
@@ -212,7 +218,7 @@ def regret_table(title: str, rows: list[Setting]) -> list[dict[str, float]]:
 
 
 def summarize_sixteen(medians: list[dict[str, float]], rows: list[Setting]) -> None:
-    """The geometric mean of GLIDE's ratio to SCaLE, with and without the use of v's correlation."""
+    """Print the geometric mean of GLIDE's ratio to SCaLE without the use of correlation."""
     plain = [best_regret(s, {"GLIDE": soqo.GLIDE(drift=False)}, ROUNDS)[0] for s in rows]
     ratios = np.array([p / row["SCaLE"] for p, row in zip(plain, medians, strict=True)])
     drift = sum(row["GLIDE"] < 0.0 for row in medians)
@@ -223,7 +229,7 @@ def summarize_sixteen(medians: list[dict[str, float]], rows: list[Setting]) -> N
 
 
 def growth_table(rows: list[Setting]) -> None:
-    """Print how GLIDE's regret grows with the horizon."""
+    """Print the growth of GLIDE's regret with the horizon."""
     print("\nGLIDE(drift=False): median regret against the horizon, and its exponent")
     print("setting".ljust(34), *(f"T={T}".rjust(10) for T in HORIZONS), "  exponent")
     for setting in rows:
@@ -231,93 +237,93 @@ def growth_table(rows: list[Setting]) -> None:
         slope = np.polyfit(np.log(HORIZONS), np.log(np.maximum(found, 1e-12)), 1)[0]
         print(
             setting.name.ljust(34),
-            *(short(f).rjust(10) for f in found),
+            *(format_short(f).rjust(10) for f in found),
             f"{slope:10.2f}",
             flush=True,
         )
 
 
 def change_table(runs: int) -> None:
-    """Print what happens when A changes: at once in round 500, and by a rotation over rounds 300 to 700."""
+    """Print the regret with a sudden change of A in round 500, and with a rotation over rounds 300 to 700."""
     problem, process, noise = soqo.RandomProblem(4, 4, 1.0, 4.0), Gaussian(50.0), Uniform(10.0)
-    still = soqo.Environment(problem, process, noise)
+    constant = soqo.Environment(problem, process, noise)
     scale = soqo.SCaLE(10.0, 4, 1.0)
     entries: dict[str, soqo.Policy[Any]] = {
         "GLIDE": soqo.GLIDE(),
         "without alarms": soqo.GLIDE(alarms=False),
-        "memory 200": soqo.GLIDE(window=200.0),
+        "window 200": soqo.GLIDE(window=200.0),
         "SCaLE": scale,
-        "SCaLE, told": scale,
+        "SCaLE, restarted": scale,
         "HySCaLE": soqo.HySCaLE(10.0, 4, 1.0, learning_rate=1e-8),
         "POL 1e-6": soqo.POL(1e-6),
         "FTM": soqo.FTM(),
     }
-    undisturbed = soqo.simulate(still, entries, ROUNDS, runs, seed=0)
+    without = soqo.simulate(constant, entries, ROUNDS, runs, seed=0)
     for title, change, done in (
         ("A changes in round 500", soqo.Change(500), 500),
-        ("A turns over rounds 300 to 700", soqo.Change(300, duration=400), 700),
+        ("A rotates over rounds 300 to 700", soqo.Change(300, duration=400), 700),
     ):
-        told = {**entries, "SCaLE, told": Told(scale, done)}
-        result = soqo.simulate(replace(still, changes=(change,)), told, ROUNDS, runs, seed=0)
+        restarted = {**entries, "SCaLE, restarted": Restarted(scale, done)}
+        result = soqo.simulate(replace(constant, changes=(change,)), restarted, ROUNDS, runs, seed=0)
         print(f"\n{title}: medians over {runs} runs of regret, and of regret per round since")
-        recovery_table(result, undisturbed, done)
+        recovery_table(result, without, done)
 
 
-def recovery_table(result: soqo.Result, undisturbed: soqo.Result, done: int) -> None:
-    """Print regret, and per round 4p to 6p rounds after A has become what it stays, p = 10 the number of unknowns.
+def recovery_table(result: soqo.Result, without: soqo.Result, done: int) -> None:
+    """Print the regret, and the regret per round 4p to 6p rounds after the end of the change (p = 10 unknowns).
 
-    Beside it stands that of an undisturbed run of the same age (as many rounds after its start), in the same rounds,
-    and over all rounds; in parentheses, how many times that it is.
+    For comparison, print that of a run without changes: of the same age, in the same rounds, and over all rounds. The
+    ratios are in parentheses.
     """
     age = slice(40, 60)
     late = slice(done - 1 + age.start, done - 1 + age.stop)
 
     def per_round(result: soqo.Result, name: str, rounds: slice) -> float:
-        return float(np.median(result.tracks[name].excess[:, rounds].mean(axis=1)))
+        return float(np.median(result[name].low_variance_regret[:, rounds].mean(axis=1)))
 
     heads = (f"{late.start + 1}..{late.stop}", "of this age", "of this round", "of all rounds")
     widths = (10, 16, 16, 16)
     shown = " ".join(head.rjust(width) for head, width in zip(heads, widths, strict=True))
     print("policy".ljust(16), "regret".rjust(10), shown, " alarms")
-    for name in result.tracks:
-        final = short(float(np.median(result.regret(name)[:, -1]))).rjust(10)
+    for name in result:
+        final = format_short(float(np.median(result.regret(name)[:, -1]))).rjust(10)
         found = per_round(result, name, late)
         others = (
-            per_round(undisturbed, name, age),
-            per_round(undisturbed, name, late),
-            float(np.median(undisturbed.regret(name)[:, -1])) / ROUNDS,
+            per_round(without, name, age),
+            per_round(without, name, late),
+            float(np.median(without.regret(name)[:, -1])) / ROUNDS,
         )
-        cells = (f"{short(other)} ({short(found / other)})".rjust(16) for other in others)
+        cells = (f"{format_short(other)} ({format_short(found / other)})".rjust(16) for other in others)
         print(
             name.ljust(16),
             final,
-            short(found).rjust(10),
+            format_short(found).rjust(10),
             *cells,
-            alarms(result, undisturbed, name),
+            alarms(result, without, name),
             flush=True,
         )
 
 
-def alarms(result: soqo.Result, undisturbed: soqo.Result, name: str) -> str:
-    """How often a policy cried, and when last, with and without reason."""
-    seen, calm = result.tracks[name].diagnostics, undisturbed.tracks[name].diagnostics
-    if "alarms" not in seen:
+def alarms(result: soqo.Result, without: soqo.Result, name: str) -> str:
+    """Describe the number of alarms, the rounds of the last ones, and the number of false alarms."""
+    found, false = result[name].diagnostics, without[name].diagnostics
+    if "alarms" not in found:
         return ""
-    last = seen["last_alarm"]
+    last = found["last_alarm"]
     return (
-        f" {seen['alarms'].mean():.2f} a run, the last in round {last.min():.0f}..{last.max():.0f}; "
-        f"undisturbed {calm['alarms'].mean():.2f}"
+        f" {found['alarms'].mean():.2f} per run, the last in round {last.min():.0f}..{last.max():.0f}; "
+        f"without changes {false['alarms'].mean():.2f}"
     )
 
 
-def wrong_table(runs: int) -> None:
-    """Print what wrong readings of several sizes do, heard in several rounds."""
+def outlier_table(runs: int) -> None:
+    """Print the effect of outliers of several sizes in several rounds."""
     problem = soqo.RandomProblem(4, 4, 1.0, 4.0)
-    worlds = {
+    environments = {
         "steps of 50, noise up to 10": soqo.Environment(problem, Gaussian(50.0), Uniform(10.0)),
         "steps of 1, noise up to 0.1": soqo.Environment(problem, Gaussian(1.0), Uniform(0.1)),
     }
-    spoilt = {
+    rounds_of = {
         "round 201": (201,),
         "every 250th": (250, 500, 750),
         "201 and 202": (201, 202),
@@ -325,27 +331,27 @@ def wrong_table(runs: int) -> None:
     }
     values = (1e2, 1e4, 1e6, -1e4)
     glide = soqo.GLIDE()
-    for title, environment in worlds.items():
+    for title, environment in environments.items():
         entries: dict[str, soqo.Policy[Any]] = {"none": glide}
-        for when, rounds in spoilt.items():
-            entries |= {f"{when} {value:g}": Misread(glide, rounds, value) for value in values}
+        for when, rounds in rounds_of.items():
+            entries |= {f"{when} {value:g}": WithOutliers(glide, rounds, value) for value in values}
         result = soqo.simulate(environment, entries, ROUNDS, runs, seed=0)
-        clean = result.tracks["none"].excess
-        print(f"\nWrong readings, {title}: regret over that without them, median and worst of {runs}")
-        print(f"runs, and in parentheses over the last {LATE} rounds alone; wrong ones found, and alarms, a run")
+        clean = result["none"].low_variance_regret
+        print(f"\nOutliers, {title}: regret relative to that without them, median and worst of {runs}")
+        print(f"runs, and in parentheses over the last {LATE_ROUNDS} rounds alone; outliers found and alarms per run")
         heads = (f"y = {value:g}".rjust(20) for value in values)
-        print("wrong in".ljust(12), *heads, " found  alarms")
-        for when in spoilt:
-            tracks = [result.tracks[f"{when} {value:g}"] for value in values]
-            cells = (wrong_cell(track.excess, clean).rjust(20) for track in tracks)
-            found, cried = (np.mean([track.diagnostics[name] for track in tracks]) for name in ("outliers", "alarms"))
-            print(when.ljust(12), *cells, f"{found:6.2f} {cried:7.2f}", flush=True)
+        print("outlier in".ljust(12), *heads, " found  alarms")
+        for when in rounds_of:
+            tracks = [result[f"{when} {value:g}"] for value in values]
+            cells = (outlier_cell(track.low_variance_regret, clean).rjust(20) for track in tracks)
+            found, raised = (np.mean([track.diagnostics[name] for track in tracks]) for name in ("outliers", "alarms"))
+            print(when.ljust(12), *cells, f"{found:6.2f} {raised:7.2f}", flush=True)
 
 
-def wrong_cell(excess: Array, clean: Array) -> str:
-    """How many times the regret without wrong readings it is: median, worst, and late."""
-    ratio = excess.sum(axis=1) / clean.sum(axis=1)
-    late = np.median(excess[:, -LATE:].sum(axis=1)) / np.median(clean[:, -LATE:].sum(axis=1))
+def outlier_cell(regret: Array, clean: Array) -> str:
+    """Return the ratio to the regret without outliers: median, worst, and in the last rounds."""
+    ratio = regret.sum(axis=1) / clean.sum(axis=1)
+    late = np.median(regret[:, -LATE_ROUNDS:].sum(axis=1)) / np.median(clean[:, -LATE_ROUNDS:].sum(axis=1))
     return f"{np.median(ratio):.3g} {ratio.max():.3g} ({late:.3g})"
 
 
@@ -353,21 +359,21 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=24)
-    parser.add_argument("--tables", nargs="+", default=["regret", "growth", "changes", "wrong"])
+    parser.add_argument("--tables", nargs="+", default=["regret", "growth", "changes", "outliers"])
     options = parser.parse_args()
-    sixteen = [replace(s, runs=min(s.runs, options.runs)) for s in paper()]
+    sixteen = [replace(s, runs=min(s.runs, options.runs)) for s in paper_settings()]
     if "regret" in options.tables:
         medians = regret_table("The paper's sixteen settings", sixteen)
         summarize_sixteen(medians, sixteen)
-        elsewhere = [replace(s, runs=min(s.runs, options.runs)) for s in others()]
-        worst = [row["GLIDE"] / min(list(row.values())[:5]) for row in regret_table("Elsewhere", elsewhere)]
-        print(f"GLIDE over the best of the others, tuned in hindsight: at most {max(worst):.2f}")
+        others = [replace(s, runs=min(s.runs, options.runs)) for s in other_settings()]
+        worst = [row["GLIDE"] / min(list(row.values())[:5]) for row in regret_table("Other settings", others)]
+        print(f"GLIDE over the best of the others, which are tuned in hindsight: at most {max(worst):.2f}")
     if "growth" in options.tables:
         growth_table(sixteen)
     if "changes" in options.tables:
         change_table(options.runs)
-    if "wrong" in options.tables:
-        wrong_table(options.runs)
+    if "outliers" in options.tables:
+        outlier_table(options.runs)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The paper's algorithms transcribed literally, as the yardstick of speed and of correctness.
+"""The paper's algorithms transcribed literally, as a reference for speed and correctness.
 
-Explicit inverses, RecurGen re-run from T down to t in every round, one run at a time. Nothing here is clever, on
-purpose.
+They use explicit inverses, run RecurGen from T down to t in every round, and take one run at a time. They are not
+optimized on purpose.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["lai", "learn", "pol", "recur_gen"]
 
 
 def recur_gen(A: Array, t: int, horizon: int) -> dict[int, Array]:
-    """Subroutine RecurGen: the matrices C_t..C_T."""
+    """Return the matrices C_t..C_T (subroutine RecurGen)."""
     identity = np.eye(A.shape[0])
     C: dict[int, Any] = {horizon + 1: identity}
     for tau in range(horizon, t - 1, -1):
@@ -25,7 +25,7 @@ def recur_gen(A: Array, t: int, horizon: int) -> dict[int, Array]:
 
 
 def lai(A: Array, v: Array, x0: Array) -> Array:
-    """LAI on one path v of shape (T, d): its actions."""
+    """Return the actions of LAI on one path v of shape (T, d)."""
     horizon, d = v.shape
     x, path = x0, []
     for t in range(1, horizon + 1):
@@ -36,14 +36,14 @@ def lai(A: Array, v: Array, x0: Array) -> Array:
 
 
 def pol(A: Array, v: Array, x0: Array, noise: Array, rate: float) -> Array:
-    """POL on one path with the given noise: its actions."""
+    """Return the actions of POL on one path with the given noise."""
     return learn(A, v, x0, noise, np.eye(v.shape[1]), 0, rate)
 
 
 def learn(A: Array, v: Array, x0: Array, noise: Array, start: Array, m: int, rate: float) -> Array:
-    """Play by an estimate and improve it by gradient steps, from round m + 1 on: the actions.
+    """Return the actions of a player who plays by an estimate and improves it by gradient steps, from round m + 1 on.
 
-    With m = 0 and the identity this is POL; with SCaLE's estimate and place it is HySCaLE's exploitation.
+    With m = 0 and the identity this is POL; with SCaLE's estimate and action it is HySCaLE's exploitation.
     """
     horizon, d = v.shape
     estimate: Any = start

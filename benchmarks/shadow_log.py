@@ -1,4 +1,4 @@
-"""What `soqo.replay` says about logs of 10,000 rounds, beside the truth of the simulation (two to three minutes).
+"""Compare the saving that `soqo.replay` estimates from a log of 10,000 rounds with the true one (two to three minutes).
 
 python benchmarks/shadow_log.py
 """
@@ -31,8 +31,8 @@ class Halfway(soqo.Policy[None]):
         return (state.x + v) / 2, None
 
 
-def lived(policy: soqo.Policy[Any], A: Array, v: Array, noise: Array) -> tuple[float, soqo.Log]:
-    """The true cost of a policy, and its log."""
+def steer(policy: soqo.Policy[Any], A: Array, v: Array, noise: Array) -> tuple[float, soqo.Log]:
+    """Return the true cost of a policy, and its log."""
     problem, x0 = soqo.Problem(A), np.zeros(v.shape[1])
     controller = soqo.Controller(policy, x0)
     x, y = np.empty_like(v), np.empty(len(v))
@@ -53,9 +53,9 @@ def main() -> None:
         A = soqo.random_curvature(dim=4, rank=rank, min_eigenvalue=0.2, max_eigenvalue=3.0, rng=rng)
         v = np.cumsum(process.steps(rng, ROUNDS, 4), axis=0)
         noise = rng.uniform(-10.0, 10.0, ROUNDS)
-        best, _ = lived(soqo.GLIDE(), A, v, noise)
+        best, _ = steer(soqo.GLIDE(), A, v, noise)
         for log_of in (Halfway(), soqo.FTM()) if name == "Gaussian 5, r=4" else (Halfway(),):
-            cost, log = lived(log_of, A, v, noise)
+            cost, log = steer(log_of, A, v, noise)
             found = soqo.replay(soqo.GLIDE(), log)
             low, high = found.interval
             print(

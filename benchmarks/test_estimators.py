@@ -12,13 +12,12 @@ import pytest
 
 import clarabel_direct
 from soqo import Estimate, random_curvature, trace_min
-from soqo.estimators import reference
-from soqo.estimators._measurements import measure
+from soqo.estimators import measure, reference
 
 
 def instance(d: int, rank: int, m: int) -> tuple[Any, Any, float]:
     rng = np.random.default_rng([d, m])
-    A = random_curvature(d, rank, 0.5, 2.0, rng=rng)
+    A = random_curvature(d, rank, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=rng)
     Z = rng.standard_normal((m, d))
     noise = rng.uniform(-0.1, 0.1, m)
     return Z, measure(Z, A) + noise, float(np.abs(noise).sum())
@@ -35,7 +34,7 @@ def best_of(times: int, call: Callable[[], Any]) -> tuple[Any, float]:
 
 def cvxpy_with_scs(Z: Any, y: Any, radius: float) -> reference.Reference:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # SCS says that it may be inaccurate, and is
+        warnings.simplefilter("ignore", UserWarning)  # SCS warns that its solution may be inaccurate
         return reference.trace_min(Z, y, radius, solver="SCS")
 
 
@@ -51,12 +50,12 @@ def describe(estimate: Estimate, radius: float) -> str:
     ("d", "rank", "m", "bar", "repeats"),
     [(4, 4, 48, 8, 30), (20, 2, 120, 25, 5), (50, 2, 300, 80, 2), (100, 3, 900, 300, 1)],
 )
-def test_against_general_solvers(d: int, rank: int, m: int, bar: float, repeats: int) -> None:
+def test_trace_min_is_faster_than_general_solvers(d: int, rank: int, m: int, bar: float, repeats: int) -> None:
     Z, y, radius = instance(d, rank, m)
     cvxpy_with_scs(*instance(2, 1, 6))  # CVXPY's first call loads its solvers
     scs_time = our_time = np.inf
     for _ in range(repeats):
-        # Turn and turn about, so that a slow spell of the machine hits both alike; the best of each counts.
+        # Alternate, so that a slow phase of the machine affects both; the best time of each counts.
         scs, seconds = best_of(1, lambda: cvxpy_with_scs(Z, y, radius))
         scs_time = min(scs_time, seconds)
         ours, seconds = best_of(3, lambda: trace_min(Z, y, radius))
@@ -79,7 +78,7 @@ def test_against_general_solvers(d: int, rank: int, m: int, bar: float, repeats:
     assert scs_time / our_time >= bar
 
 
-def test_a_large_problem_against_a_small_one_of_scs() -> None:
+def test_a_large_problem_is_faster_than_a_small_one_by_scs() -> None:
     Z, y, radius = instance(200, 3, 1800)
     ours, our_time = best_of(1, lambda: trace_min(Z, y, radius))
     print(f"\nd=200, m=1800: {our_time:.2f} s ({describe(ours, radius)})")

@@ -1,4 +1,4 @@
-"""Planner and learners against the literal transcription, measured in one run. ``make bench`` prints the ratios."""
+"""Planner and learners against the literal transcription, measured side by side; ``make bench`` prints the ratios."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import literal
-from soqo import LAI, POL, Environment, HySCaLE, Paths, Plan, Policy, RandomProblem, SCaLE
-from soqo._simulation import play
+from soqo import LAI, POL, Environment, HySCaLE, Paths, Plan, Policy, RandomProblem, SCaLE, play
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
@@ -29,20 +28,20 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def timed_with_rounds(policy: Policy[Any], paths: Paths, m: int) -> tuple[float, float]:
-    """The time of a play, and of one of its rounds after the m-th."""
+    """Return the time of all rounds, and of one round after the m-th."""
     reached: list[tuple[int, float]] = []
 
-    def tick(done: int) -> None:
+    def progress(done: int) -> None:
         if done > m:
             reached.append((done, time.perf_counter()))
 
-    _, whole = timed(lambda: play(policy, paths, tick))
+    _, whole = timed(lambda: play(policy, paths, progress=progress))
     (first, begun), (last, ended) = reached[0], reached[-1]
     return whole, (ended - begun) / (last - first)
 
 
 def relative_difference(one: Any, other: Any) -> float:
-    """The largest distance between two actions, relative to the length of the other."""
+    """Return the largest distance between two actions, relative to the length of the other."""
     distance = np.linalg.norm(one - other, axis=-1) / np.linalg.norm(other, axis=-1)
     return float(distance.max())
 
@@ -63,7 +62,7 @@ def test_pol_against_the_literal_transcription(benchmark: Any) -> None:
     ours = play(POL(RATE), paths)
     theirs, literal_times, our_times = [], [], []
     for k in range(paths.runs):
-        # Turn and turn about, so that a slow spell of the machine hits both alike; the best of each counts.
+        # Alternate, so that a slow phase of the machine affects both; the best time of each counts.
         path, seconds = timed(partial(literal.pol, paths.problem.A[k], paths.v[k], paths.x0[k], noise[k], RATE))
         theirs.append(path)
         literal_times.append(seconds)
@@ -78,7 +77,7 @@ def test_pol_against_the_literal_transcription(benchmark: Any) -> None:
 
 @pytest.mark.parametrize("form", ["policy, round by round", "plan, whole path"])
 def test_lai_against_the_literal_transcription(benchmark: Any, form: str) -> None:
-    # The literal loop takes its runs one at a time, so two of them tell the time of a hundred.
+    # The literal loop takes one run at a time, so the time of a hundred is 50 times that of two.
     paths = ENVIRONMENT.draw(horizon=2000, runs=100, seed=1)
     theirs, two_runs = timed(lambda: literal_lai_runs(paths, 2))
     if form.startswith("policy"):
@@ -102,7 +101,7 @@ def test_lai_against_the_literal_transcription(benchmark: Any, form: str) -> Non
 
 
 def test_pol_against_its_own_linear_algebra() -> None:
-    """1,000 runs x 1,000 rounds: within twice the time of the eigendecompositions and products alone."""
+    """1,000 runs of 1,000 rounds take at most twice the time of their eigendecompositions and products."""
     paths = ENVIRONMENT.draw(horizon=1000, runs=1000, seed=2)
     x = np.random.default_rng(0).standard_normal((1000, 4, 1))
     matrices = paths.problem.A + np.eye(4)
@@ -115,7 +114,7 @@ def test_pol_against_its_own_linear_algebra() -> None:
             np.matmul(matrices, x)  # the prediction of the reading
             np.matmul(matrices, x)  # the hitting cost
 
-    # Interleaved, so that a slow spell of the machine hits both alike; the best of each counts.
+    # Alternate, so that a slow phase of the machine affects both; the best time of each counts.
     floor, ours = np.inf, np.inf
     for _ in range(3):
         floor = min(floor, timed(linear_algebra)[1])
@@ -128,19 +127,19 @@ def test_pol_against_its_own_linear_algebra() -> None:
 
 
 def test_hyscale_against_the_literal_transcription() -> None:
-    """The literal loop is handed our estimate; our time has probing and estimate in it, and is shown without too."""
+    """The literal loop starts from our estimate; our time is shown with probing and estimate, and without them."""
     paths = ENVIRONMENT.draw(horizon=1000, runs=20, seed=3)
     noise = paths.noise.cap * paths.variates
     policy = HySCaLE(10.0, 4, 0.01, learning_rate=RATE)
     m = policy.exploration_rounds(4)
     started = play(SCaLE(10.0, 4, 0.01), paths)
     ours, our_times, round_times, literal_times = play(policy, paths), [], [], []
-    for k in range(paths.runs):  # turn and turn about, as with POL
+    for k in range(paths.runs):  # alternately, as with POL
         start = started.diagnostics["estimate"][k]
-        place = ours.x[k, m - 1]
-        path, seconds = timed(partial(literal.learn, paths.problem.A[k], paths.v[k], place, noise[k], start, m, RATE))
+        action = ours.x[k, m - 1]
+        path, seconds = timed(partial(literal.learn, paths.problem.A[k], paths.v[k], action, noise[k], start, m, RATE))
         literal_times.append(seconds)
-        # The first of three finds the caches cold, which a run of four seconds does not notice.
+        # The first of three has cold caches, which is negligible for a run of four seconds.
         for _ in range(3):
             whole, each_round = timed_with_rounds(policy, paths, m)
             our_times.append(whole)

@@ -1,4 +1,4 @@
-"""What GLIDE costs: many runs against POL, and one stream's round."""
+"""The computing time of GLIDE: many runs against POL, and a round of one stream."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from soqo import GLIDE, POL, Environment, RandomProblem
-from soqo._simulation import play
+from soqo import GLIDE, POL, Environment, RandomProblem, play
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
@@ -27,7 +26,7 @@ def test_a_thousand_runs_against_pol(name: str, problem: RandomProblem) -> None:
     ratio = times[1] / min(times[0], times[2])
     print(
         f"\n1,000 runs x 1,000 rounds, d=4, {name}: GLIDE {times[1]:.1f} s, POL {min(times[0], times[2]):.1f} s: "
-        f"{ratio:.1f}x (bar 10x; POL before and after, the better counts)"
+        f"{ratio:.1f}x (bar 10x; the faster of two runs of POL, before and after)"
     )
     assert ratio <= 10.0
 

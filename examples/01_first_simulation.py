@@ -1,14 +1,12 @@
 """Teaches: compare policies on the same sample paths, and read regret.
 
-A player who knows the curvature A (LAI) is the benchmark. FTM follows the minimizer and pays for moving; POL learns A
-from one noisy number per round; ROBD knows A but plays for the worst case.
+The benchmark is LAI, a player who knows the curvature A. FTM follows the minimizer and pays for moving; POL and OAL
+learn A from one noisy number per round; ROBD knows A and is designed for the worst case.
 """
-
-import numpy as np
 
 import soqo
 
-A = soqo.random_curvature(dim=4, rank=4, min_eigenvalue=1e-2, max_eigenvalue=1.0, rng=np.random.default_rng(0))
+A = soqo.random_curvature(dim=4, rank=4, min_eigenvalue=1e-2, max_eigenvalue=1.0, rng=0)
 environment = soqo.Environment(soqo.Problem(A), soqo.processes.Gaussian(scale=50.0), soqo.noise.Uniform(cap=10.0))
 policies = {
     "FTM": soqo.FTM(),

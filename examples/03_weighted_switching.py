@@ -1,7 +1,8 @@
-"""Teaches: actuators that cost differently to move, limits on them, and readings that go missing.
+"""Teaches: actuators with different costs of moving, limits on them, and missing readings.
 
-Policies think in coordinates where moving costs plain l2. `Weighted` maps any policy to a plant where it does not, and
-`Limited` keeps it within the actuators' range; the policy inside is told what was really played.
+Policies play in coordinates where the switching cost is plain l2. `Weighted` maps any policy to a plant with another
+switching cost, and `Limited` keeps the actions within the range of the actuators; the policy inside learns from the
+actions that were applied.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""Teaches: the gains of the optimal player, and what it would gain by for_problem the future.
+"""Teaches: the gains of the optimal player, and the value of knowing v in advance.
 
-C_t multiplies the distance to v: near 1 where A is flat (stay), near 0 where A is steep (follow). Towards the end of
-the horizon gains grow, because a move has fewer rounds left to pay off.
+C_t multiplies the distance to v: it is near 1 where A is flat (stay) and near 0 where A is steep (follow). Gains grow
+towards the end of the horizon, because a move has fewer rounds left in which it pays off.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
-"""Teaches: keep a result in a file, label it with xarray, and cut a simulation into pieces.
+"""Teaches: keep a result in a file, label it with xarray, and divide a simulation into pieces.
 
-Run k of a seed is the same whatever else is simulated, so pieces put together equal the whole to the bit.
+Run k of a seed does not depend on the other runs, so the concatenated pieces are bit-identical to the whole.
 """
 
 import tempfile
@@ -19,15 +19,15 @@ policies = {"FTM": soqo.FTM(), "ROBD": soqo.ROBD.for_problem}
 
 whole = soqo.simulate(environment, policies, horizon=200, runs=40, seed=3)
 pieces = [soqo.simulate(environment, policies, horizon=200, runs=20, seed=3, first_run=first) for first in (0, 20)]
-joined = soqo.Result.concat(pieces)
-print("pieces equal the whole:", np.array_equal(joined.regret("ROBD"), whole.regret("ROBD")))
+together = soqo.Result.concat(pieces)
+print("pieces equal the whole:", np.array_equal(together.regret("ROBD"), whole.regret("ROBD")))
 
 with tempfile.TemporaryDirectory() as folder:
     path = whole.save(Path(folder) / "cauchy.nc")
     back = soqo.Result.load(path)
-print("a file brings it back:", np.array_equal(back.regret("ROBD"), whole.regret("ROBD")))
+print("the file has the same numbers:", np.array_equal(back.regret("ROBD"), whole.regret("ROBD")))
 print("made by:", back.configuration["environment"]["process"], "seed", back.configuration["seed"])
 
-# Cauchy steps have no mean: look at medians and quantiles.
+# Cauchy steps have no mean, so compare medians and quantiles.
 quantiles = whole.to_xarray()["regret"].sel(round=200).quantile([0.25, 0.5, 0.75], dim="run")
 print(quantiles.to_pandas().map("{:.3g}".format).to_string())

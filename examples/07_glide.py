@@ -1,7 +1,7 @@
-"""Teaches: GLIDE, which learns A from the movement that happens anyway.
+"""Teaches: GLIDE, which learns A from the movement of optimal play.
 
-It needs to be told nothing: not the noise, not the rank, not the scale of A, not the horizon. Here it plays beside the
-paper's policies, then alone against a cost that changes in mid-run, and says what it knows.
+It needs no prior knowledge of the noise, the rank and the scale of A, or the horizon. The example compares it with the
+paper's policies, shows its reaction to a change of A, and prints its diagnostics for one plant.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ import soqo
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
-# Rank-deficient A: three of four directions cost nothing, which is what a learner must find out.
+# A rank-deficient A: three of four directions cost nothing, which a policy has to learn.
 problem = soqo.RandomProblem(dim=4, rank=1, min_eigenvalue=1.0)
 environment = soqo.Environment(problem, Gaussian(scale=50.0), Uniform(cap=10.0))
 policies = {
@@ -22,11 +22,11 @@ policies = {
 result = soqo.simulate(environment, policies, horizon=500, runs=20, seed=0)
 print(result.summary())
 
-# Most of its regret is that of the first d(d+1)/2 = 10 rounds, in which there is nothing to know yet.
+# Most of the regret is that of the first d(d+1)/2 = 10 rounds, with fewer readings than unknowns.
 regret = np.median(result.regret("GLIDE"), axis=0)
 print(f"\nGLIDE after 10 rounds {regret[9]:.0f}, after 50 {regret[49]:.0f}, after 500 {regret[-1]:.0f}")
 
-# A new A in round 300: a reading that the old one cannot explain is proof, and learning starts over.
+# A changes in round 300: readings that the old A does not explain raise an alarm, and learning restarts.
 changing = soqo.Environment(
     soqo.RandomProblem(dim=4, rank=4, min_eigenvalue=1.0, max_eigenvalue=4.0),
     Gaussian(scale=50.0),
@@ -34,7 +34,7 @@ changing = soqo.Environment(
     changes=[soqo.Change(round=300)],
 )
 play = soqo.simulate(changing, {"GLIDE": soqo.GLIDE(), "SCaLE": soqo.SCaLE(10.0, 4, 1.0)}, 500, 20, 0)
-alarms = play.tracks["GLIDE"].diagnostics["last_alarm"]
+alarms = play["GLIDE"].diagnostics["last_alarm"]
 print(f"\nA changes in round 300; alarms in rounds {alarms.min():.0f}..{alarms.max():.0f}")
 for name in play.policies:
     regret = np.median(play.regret(name), axis=0)

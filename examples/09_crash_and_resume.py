@@ -1,7 +1,7 @@
-"""Teaches: a journal, with which a controller goes on after a crash as if nothing had happened.
+"""Teaches: a journal, from which a controller resumes after a crash, bit for bit.
 
-A process steers a plant and is killed in the middle, with no chance to clean up. Another one resumes from the journal,
-in the same round, and plays to the end the very path that an undisturbed controller plays.
+A process steers a plant and is killed without warning. Another process resumes from the journal, in the same round, and
+plays the same actions as a controller that was never interrupted.
 """
 
 import os
@@ -26,7 +26,7 @@ for t in range(1000):
 
 
 def target(t: int) -> np.ndarray:
-    """Where the minimizer is in round t, counted from 0."""
+    """Return the minimizer of round t, counted from 0."""
     return np.sin([0.1 * t, 0.07 * t])
 
 
@@ -41,25 +41,25 @@ with tempfile.TemporaryDirectory() as folder:
     process.stdout.close()
 
     controller = soqo.Controller.resume(journal)
-    print(f"more than 100 rounds are there: {controller.round >= 100}")
-    if controller.pending is not None:  # the plant may not have got this action: apply it (again)
+    print(f"resumed with at least 100 rounds: {controller.round >= 100}")
+    if controller.pending is not None:  # the plant may not have received this action: apply it (again)
         controller.observe(0.1)
     while controller.round < 300:
         x = controller.act(target(controller.round))
         controller.observe(0.1)
 
-    undisturbed = soqo.Controller(soqo.GLIDE(), x0=np.zeros(2))
+    uninterrupted = soqo.Controller(soqo.GLIDE(), x0=np.zeros(2))
     for t in range(300):
-        expected = undisturbed.act(target(t))
-        undisturbed.observe(0.1)
-    print(f"round {controller.round}: the same action to the bit: {np.array_equal(x, expected)}")
+        expected = uninterrupted.act(target(t))
+        uninterrupted.observe(0.1)
+    print(f"round {controller.round}: bit-identical action: {np.array_equal(x, expected)}")
 
-    # A file of its own, to take elsewhere.
+    # A single file holds the complete state, to continue on another machine.
     saved = controller.save(Path(folder) / "plant.soqo")
     again = soqo.Controller.load(saved)
-    print(f"loaded: round {again.round}, at {again.x.round(3).tolist()}")
+    print(f"loaded: round {again.round}, x = {again.x.round(3).tolist()}")
 
-    # One writer at a time; and damage is told from a crash.
+    # A journal has one writer at a time, and damage is distinguished from a crash.
     refused = subprocess.run(
         [sys.executable, "-c", f"import soqo; soqo.Controller.resume({str(journal)!r})"],
         capture_output=True,

@@ -1,7 +1,7 @@
-"""Teaches: shadow mode, which tells from a log what another policy would have saved.
+"""Teaches: shadow mode, which estimates from a log what another policy would have saved.
 
-A plant has gone half of the way to v in each round for a day, and kept a log. Would GLIDE have done better, by how
-much, and how sure can one be? In this simulation the truth is known too.
+A plant has moved half of the way to v in each minute of a day, and recorded a log. How much would GLIDE have saved, and
+how accurate is the estimate? In this simulation the true saving is known too.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ import soqo
 
 @dataclass(frozen=True)
 class Halfway(soqo.Policy[None]):
-    """What the plant has done so far."""
+    """The policy of the plant so far: move half of the way to v."""
 
     def decide(self, state: soqo.State[None], v: np.ndarray) -> tuple[np.ndarray, None]:
         return (state.x + v) / 2, None
@@ -27,7 +27,7 @@ noise = rng.uniform(-2.0, 2.0, ROUNDS)
 
 
 def day(policy: soqo.Policy[None] | soqo.GLIDE) -> tuple[float, soqo.Log]:
-    """The cost of a day with a policy, and its log."""
+    """Return the cost of a day with a policy, and its log."""
     controller = soqo.Controller(policy, np.zeros(2), switching_weight=problem.switching_weight)
     x, y = np.empty_like(v), np.empty(ROUNDS)
     for t in range(ROUNDS):
@@ -42,8 +42,8 @@ def day(policy: soqo.Policy[None] | soqo.GLIDE) -> tuple[float, soqo.Log]:
 cost, log = day(Halfway())
 found = soqo.replay(soqo.GLIDE(), log)
 print(found)
-print(f"in truth: {cost - day(soqo.GLIDE())[0]:.4g}")
+print(f"true saving: {cost - day(soqo.GLIDE())[0]:.4g}")
 
-# A plant that is always at v never finds out what standing off would cost.
+# A plant that is always at v observes no cost, so its log holds no information about A.
 print()
 print(soqo.replay(soqo.GLIDE(), day(soqo.FTM())[1]))

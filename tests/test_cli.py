@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import soqo
-from soqo.experiments.settings._catalogue import catalogue
+from soqo.experiments import catalogue
 
 SPEC = """
 name = "tiny"
@@ -92,7 +92,7 @@ def kept_cells(lines: str) -> list[str]:
     return [cell[7] for cell in cells if cell]
 
 
-def test_simulate_runs_a_file_and_goes_on_where_it_was(spec: Path, tmp_path: Path) -> None:
+def test_simulate_runs_a_file_and_resumes(spec: Path, tmp_path: Path) -> None:
     first = run("simulate", spec, "--out", tmp_path / "out", "--workers", "2")
     assert first.returncode == 0, first.stderr
     assert "tiny: A tiny plant\nregret against LAI after 40 rounds, 12 runs:" in first.stdout
@@ -107,7 +107,7 @@ def test_simulate_runs_a_file_and_goes_on_where_it_was(spec: Path, tmp_path: Pat
     assert kept_cells(more.stderr) == ["yes", "no"]
 
 
-def test_ctrl_c_leaves_with_130_and_the_same_command_goes_on(spec: Path, tmp_path: Path) -> None:
+def test_ctrl_c_exits_with_130_and_the_same_command_resumes(spec: Path, tmp_path: Path) -> None:
     spec.write_text(SPEC.replace("horizon = 40", "horizon = 3000").replace("runs = 12", "runs = 60"))
     command = [*COMMAND, "simulate", str(spec), "--out", str(tmp_path), "--workers", "2"]
     process = subprocess.Popen(
@@ -127,14 +127,13 @@ def test_ctrl_c_leaves_with_130_and_the_same_command_goes_on(spec: Path, tmp_pat
     assert out == ""
     cells, last = err.splitlines()[:-1], err.splitlines()[-1]
     assert all(CELL.fullmatch(line) for line in cells)
-    said = re.fullmatch(
-        r"soqo: stopped with (\d+) of 6 cells done, which are kept in (.*); the same command goes on "
-        r"from there",
+    found = re.fullmatch(
+        r"soqo: interrupted with (\d+) of 6 cells done, which are stored in (.*); the same command resumes from there",
         last,
     )
-    assert said, err
-    assert int(said[1]) == len(list(Path(said[2]).glob("*.cell"))) >= 1
-    assert not list(Path(said[2]).glob(".*.tmp"))
+    assert found, err
+    assert int(found[1]) == len(list(Path(found[2]).glob("*.nc"))) >= 1
+    assert not list(Path(found[2]).glob(".*.tmp"))
 
 
 def test_on_a_terminal_there_is_a_bar_in_place_of_lines(spec: Path, tmp_path: Path) -> None:
@@ -204,7 +203,7 @@ def test_bounds_prints_a_table_and_writes_files(spec: Path, tmp_path: Path) -> N
     done = run("bounds", spec, "--horizons", "10,20,40", "--runs", "4", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert done.stdout.startswith("tiny: A tiny plant\n\nSCaLE as the setting has it: m = 12 rounds of probing")
+    assert done.stdout.startswith("tiny: A tiny plant\n\nSCaLE of the setting: m = 12 exploration rounds")
     assert re.search(r"^ +T = 10 +20 +40$", done.stdout, flags=re.MULTILINE)
     assert re.search(r"^  Theorem 1, as printed +- +\S+ +\S+$", done.stdout, flags=re.MULTILINE)
     assert re.search(r"^at or above the exact regret at every T: ", done.stdout, flags=re.MULTILINE)
@@ -258,26 +257,36 @@ def test_wrong_arguments_are_one_line(spec: Path) -> None:
     assert both == "--workers and --scheduler exclude each other"
     assert complaint("tune", spec, "--values", "1,x").startswith("--values must be numbers")
     assert complaint("bounds", spec, "--horizons", "20,40.5") == (
-        "--horizons must be whole numbers with commas between them, got '20,40.5'"
+        "--horizons must be whole numbers separated by commas, got '20,40.5'"
     )
     assert complaint("bounds", spec, "--horizons", "40,20") == (
         "horizons must be increasing numbers of rounds, got [40, 20]"
     )
     giant = complaint("bounds", spec, "--horizons", "20,40000000000000")
-    assert giant.startswith("runs and horizon must leave room in a memory of")
+    assert giant.startswith("runs and horizon must fit into a memory of")
 
 
-def test_want_of_memory_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from soqo import _cli as cli
+GREEDY = """
+from dataclasses import dataclass
+import numpy as np
+import soqo
 
-    def greedy(*_: object, **__: object) -> None:
+@dataclass(frozen=True)
+class Greedy(soqo.Policy[None]):
+    c1: float = 1.0
+
+    def begin(self, x0, horizon, rng):
         np.empty(2**57)
 
-    monkeypatch.setattr(cli, "app", greedy)
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    assert left.value.code == 2
-    assert capsys.readouterr().err == ("soqo: the memory does not suffice: fewer runs, or shorter ones, need less\n")
+    def decide(self, state, v):
+        return v, None
+"""
+
+
+def test_lack_of_memory_is_one_line(spec: Path) -> None:
+    (spec.parent / "greedy_for_test.py").write_text(GREEDY)
+    spec.write_text(SPEC.replace('{ kind = "SCaLE" }', '{ kind = "greedy_for_test:Greedy" }'))
+    assert complaint("tune", spec) == "out of memory: fewer or shorter runs need less"
 
 
 def test_wrong_files_are_one_line(spec: Path, tmp_path: Path) -> None:
@@ -286,13 +295,13 @@ def test_wrong_files_are_one_line(spec: Path, tmp_path: Path) -> None:
     assert complaint("tune", tmp_path / "no.toml") == f"there is no file {tmp_path / 'no.toml'}"
     data = tmp_path / "data.csv"
     data.write_text("z1,y\n1,two\n")
-    expected = f"{data}, line 2, column y: it must be a finite number, got 'two'"
+    expected = f"{data}, line 2, column y: the cell must be a finite number, got 'two'"
     assert complaint("estimate", data) == expected
     missing = tmp_path / "missing.csv"
     assert complaint("estimate", missing) == f"{missing}: No such file or directory"
     data.write_text("z1,y\n1,2\n")
-    assert complaint("estimate", data, "--method", "psd_least_absolute_deviations", "--radius", "3") == (
-        "radius must be left out for psd_least_absolute_deviations, which has none, got 3.0"
+    assert complaint("estimate", data, "--method", "least_absolute_deviations", "--radius", "3") == (
+        "radius must be None for least_absolute_deviations, which has none, got 3.0"
     )
     spec.write_text(SPEC)
     assert str(data) in complaint("simulate", spec, "--out", data)

@@ -6,15 +6,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from soqo import Change, Problem, RandomProblem, noise, processes
-from soqo._problem import SPACINGS
-from soqo._simulation import simulate
-from soqo.experiments.settings._catalogue import find
-from soqo.experiments.settings._kinds import Kind
-from soqo.experiments.settings._spec import ALLOWED
+from soqo import Change, Problem, RandomProblem, noise, processes, simulate
+from soqo.experiments import find
+from soqo.experiments.settings import SETTING_KEYS, Constructor
+from soqo.typing import Spacing
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
@@ -53,7 +52,7 @@ def test_the_table_of_a_settings_file_names_every_key_kind_and_argument() -> Non
     for module, parent in ((processes, processes.Process), (noise, noise.Noise)):
         known = [getattr(module, name) for name in module.__all__]
         parts += [kind for kind in known if issubclass(kind, parent) and kind is not parent]
-    expected = {*ALLOWED, *SPACINGS, *(name for part in parts for name in Kind.of(part).arguments)}
+    expected = {*SETTING_KEYS, *get_args(Spacing), *(name for part in parts for name in Constructor.of(part).arguments)}
     expected |= {part.__name__ for part in parts[3:]}
     assert expected <= words, expected - words
 

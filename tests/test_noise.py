@@ -1,4 +1,4 @@
-"""Noise keeps its contract; the adversary knows A and pushes where it hurts."""
+"""Noise satisfies its contract; the adversary uses A to mislead the player."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from soqo.checks import NOISE_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.noise import Adversarial, Noise, Uniform
 
+WORD: Any = "x"
 NOISES: list[Noise] = [
     Uniform(3.0),
     Uniform(0.0),
@@ -24,11 +25,11 @@ NOISES: list[Noise] = [
 
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
 @pytest.mark.parametrize("check", NOISE_CHECKS, ids=lambda check: check.__name__)
-def test_noise_keeps_the_contract(check: Any, noise: Noise) -> None:
+def test_noise_satisfies_the_contract(check: Any, noise: Noise) -> None:
     check(noise, Scenario())
 
 
-def test_biased_noise_says_that_it_is_no_martingale() -> None:
+def test_biased_noise_is_not_declared_a_martingale() -> None:
     assert Uniform(3.0).is_martingale
     assert not Adversarial(2.0).is_martingale
     assert Adversarial(2.0, aim="overstate").variance == 0.0
@@ -36,7 +37,7 @@ def test_biased_noise_says_that_it_is_no_martingale() -> None:
 
 
 def test_flattening_brings_the_eigenvalues_that_least_squares_finds_together() -> None:
-    A = random_curvature(3, 3, 0.5, 4.0, rng=np.random.default_rng(0))
+    A = random_curvature(3, 3, min_eigenvalue=0.5, max_eigenvalue=4.0, rng=np.random.default_rng(0))
     problem = Problem(A)
     u = np.random.default_rng(1).standard_normal((400, 3))
     rows = 0.5 * np.einsum("ri,rj->rij", u, u).reshape(400, 9)
@@ -49,7 +50,7 @@ def test_flattening_brings_the_eigenvalues_that_least_squares_finds_together() -
 
 
 def test_flattening_is_in_the_coordinates_of_the_player() -> None:
-    # In plain coordinates the curvature is diag(1, 0.04): the second direction is the flat one.
+    # In plain coordinates the curvature is diag(1, 0.04): the second direction has the lower curvature.
     problem = Problem(np.diag([1.0, 4.0]), [1.0, 100.0])
     noise = Adversarial(2.0).perturb(np.zeros(2), np.eye(2), problem)
     np.testing.assert_array_equal(noise, [-2.0, 2.0])
@@ -68,9 +69,15 @@ def test_the_adversary_works_with_one_A_per_run_and_in_one_dimension() -> None:
     [
         (lambda: Uniform(-1.0), "cap must be a finite number at least 0, got -1.0"),
         (lambda: Uniform(np.inf), "cap must be a finite number at least 0, got inf"),
-        (lambda: Adversarial(1.0, aim="x"), "aim must be one of 'flatten', "),
+        (lambda: Adversarial(1.0, aim=WORD), "aim must be one of 'flatten', "),
     ],
 )
 def test_bad_settings_are_refused(make: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         make()
+
+
+def test_noises_are_equal_by_value_and_have_a_short_repr() -> None:
+    assert Adversarial(2.0) == Adversarial(2) != Adversarial(2.0, aim="overstate")
+    assert len(set(NOISES)) == len(NOISES)
+    assert repr(Adversarial(2.0)) == "Adversarial(cap=2.0)"

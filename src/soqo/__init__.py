@@ -1,30 +1,30 @@
-"""soqo: smoothed online quadratic optimization when the cost is unknown and feedback is one noisy number.
+"""soqo: smoothed online quadratic optimization with an unknown cost, one noisy number of feedback, and costly moves.
 
-Each round a player sees the moving minimizer v_t, plays x_t, pays 1/2 (x-v)'A(x-v) + 1/2 |x_t - x_{t-1}|^2 and hears
-one noisy number, the hitting cost. A is unknown. Everything that a user needs is a name of this module;
-`soqo.processes`, `soqo.noise`, `soqo.theory` and `soqo.checks` are modules to look into.
+Each round a player sees the moving minimizer v_t, plays x_t, pays 1/2 (x-v)'A(x-v) + 1/2 |x_t - x_{t-1}|^2 and observes
+the first term, the hitting cost, with noise. A is unknown.
+
+The names of this module are what most users need. `soqo.processes` and `soqo.noise` hold the models of v and of the
+noise,
+`soqo.policies`, `soqo.estimators` and `soqo.theory` all policies, estimators and theorems, `soqo.checks` the contract
+checks for your own classes, `soqo.typing` and `soqo.errors` types and exceptions, and `soqo.experiments` (extra
+``lab``, not imported by default) the reproduction of the paper.
 """
 
-from soqo import checks, errors, noise, processes, theory
-from soqo._changes import Change
-from soqo._controller import Controller
-from soqo._environment import Environment, Paths
-from soqo._log import Log
-from soqo._planner import Plan, hindsight_optimum
-from soqo._problem import Problem, RandomProblem, random_curvature
-from soqo._replay import Information, Replay, replay
-from soqo._result import Result
-from soqo._simulation import simulate
+from soqo import checks, errors, estimators, noise, policies, processes, theory, typing
+from soqo._control.controller import Controller
+from soqo._control.log import Log
+from soqo._control.replay import Information, Replay, replay
+from soqo._model.changes import Change
+from soqo._model.gains import contraction
+from soqo._model.planner import Plan, hindsight_optimum
+from soqo._model.problem import Problem, RandomProblem, random_curvature
+from soqo._simulation.environment import Environment, Paths
+from soqo._simulation.result import PolicyResult, Result
+from soqo._simulation.simulate import Trajectory, play, simulate
+from soqo._simulation.summary import PolicySummary, Summary
 from soqo._version import __version__
-from soqo.estimators._estimate import Estimate, Status
-from soqo.estimators.sdp._least_squares import psd_least_squares
-from soqo.estimators.sdp._trace_min import psd_least_absolute_deviations, trace_min
-from soqo.policies._base import Policy, State
-from soqo.policies._known import FTM, LAI, ROBD
-from soqo.policies._learners import OAL, POL
-from soqo.policies._scale import HySCaLE, SCaLE
-from soqo.policies._wrappers import Limited, Weighted
-from soqo.policies.glide._policy import GLIDE
+from soqo.estimators import Estimate, Status, psd_least_absolute_deviations, psd_least_squares, trace_min
+from soqo.policies import FTM, GLIDE, LAI, OAL, POL, ROBD, HySCaLE, Limited, Policy, SCaLE, State, Weighted
 
 __all__ = [
     "FTM",
@@ -44,6 +44,8 @@ __all__ = [
     "Paths",
     "Plan",
     "Policy",
+    "PolicyResult",
+    "PolicySummary",
     "Problem",
     "RandomProblem",
     "Replay",
@@ -51,12 +53,18 @@ __all__ = [
     "SCaLE",
     "State",
     "Status",
+    "Summary",
+    "Trajectory",
     "Weighted",
     "__version__",
     "checks",
+    "contraction",
     "errors",
+    "estimators",
     "hindsight_optimum",
     "noise",
+    "play",
+    "policies",
     "processes",
     "psd_least_absolute_deviations",
     "psd_least_squares",
@@ -65,4 +73,5 @@ __all__ = [
     "simulate",
     "theory",
     "trace_min",
+    "typing",
 ]

@@ -1,16 +1,19 @@
-"""Everything that soqo raises on purpose.
+"""The exceptions that soqo raises on purpose.
 
 ::
 
     SoqoError
-    ├── ArgumentError (ValueError)        an argument is of the wrong shape, range or kind
-    ├── ProtocolError (RuntimeError)      a call at the wrong moment: observe before act, act after the last round
-    ├── MissingExtraError (ImportError)   an optional dependency is not installed
-    ├── FileFormatError (ValueError)      a file is damaged, foreign, or of an unknown version
-    ├── BusyError (RuntimeError)          a journal is in use by another process
-    └── CheckError (AssertionError)       a class breaks the contract that soqo.checks tests
+    ├── ArgumentError (ValueError)           an argument has the wrong shape, range or type
+    ├── UnknownNameError (KeyError)          a name that a result, a summary or another mapping does not have
+    ├── ProtocolError (RuntimeError)         a call at the wrong time: observe before act, act after the last round
+    ├── MissingExtraError (ImportError)      an optional dependency is not installed
+    ├── FileFormatError (ValueError)         a file is damaged, not soqo's, or of an unknown version
+    ├── BusyError (RuntimeError)             a journal is in use by another process
+    ├── InterruptedRunError (RuntimeError)   Ctrl-C stopped a run of settings; finished cells are on disk
+    ├── ComputationError (RuntimeError)      a part of a run of settings failed; finished cells are on disk
+    └── CheckError (AssertionError)          a class violates the contract that soqo.checks tests
 
-Catching the built-in parent works too: an ``ArgumentError`` is a ``ValueError``.
+Each is also a built-in exception: an ``ArgumentError`` is a ``ValueError``.
 
 >>> from soqo import Problem
 >>> Problem([[1.0, 2.0], [3.0, 4.0]])
@@ -20,54 +23,58 @@ soqo.errors.ArgumentError: A must be symmetric, got an asymmetry of 1 (entry [0,
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
-
 __all__ = [
     "ArgumentError",
     "BusyError",
     "CheckError",
+    "ComputationError",
     "FileFormatError",
+    "InterruptedRunError",
     "MissingExtraError",
     "ProtocolError",
     "SoqoError",
-    "require_extra",
+    "UnknownNameError",
 ]
 
 
 class SoqoError(Exception):
-    """Parent of every error that soqo raises on purpose."""
+    """The base class of all exceptions that soqo raises on purpose."""
 
 
 class ArgumentError(SoqoError, ValueError):
-    """An argument is of the wrong shape, range or kind; the message names it."""
+    """An argument of the wrong shape, range or type; the message names it."""
+
+
+class UnknownNameError(SoqoError, KeyError):
+    """A name that a mapping does not have; the message lists the names that it has."""
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)  # a KeyError would show the repr of the message
 
 
 class ProtocolError(SoqoError, RuntimeError):
-    """A call came at the wrong moment, such as ``observe`` before ``act``."""
+    """A call at the wrong time, such as ``observe`` before ``act``."""
 
 
 class MissingExtraError(SoqoError, ImportError):
-    """An optional dependency is not installed; the message says what to install."""
+    """An optional dependency that is not installed; the message names the extra to install."""
 
 
 class FileFormatError(SoqoError, ValueError):
-    """A file is damaged, foreign, or of a version that this soqo does not know."""
+    """A file that is damaged, not written by soqo, or of an unknown version."""
 
 
 class BusyError(SoqoError, RuntimeError):
-    """A journal is in use by another process."""
+    """A journal that is in use by another process."""
+
+
+class InterruptedRunError(SoqoError, RuntimeError):
+    """Ctrl-C stopped a run of settings; the finished cells are on disk, and the same call resumes."""
+
+
+class ComputationError(SoqoError, RuntimeError):
+    """A part of a run of settings failed; the finished cells are on disk."""
 
 
 class CheckError(SoqoError, AssertionError):
-    """A class breaks the contract that :mod:`soqo.checks` tests."""
-
-
-def require_extra(module: str, extra: str) -> ModuleType:
-    """Import an optional dependency, or say which extra brings it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingExtraError(
-            f'{module} is needed for this and is not installed: pip install "soqo[{extra}]"'
-        ) from error
+    """A violation of the contract that :mod:`soqo.checks` tests."""

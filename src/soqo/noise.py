@@ -1,71 +1,117 @@
-"""What is added to the hitting cost before the player hears it: always within [-cap, cap].
+"""Noise that is added to the hitting cost before the player observes it, always within [-cap, cap].
 
-Noise comes in two steps, so that policies which play differently still meet the same luck: a run's variates are drawn
-once, and ``perturb`` turns the variate of a round into noise when the player's action is known. A new noise is a
-subclass of :class:`Noise`.
+Noise is made in two steps, so that policies which play differently are compared on the same random numbers: the
+variates of a run are drawn once, and ``perturb`` turns the variate of a round into noise when the player's action is
+known. To write a noise, subclass :class:`Noise`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
-from soqo._arguments import choice, number
-from soqo._problem import Problem
+from soqo._foundation.arguments import choice, number
+from soqo._foundation.values import Value, set_fields
+from soqo._model.problem import Problem
 from soqo._storage.registry import register
 from soqo.typing import Array
 
 __all__ = ["Adversarial", "Noise", "Uniform"]
 
+_Aim = Literal["flatten", "understate", "overstate"]
 
-@dataclass(frozen=True)
-class Noise(ABC):
-    """Bounded feedback noise."""
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Noise(Value, ABC):
+    """Bounded feedback noise.
+
+    Parameters
+    ----------
+    cap : float
+        The bound on the absolute value of the noise.
+
+    Examples
+    --------
+    >>> class Signs(Noise):
+    ...     is_martingale = True
+    ...
+    ...     @property
+    ...     def variance(self):
+    ...         return self.cap**2
+    ...
+    ...     def variates(self, rng, horizon):
+    ...         return rng.choice([-1.0, 1.0], size=horizon)
+    ...
+    ...     def perturb(self, variate, u, problem):
+    ...         return self.cap * variate
+    >>> Signs(cap=2.0).variance
+    4.0
+    """
 
     cap: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cap", number("cap", self.cap, least=0.0))
+        set_fields(self, cap=number("cap", self.cap, least=0.0))
 
     @property
     @abstractmethod
     def is_martingale(self) -> bool:
-        """Whether its running sum is a martingale: mean zero, whatever came before and wherever the player stands."""
+        """Whether the running sum is a martingale: mean zero given the past and the player's action."""
 
     @property
     @abstractmethod
     def variance(self) -> float | None:
-        """The variance of one reading, or None where it depends on what the player does."""
+        """The variance of one reading, or None if it depends on the player's action."""
 
     @abstractmethod
     def variates(self, rng: np.random.Generator, horizon: int) -> Array:
-        """Draw one run's variates, shape (horizon,); the first must not depend on the horizon."""
+        """Draw the variates of one run.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            The generator of the run.
+        horizon : int
+            The number of rounds.
+
+        Returns
+        -------
+        Array, shape (horizon,)
+            The variates; the first ones must not depend on the horizon.
+        """
 
     @abstractmethod
     def perturb(self, variate: Array, u: Array, problem: Problem) -> Array:
-        """The noise of a round.
+        """Return the noise of a round.
 
         Parameters
         ----------
         variate : Array, shape (*batch,)
-            This round's variates.
+            The variates of this round.
         u : Array, shape (*batch, d)
-            How far the player stands off the minimizer, x - v.
+            The player's displacement from the minimizer, x - v.
         problem : Problem
-            The problem at hand; only an adversary looks at it.
+            The problem of this round; only an adversary uses it.
 
         Returns
         -------
         Array, shape (*batch,)
+            The noise.
         """
 
 
 @register("Uniform")
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Uniform(Noise):
-    """Independent noise, uniform on [-cap, cap]: the paper's.
+    """Independent noise, uniform on [-cap, cap], as in the paper.
+
+    Parameters
+    ----------
+    cap : float
+        The bound on the absolute value of the noise.
 
     Examples
     --------
@@ -75,33 +121,37 @@ class Uniform(Noise):
 
     @property
     def is_martingale(self) -> bool:
+        """True: the noise is independent of the past and has mean zero."""
         return True
 
     @property
     def variance(self) -> float:
+        """The variance of one reading, cap^2 / 3."""
         return self.cap**2 / 3.0
 
     def variates(self, rng: np.random.Generator, horizon: int) -> Array:
+        """Draw numbers that are uniform on [-1, 1]."""
         return rng.uniform(-1.0, 1.0, size=horizon)
 
     def perturb(self, variate: Array, u: Array, problem: Problem) -> Array:
+        """Return the variates, scaled by the cap."""
         return self.cap * variate
 
 
 @register("Adversarial")
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Adversarial(Noise):
-    """Noise of full size whose sign is chosen against the player by somebody who knows A and sees x.
+    """Noise of full size whose sign is chosen by an adversary who knows A and sees x.
 
     Parameters
     ----------
-    cap
-        The size of the noise.
-    aim
-        What the player shall come to believe. ``"flatten"``: directions of little curvature are made to look costly and
-        those of much curvature cheap, so that the player follows v where it should stay and stays where it should
-        follow (in one dimension there is nothing to flatten, and it overstates). ``"understate"``: every cost looks
-        smaller (a bias of -cap). ``"overstate"``: larger (+cap).
+    cap : float
+        The absolute value of the noise.
+    aim : {"flatten", "understate", "overstate"}
+        What the adversary makes the player believe. ``"flatten"``: directions of low curvature look costly and those of
+        high curvature cheap, so that the player follows v where it should stay and stays where it should follow (in one
+        dimension it overstates). ``"understate"``: every cost looks smaller (a bias of -cap). ``"overstate"``: every
+        cost looks larger (+cap).
 
     Examples
     --------
@@ -111,29 +161,32 @@ class Adversarial(Noise):
     array([-2.,  2.])
     """
 
-    aim: str = "flatten"
+    aim: _Aim = "flatten"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choice("aim", self.aim, ("flatten", "understate", "overstate"))
+        choice("aim", self.aim, get_args(_Aim))
 
     @property
     def is_martingale(self) -> bool:
+        """Whether the noise is zero; otherwise it depends on the player's action or has a bias."""
         return self.cap == 0.0
 
     @property
     def variance(self) -> float | None:
+        """None if the sign depends on the player's action, otherwise zero."""
         return None if self.aim == "flatten" and self.cap else 0.0
 
     def variates(self, rng: np.random.Generator, horizon: int) -> Array:
+        """Return zeros: the adversary uses no random numbers."""
         return np.zeros(horizon)
 
     def perturb(self, variate: Array, u: Array, problem: Problem) -> Array:
+        """Return plus or minus the cap, as the aim requires for this displacement."""
         if self.aim == "flatten":
-            # As the player sees it: in the coordinates where switching is plain l2.
-            seen = problem.coordinates.to_plain(u)
-            coordinates = np.abs(problem.plain.spectrum.into(seen))
-            upwards = coordinates[..., 0] >= coordinates[..., -1]
+            # Policies play in the coordinates where switching is plain l2.
+            components = np.abs(problem.plain.spectrum.into(problem.coordinates.to_plain(u)))
+            upwards = components[..., 0] >= components[..., -1]
         else:
             upwards = np.full(u.shape[:-1], self.aim == "overstate")
         return np.where(upwards, self.cap, -self.cap)

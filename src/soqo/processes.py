@@ -1,7 +1,7 @@
-"""How the minimizer v moves: v_t = v_{t-1} + step_t.
+"""Processes that move the minimizer: v_t = v_{t-1} + step_t.
 
-Every process draws each run from that run's own generator, round after round, so that neither the number of runs nor
-the horizon changes what came before. A new process is a subclass of :class:`Process` with one method, ``steps``.
+Every process draws each run from that run's own generator, round after round, so the first runs and rounds do not
+depend on the number of runs or on the horizon. To write a process, subclass :class:`Process` and implement ``steps``.
 """
 
 from __future__ import annotations
@@ -9,52 +9,86 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, get_args
 
 import numpy as np
 
-from soqo._arguments import choice, finite_array, integer, number
+from soqo._foundation.arguments import choice, finite_array, integer, number
+from soqo._foundation.values import Value, freeze, set_fields
 from soqo._storage.registry import register
 from soqo.errors import ArgumentError
-from soqo.typing import Array
+from soqo.typing import Array, ArrayLike
 
 __all__ = ["Cauchy", "Correlated", "Gaussian", "Laplace", "Process", "Recorded", "StudentT"]
 
+_Form = Literal["mixture", "additive"]
+
 
 class Process(ABC):
-    """How v moves. Subclasses draw the steps of one run; the rest follows."""
+    """A process that moves v.
+
+    A subclass implements ``steps``. It overrides ``is_martingale`` and ``covariance`` if they are known; the defaults
+    claim nothing.
+
+    Examples
+    --------
+    >>> class Walk(Process):
+    ...     def steps(self, rng, horizon, dim):
+    ...         return rng.integers(-1, 2, size=(horizon, dim))
+    >>> Walk().paths([np.random.default_rng(0)], horizon=4, v0=np.zeros(1)).ravel()
+    array([1., 1., 1., 0.])
+    """
 
     @property
-    @abstractmethod
     def is_martingale(self) -> bool:
-        """Whether E[v_t | the past] = v_{t-1}, which is what makes LAI optimal."""
+        """Whether E[v_t | the past] = v_{t-1}, which makes LAI optimal."""
+        return False
 
-    @abstractmethod
     def covariance(self, dim: int) -> Array | None:
-        """The covariance of a step, shape (dim, dim), or None where it does not exist."""
-
-    @abstractmethod
-    def steps(self, rng: np.random.Generator, horizon: int, dim: int) -> Array:
-        """Draw the steps of one run, shape (horizon, dim); the first rows must not depend on the horizon."""
-
-    def paths(self, rngs: Sequence[np.random.Generator], horizon: int, v0: Array, first_run: int = 0) -> Array:
-        """Draw v_1..v_T for several runs, one generator each.
+        """Return the covariance of a step, shape (dim, dim), or None if it does not exist or is not known.
 
         Parameters
         ----------
-        rngs
-            One generator per run.
-        horizon
-            The number of rounds T.
-        v0
-            The minimizer before the first round, shape (d,).
-        first_run
-            The number of the first of these runs; only :class:`Recorded` asks.
+        dim : int
+            The dimension of v.
+        """
+        return None
+
+    @abstractmethod
+    def steps(self, rng: np.random.Generator, horizon: int, dim: int) -> Array:
+        """Draw the steps of one run.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            The generator of the run.
+        horizon, dim : int
+            The number of rounds and the dimension of v.
 
         Returns
         -------
-        Array
-            Shape (runs, horizon, d).
+        Array, shape (horizon, dim)
+            The steps; the first rows must not depend on the horizon.
+        """
+
+    def paths(self, rngs: Sequence[np.random.Generator], horizon: int, v0: Array, first_run: int = 0) -> Array:
+        """Draw v_1..v_T for several runs.
+
+        Parameters
+        ----------
+        rngs : sequence of numpy.random.Generator
+            One generator per run.
+        horizon : int
+            The number of rounds T.
+        v0 : Array, shape (d,)
+            The minimizer before the first round.
+        first_run : int
+            The number of the first of these runs; only :class:`Recorded` uses it.
+
+        Returns
+        -------
+        Array, shape (runs, horizon, d)
+            The paths.
         """
         integer("horizon", horizon, least=1)
         dim = v0.shape[-1]
@@ -63,15 +97,11 @@ class Process(ABC):
         return np.cumsum(steps, axis=1)
 
 
-@dataclass(frozen=True, eq=False)
-class Scaled(Process):
-    """A process whose steps are a scale times independent draws.
+@dataclass(frozen=True, eq=False, repr=False)
+class _ScaledProcess(Value, Process):
+    """A process whose steps are a scale times independent draws: normal ones, unless a subclass overrides them."""
 
-    ``scale`` is a number, a vector (one per coordinate; zeros are allowed, so that v can move in a few directions only)
-    or a matrix L, for steps L g.
-    """
-
-    scale: Any = 1.0
+    scale: ArrayLike = 1.0
 
     def __post_init__(self) -> None:
         scale = finite_array("scale", self.scale)
@@ -79,30 +109,48 @@ class Scaled(Process):
             raise ArgumentError(f"scale must be a number, a vector or a square matrix, got shape {scale.shape}")
         if scale.ndim < 2 and (scale < 0).any():
             raise ArgumentError(f"scale must not be negative, got {scale.min():g}")
-        scale.flags.writeable = False
-        object.__setattr__(self, "scale", float(scale) if scale.ndim == 0 else scale)
+        set_fields(self, scale=float(scale) if scale.ndim == 0 else freeze(scale))
 
-    def _scaled(self, draws: Array) -> Array:
-        scale = np.asarray(self.scale)
-        self._check_dim(scale, draws.shape[-1])
-        return np.asarray(draws @ scale.T if scale.ndim == 2 else draws * scale)
+    @property
+    def is_martingale(self) -> bool:
+        return True
 
-    def _scaled_covariance(self, dim: int, variance: float) -> Array:
-        scale = np.asarray(self.scale)
-        self._check_dim(scale, dim)
+    def covariance(self, dim: int) -> Array | None:
+        variance, scale = self._variance(), self._scale_for(dim)
+        if variance is None:
+            return None
         factor = scale if scale.ndim == 2 else np.eye(dim) * scale
         return np.asarray(variance * factor @ factor.T)
 
-    @staticmethod
-    def _check_dim(scale: Array, dim: int) -> None:
+    def steps(self, rng: np.random.Generator, horizon: int, dim: int) -> Array:
+        draws, scale = self._draw(rng, (horizon, dim)), self._scale_for(dim)
+        return np.asarray(draws @ scale.T if scale.ndim == 2 else draws * scale)
+
+    def _variance(self) -> float | None:
+        """Return the variance of a step of scale 1, or None if it does not exist."""
+        return 1.0
+
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+        """Draw numbers of scale 1."""
+        return rng.standard_normal(shape)
+
+    def _scale_for(self, dim: int) -> Array:
+        scale = np.asarray(self.scale, dtype=np.float64)
         if scale.ndim and scale.shape[-1] != dim:
             raise ArgumentError(f"scale must be for dimension {dim}, got {scale.shape[-1]}")
+        return scale
 
 
 @register("Gaussian")
-@dataclass(frozen=True, eq=False)
-class Gaussian(Scaled):
-    """Independent normal steps; the scale is their standard deviation (the paper's sigma_v).
+@dataclass(frozen=True, eq=False, repr=False)
+class Gaussian(_ScaledProcess):
+    """Independent normal steps.
+
+    Parameters
+    ----------
+    scale : float or array_like of shape (d,) or (d, d)
+        The standard deviation of a step (the paper's sigma_v): a number, a vector (one per coordinate, where zeros
+        restrict v to some directions) or a matrix L for steps L g.
 
     Examples
     --------
@@ -114,33 +162,23 @@ class Gaussian(Scaled):
            [   0., 2500.]])
     """
 
-    @property
-    def is_martingale(self) -> bool:
-        return True
-
-    def covariance(self, dim: int) -> Array:
-        return self._scaled_covariance(dim, 1.0)
-
-    def steps(self, rng: np.random.Generator, horizon: int, dim: int) -> Array:
-        return self._scaled(rng.standard_normal((horizon, dim)))
-
 
 @register("Correlated")
-@dataclass(frozen=True, eq=False)
-class Correlated(Scaled):
-    """Steps that remember: step_t = (1 - alpha) step_{t-1} + w g_t, with g_t normal of deviation ``scale``, step_0 = 0.
+@dataclass(frozen=True, eq=False, repr=False)
+class Correlated(_ScaledProcess):
+    """Autocorrelated steps: step_t = (1 - alpha) step_{t-1} + w g_t with g_t normal and step_0 = 0.
 
-    Not a martingale, so LAI is not the optimum here and regret against it can be negative.
+    This is not a martingale, so LAI is not the optimum here and regret against it can be negative.
 
     Parameters
     ----------
-    scale
-        Deviation of the normal part.
-    alpha
-        How much of a step is new, in (0, 1].
-    form
-        ``"mixture"``: w = alpha, the main text's form (alpha = 0.7). ``"additive"``: w = 1, the appendix's
-        (1 - alpha = 0.3).
+    scale : float or array_like of shape (d,) or (d, d)
+        The standard deviation of g_t, as in :class:`Gaussian`.
+    alpha : float
+        The decay of the correlation, in (0, 1].
+    form : {"mixture", "additive"}
+        ``"mixture"``: w = alpha, the form in the paper's main text (alpha = 0.7). ``"additive"``: w = 1, the form in
+        its appendix (1 - alpha = 0.3).
 
     Examples
     --------
@@ -149,36 +187,43 @@ class Correlated(Scaled):
     """
 
     alpha: float = 0.7
-    form: str = "mixture"
+    form: _Form = "mixture"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "alpha", number("alpha", self.alpha, above=0.0, most=1.0))
-        choice("form", self.form, ("mixture", "additive"))
+        set_fields(self, alpha=number("alpha", self.alpha, above=0.0, most=1.0))
+        choice("form", self.form, get_args(_Form))
 
     @property
     def is_martingale(self) -> bool:
+        """Whether the steps are independent, which is the case alpha = 1."""
         return self.alpha == 1.0
+
+    def steps(self, rng: np.random.Generator, horizon: int, dim: int) -> Array:
+        """Draw the steps of one run, shape (horizon, dim)."""
+        from scipy.signal import lfilter  # imported here because it triples the time of importing soqo
+
+        new = self._weight * super().steps(rng, horizon, dim)
+        return np.asarray(lfilter([1.0], [1.0, self.alpha - 1.0], new, axis=0), dtype=np.float64)
+
+    def _variance(self) -> float:
+        # Of the stationary step; step_0 = 0 makes the first ones smaller.
+        return self._weight**2 / (1.0 - (1.0 - self.alpha) ** 2)
 
     @property
     def _weight(self) -> float:
         return self.alpha if self.form == "mixture" else 1.0
 
-    def covariance(self, dim: int) -> Array:
-        """The covariance of a step once it is stationary (step_0 = 0 makes the first ones smaller)."""
-        return self._scaled_covariance(dim, self._weight**2 / (1.0 - (1.0 - self.alpha) ** 2))
-
-    def steps(self, rng: np.random.Generator, horizon: int, dim: int) -> Array:
-        from scipy.signal import lfilter  # here, because it would triple the time of importing soqo
-
-        new = self._weight * self._scaled(rng.standard_normal((horizon, dim)))
-        return np.asarray(lfilter([1.0], [1.0, self.alpha - 1.0], new, axis=0), dtype=np.float64)
-
 
 @register("Laplace")
-@dataclass(frozen=True, eq=False)
-class Laplace(Scaled):
-    """Independent Laplace steps in each coordinate; the scale is the paper's b, so the deviation is sqrt(2) b.
+@dataclass(frozen=True, eq=False, repr=False)
+class Laplace(_ScaledProcess):
+    """Independent Laplace steps in each coordinate.
+
+    Parameters
+    ----------
+    scale : float or array_like of shape (d,) or (d, d)
+        The paper's b, so that the standard deviation is sqrt(2) b; vectors and matrices as in :class:`Gaussian`.
 
     Examples
     --------
@@ -186,21 +231,24 @@ class Laplace(Scaled):
     array([[18.]])
     """
 
-    @property
-    def is_martingale(self) -> bool:
-        return True
+    def _variance(self) -> float:
+        return 2.0
 
-    def covariance(self, dim: int) -> Array:
-        return self._scaled_covariance(dim, 2.0)
-
-    def steps(self, rng: np.random.Generator, horizon: int, dim: int) -> Array:
-        return self._scaled(rng.laplace(size=(horizon, dim)))
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+        return rng.laplace(size=shape)
 
 
 @register("StudentT")
-@dataclass(frozen=True, eq=False)
-class StudentT(Scaled):
+@dataclass(frozen=True, eq=False, repr=False)
+class StudentT(_ScaledProcess):
     """Independent Student-t steps in each coordinate, from nearly Gaussian (large ``df``) to Cauchy (``df=1``).
+
+    Parameters
+    ----------
+    scale : float or array_like of shape (d,) or (d, d)
+        The factor of the steps; vectors and matrices as in :class:`Gaussian`.
+    df : float
+        The degrees of freedom. The mean exists above 1, the variance above 2.
 
     Examples
     --------
@@ -214,28 +262,32 @@ class StudentT(Scaled):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "df", number("df", self.df, above=0.0))
+        set_fields(self, df=number("df", self.df, above=0.0))
 
     @property
     def is_martingale(self) -> bool:
+        """Whether the steps have a mean."""
         return self.df > 1.0
 
-    def covariance(self, dim: int) -> Array | None:
-        if self.df <= 2.0:
-            return None
-        return self._scaled_covariance(dim, self.df / (self.df - 2.0))
+    def _variance(self) -> float | None:
+        return self.df / (self.df - 2.0) if self.df > 2.0 else None
 
-    def steps(self, rng: np.random.Generator, horizon: int, dim: int) -> Array:
-        return self._scaled(rng.standard_t(self.df, size=(horizon, dim)))
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+        return rng.standard_t(self.df, size=shape)
 
 
 @register("Cauchy")
-@dataclass(frozen=True, eq=False)
-class Cauchy(Scaled):
-    """Independent Cauchy steps in each coordinate: no variance and no mean, so report medians.
+@dataclass(frozen=True, eq=False, repr=False)
+class Cauchy(_ScaledProcess):
+    """Independent Cauchy steps in each coordinate, which have no variance and no mean: report medians.
 
-    Without a mean the martingale property is not even defined, and ``is_martingale`` is False, although the steps are
+    The martingale property is not defined without a mean, so ``is_martingale`` is False although the steps are
     symmetric.
+
+    Parameters
+    ----------
+    scale : float or array_like of shape (d,) or (d, d)
+        The half width at half maximum; vectors and matrices as in :class:`Gaussian`.
 
     Examples
     --------
@@ -245,27 +297,28 @@ class Cauchy(Scaled):
 
     @property
     def is_martingale(self) -> bool:
+        """False: the steps have no mean."""
         return False
 
-    def covariance(self, dim: int) -> None:
+    def _variance(self) -> None:
         return None
 
-    def steps(self, rng: np.random.Generator, horizon: int, dim: int) -> Array:
-        return self._scaled(rng.standard_cauchy((horizon, dim)))
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+        return rng.standard_cauchy(shape)
 
 
 @register("Recorded")
-@dataclass(frozen=True, eq=False)
-class Recorded(Process):
+@dataclass(frozen=True, eq=False, repr=False)
+class Recorded(Value, Process):
     """A given path, the same for all runs or one for each.
 
-    Nothing is known of where the path came from: it counts as no martingale and has no covariance. An environment's
-    ``v0`` has no effect on it.
+    The origin of the path is unknown, so it does not count as a martingale and has no covariance. The ``v0`` of an
+    environment has no effect on it.
 
     Parameters
     ----------
-    path
-        v_1, v_2, ..., shape (T, d) or (runs, T, d).
+    path : array_like, shape (T, d) or (runs, T, d)
+        The minimizers v_1, v_2, ...
 
     Examples
     --------
@@ -274,39 +327,31 @@ class Recorded(Process):
             [2.]]])
     """
 
-    path: Any
+    path: Array
 
-    def __post_init__(self) -> None:
-        path = finite_array("path", self.path)
-        if path.ndim not in (2, 3) or 0 in path.shape:
-            raise ArgumentError(f"path must have shape (T, d) or (runs, T, d), got shape {path.shape}")
-        path.flags.writeable = False
-        object.__setattr__(self, "path", path)
-
-    @property
-    def is_martingale(self) -> bool:
-        return False
-
-    def covariance(self, dim: int) -> None:
-        return None
+    def __init__(self, path: ArrayLike) -> None:
+        values = finite_array("path", path)
+        if values.ndim not in (2, 3) or 0 in values.shape:
+            raise ArgumentError(f"path must have shape (T, d) or (runs, T, d), got shape {values.shape}")
+        set_fields(self, path=freeze(values))
 
     def steps(self, rng: np.random.Generator, horizon: int, dim: int) -> Array:
-        """The steps of the first recorded run, from v_0 = 0."""
-        path = self.paths([rng], horizon, np.zeros(dim))
-        return np.diff(path[0], axis=0, prepend=0.0)
+        """Return the steps of the first recorded run, from v_0 = 0."""
+        return np.diff(self.paths([rng], horizon, np.zeros(dim))[0], axis=0, prepend=0.0)
 
     def paths(self, rngs: Sequence[np.random.Generator], horizon: int, v0: Array, first_run: int = 0) -> Array:
+        """Return the recorded paths of these runs."""
         integer("horizon", horizon, least=1)
-        if self.path.shape[-1] != v0.shape[-1]:
-            raise ArgumentError(f"path must be for dimension {v0.shape[-1]}, got {self.path.shape[-1]}")
-        if horizon > self.path.shape[-2]:
-            raise ArgumentError(f"horizon must be at most the {self.path.shape[-2]} recorded rounds, got {horizon}")
-        runs = len(rngs)
-        if self.path.ndim == 2:
-            return np.broadcast_to(self.path[:horizon], (runs, *self.path[:horizon].shape)).copy()
-        if first_run + runs > self.path.shape[0]:
+        *recorded, rounds, dim = self.path.shape
+        if dim != v0.shape[-1]:
+            raise ArgumentError(f"path must be for dimension {v0.shape[-1]}, got {dim}")
+        if horizon > rounds:
+            raise ArgumentError(f"horizon must be at most the {rounds} recorded rounds, got {horizon}")
+        if not recorded:
+            return np.tile(self.path[:horizon], (len(rngs), 1, 1))
+        stop = first_run + len(rngs)
+        if stop > recorded[0]:
             raise ArgumentError(
-                f"runs must be within the {self.path.shape[0]} recorded ones, "
-                f"got runs {first_run} to {first_run + runs - 1}"
+                f"runs must be within the {recorded[0]} recorded ones, got runs {first_run} to {stop - 1}"
             )
-        return np.array(self.path[first_run : first_run + runs, :horizon])
+        return np.array(self.path[first_run:stop, :horizon])

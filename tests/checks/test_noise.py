@@ -1,4 +1,4 @@
-"""Noises that break one promise each are caught."""
+"""Noises that violate one property of the contract each are caught."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_broken_noise_is_caught(broken: Noise, check: str) -> None:
         check_noise(broken)
 
 
-def test_what_is_no_noise_is_refused() -> None:
+def test_other_types_than_noises_are_refused() -> None:
     nonsense: Any = 3
     with pytest.raises(CheckError, match=r"must be a soqo\.noise\.Noise, got int"):
         check_noise(nonsense)

@@ -1,4 +1,4 @@
-"""The checks are themselves checked, with policies that break one promise each."""
+"""The checks of policies detect policies that violate one property each."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ import numpy as np
 import pytest
 
 from soqo import FTM, POL, Policy, Weighted
-from soqo._streams import per_run
 from soqo.checks import POLICY_CHECKS, Scenario, check_policy
-from soqo.errors import CheckError
+from soqo.errors import ArgumentError, CheckError
+from soqo.policies import draw_per_run
 
 
 @dataclass(frozen=True, eq=False)
-class Sound(Policy[Any]):
-    """Moves a fixed share of the way, remembers the last reading and a random offset: nothing is wrong with it."""
+class Correct(Policy[Any]):
+    """A correct policy: it moves half of the way, and its memory is the last reading and a random offset."""
 
     def begin(self, x0: Any, horizon: Any, rng: Any) -> Any:
         return {
-            "offset": per_run(rng, x0.shape[:-1], lambda g: g.standard_normal(x0.shape[-1])),
-            "heard": np.zeros(x0.shape[:-1]),
+            "offset": draw_per_run(rng, x0.shape[:-1], lambda g: g.standard_normal(x0.shape[-1])),
+            "reading": np.zeros(x0.shape[:-1]),
         }
 
     def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
-        pull = 1e-3 * np.tanh(state.memory["heard"])[..., None]
+        pull = 1e-3 * np.tanh(state.memory["reading"])[..., None]
         return 0.5 * state.x + 0.5 * v + state.memory["offset"] + pull, state.memory
 
     def learn(self, state: Any, y: Any) -> Any:
-        heard = np.where(np.isnan(y), state.memory["heard"], y)
-        return {**state.memory, "heard": heard}
+        reading = np.where(np.isnan(y), state.memory["reading"], y)
+        return {**state.memory, "reading": reading}
 
 
-class WrongShape(Sound):
+class WrongShape(Correct):
     def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
         return super().decide(state, v)[0][..., :1], state.memory
 
 
-class OnlyOneBatch(Sound):
+class OnlyOneBatch(Correct):
     def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
         return (v[0] if v.ndim == 3 else v), state.memory
 
 
-class ChangesV(Sound):
-    """Overrides act itself, and writes into the caller's array."""
+class ChangesV(Correct):
+    """A policy that overrides act, and writes into the caller's array."""
 
     def act(self, state: Any, v: Any) -> tuple[Any, Any]:
         x, state = super().act(state, v)
@@ -53,46 +53,52 @@ class ChangesV(Sound):
         return x, state
 
 
-class ChangesOldState(Sound):
+class OwnAct(Correct):
+    """A policy that overrides act only, which a simulation does not call."""
+
+    def act(self, state: Any, v: Any) -> tuple[Any, Any]:
+        x, state = super().act(state, v)
+        return x + 0.5, replace(state, x=x + 0.5)
+
+
+class ChangesOldState(Correct):
     def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
-        state.memory["heard"] += 1.0
+        state.memory["reading"] += 1.0
         return super().decide(state, v)
 
 
-class LearnsInPlace(Sound):
+class LearnsInPlace(Correct):
     def learn(self, state: Any, y: Any) -> Any:
-        state.memory["heard"][~np.isnan(y)] = y[~np.isnan(y)]
+        state.memory["reading"][~np.isnan(y)] = y[~np.isnan(y)]
         return state.memory
 
 
-class HandsOutItsState(Sound):
+class ReturnsItsState(Correct):
     def act(self, state: Any, v: Any) -> tuple[Any, Any]:
         _, state = super().act(state, v)
         return state.x, state
 
 
-class AllowsEarlyObserve(Sound):
+class AllowsEarlyObserve(Correct):
     def observe(self, state: Any, y: Any, applied: Any = None) -> Any:
         return super().observe(replace(state, pending=True), y, applied)
 
 
-class NeverEnds(Sound):
+class NeverEnds(Correct):
     def act(self, state: Any, v: Any) -> tuple[Any, Any]:
         x, after = super().act(replace(state, horizon=None), v)
         return x, replace(after, horizon=state.horizon)
 
 
-class TakesAnyV(Sound):
+class TakesAnyV(Correct):
     def act(self, state: Any, v: Any) -> tuple[Any, Any]:
         fixed = np.broadcast_to(np.nan_to_num(v[..., :1]), state.x.shape)
         good = v.shape == state.x.shape and bool(np.isfinite(v).all())
         return super().act(state, v if good else fixed)
 
 
-class VagueErrors(Sound):
+class VagueErrors(Correct):
     def act(self, state: Any, v: Any) -> tuple[Any, Any]:
-        from soqo.errors import ArgumentError
-
         try:
             return super().act(state, v)
         except ArgumentError:
@@ -100,8 +106,8 @@ class VagueErrors(Sound):
 
 
 @dataclass(frozen=True, eq=False)
-class GlobalRandomness(Sound):
-    """Draws from a counter that no seed controls."""
+class GlobalRandomness(Correct):
+    """A policy whose actions depend on a counter that no seed controls."""
 
     counter: Any = field(default_factory=itertools.count)
 
@@ -109,24 +115,24 @@ class GlobalRandomness(Sound):
         return v + next(self.counter), state.memory
 
 
-class MixesRuns(Sound):
+class MixesRuns(Correct):
     def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
         x, memory = super().decide(state, v)
         return x + 0.1 * (x.mean() if x.ndim > 1 else 0.0), memory
 
 
-class SharesOneDraw(Sound):
-    """Draws one offset for the whole batch, from the first run's generator."""
+class SharesOneDraw(Correct):
+    """A policy that draws one offset for the whole batch, from the first run's generator."""
 
     def begin(self, x0: Any, horizon: Any, rng: Any) -> Any:
         generator = rng if isinstance(rng, np.random.Generator) else rng[0]
         draw = generator.standard_normal(x0.shape[-1])
-        return {"offset": np.broadcast_to(draw, x0.shape).copy(), "heard": np.zeros(x0.shape[:-1])}
+        return {"offset": np.broadcast_to(draw, x0.shape).copy(), "reading": np.zeros(x0.shape[:-1])}
 
 
 @dataclass(frozen=True, eq=False)
-class HidesState(Sound):
-    """Keeps what it learned in a place that pickling and packing do not see."""
+class HidesState(Correct):
+    """A policy with state outside of its memory, which is lost in a copy."""
 
     def __reduce__(self) -> Any:
         return (HidesState, ())
@@ -137,18 +143,18 @@ class HidesState(Sound):
         return v + self.hidden.setdefault("first", 0.5 if state.round else 0.0), state.memory
 
 
-class LearnsFromSilence(Sound):
+class LearnsFromNaN(Correct):
     def learn(self, state: Any, y: Any) -> Any:
-        return {**state.memory, "heard": np.nan_to_num(y)}
+        return {**state.memory, "reading": np.nan_to_num(y)}
 
 
-class OneSilenceForAll(Sound):
+class OneNaNForAll(Correct):
     def learn(self, state: Any, y: Any) -> Any:
         return state.memory if np.isnan(y).any() else super().learn(state, y)
 
 
-class IgnoresApplied(Sound):
-    """Keeps its own idea of where the plant is."""
+class IgnoresApplied(Correct):
+    """A policy that keeps a position of its own."""
 
     def begin(self, x0: Any, horizon: Any, rng: Any) -> Any:
         return {**super().begin(x0, horizon, rng), "x": x0}
@@ -160,56 +166,56 @@ class IgnoresApplied(Sound):
 
 @dataclass(frozen=True, eq=False)
 class DropsApplied(Weighted[Any]):
-    """A wrapper that does not pass on what the plant did."""
+    """A wrapper that does not pass on the applied action."""
 
     def learn(self, state: Any, y: Any) -> Any:
         return self.policy.observe(state.memory, y)
 
 
-class NotFinite(Sound):
+class NotFinite(Correct):
     def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
         return v * np.nan, state.memory
 
 
-class WrongFlags(Sound):
+class WrongFlags(Correct):
     def diverged(self, state: Any) -> Any:
         return False
 
 
-class NoDiagnostics(Sound):
+class NoDiagnostics(Correct):
     def diagnostics(self, state: Any) -> Any:
         return None
 
 
-class OnlyAnAction(Sound):
+class OnlyAnAction(Correct):
     def decide(self, state: Any, v: Any) -> Any:
         return v
 
 
-class NeedsAnEnd(Sound):
+class NeedsAHorizon(Correct):
     def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
         return state.x + (v - state.x) / state.horizon, state.memory
 
 
-class CountsItself(Sound):
+class ModifiesItself(Correct):
     def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
         object.__setattr__(self, "rounds", getattr(self, "rounds", 0) + 1)
         return super().decide(state, v)
 
 
 @dataclass(frozen=True, eq=False)
-class HoldsAFunction(Sound):
-    """Can be pickled, but is no plain data."""
+class HoldsAFunction(Correct):
+    """A policy that can be pickled, but is not plain data."""
 
     function: Any = np.tanh
 
 
-class CubesEverything(Sound):
+class Overflows(Correct):
     def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
         return v + v**3, state.memory
 
 
-class KeepsEverything(Sound):
+class GrowingMemory(Correct):
     def learn(self, state: Any, y: Any) -> Any:
         memory = super().learn(state, y)
         if np.isnan(y).any():
@@ -217,7 +223,7 @@ class KeepsEverything(Sound):
         return {**memory, "log": np.append(memory.get("log", np.zeros(0)), y)}
 
 
-class SaysThatItGrows(KeepsEverything):
+class DeclaredGrowingMemory(GrowingMemory):
     @property
     def state_grows(self) -> bool:
         return True
@@ -231,26 +237,27 @@ BROKEN: list[tuple[Policy[Any], str]] = [
     (WrongFlags(), "shapes"),
     (NoDiagnostics(), "shapes"),
     (GlobalRandomness(), "repeatability"),
+    (OwnAct(), "unchecked"),
     (ChangesV(), "purity"),
     (ChangesOldState(), "purity"),
     (LearnsInPlace(), "purity"),
-    (HandsOutItsState(), "purity"),
-    (CountsItself(), "purity"),
+    (ReturnsItsState(), "purity"),
+    (ModifiesItself(), "purity"),
     (AllowsEarlyObserve(), "protocol"),
     (NeverEnds(), "protocol"),
     (TakesAnyV(), "bad input"),
     (VagueErrors(), "bad input"),
-    (NeedsAnEnd(), "no end"),
+    (NeedsAHorizon(), "infinite horizon"),
     (MixesRuns(), "batch equals loop"),
     (SharesOneDraw(), "batch equals loop"),
     (HidesState(), "round trip"),
     (HoldsAFunction(), "round trip"),
-    (LearnsFromSilence(), "missing reading"),
-    (OneSilenceForAll(), "missing reading"),
+    (LearnsFromNaN(), "missing reading"),
+    (OneNaNForAll(), "missing reading"),
     (IgnoresApplied(), "applied"),
     (DropsApplied(POL(0.02)), "applied"),
-    (CubesEverything(), "huge numbers"),
-    (KeepsEverything(), "memory"),
+    (Overflows(), "huge numbers"),
+    (GrowingMemory(), "memory"),
 ]
 
 
@@ -259,33 +266,33 @@ BROKEN: list[tuple[Policy[Any], str]] = [
     BROKEN,
     ids=lambda value: type(value).__name__ if isinstance(value, Policy) else str(value),
 )
-def test_a_broken_policy_is_caught_by_the_right_check(broken: Policy[Any], check: str) -> None:
+def test_the_matching_check_detects_a_broken_policy(broken: Policy[Any], check: str) -> None:
     with pytest.raises(CheckError, match=f"^{check}: "):
         check_policy(broken)
 
 
-def test_every_check_is_failed_by_a_class_made_for_it() -> None:
-    names = {check.__name__.removeprefix("check_").replace("_", " ") for check in POLICY_CHECKS}
+def test_there_is_a_broken_policy_for_every_check() -> None:
+    names = {check.__name__.lstrip("_").removeprefix("check_").replace("_", " ") for check in POLICY_CHECKS}
     assert {check for _, check in BROKEN} == names
 
 
-@pytest.mark.parametrize("policy", [Sound(), SaysThatItGrows(), FTM(), POL(0.02)], ids=repr)
-def test_a_sound_policy_passes(policy: Policy[Any]) -> None:
+@pytest.mark.parametrize("policy", [Correct(), DeclaredGrowingMemory(), FTM(), POL(0.02)], ids=repr)
+def test_a_correct_policy_passes(policy: Policy[Any]) -> None:
     check_policy(policy, dim=2, seed=7)
 
 
-def test_what_is_no_policy_is_refused() -> None:
-    nonsense: Any = 3
+def test_an_object_that_is_not_a_policy_is_refused() -> None:
+    number: Any = 3
     with pytest.raises(CheckError, match=r"must be a soqo\.Policy, got int"):
-        check_policy(nonsense)
+        check_policy(number)
 
 
 def test_a_policy_for_one_batch_shape_can_be_checked() -> None:
     check_policy(POL(0.02, initial=np.stack([np.eye(3)] * 2)), batch=(2,))
 
 
-def test_a_long_check_reaches_late_phases() -> None:
-    class FailsLate(Sound):
+def test_more_rounds_reach_later_phases() -> None:
+    class FailsLate(Correct):
         def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
             return v * (np.nan if state.round >= 30 else 1.0), state.memory
 
@@ -295,8 +302,8 @@ def test_a_long_check_reaches_late_phases() -> None:
         check_shapes(FailsLate(), Scenario(rounds=40))
 
 
-def test_an_exception_is_placed() -> None:
-    class Typo(Sound):
+def test_the_error_for_an_exception_names_its_line() -> None:
+    class Typo(Correct):
         def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
             return v + state.momentum, state.memory
 

@@ -1,4 +1,4 @@
-"""Processes that break one promise each are caught."""
+"""Processes that violate one property of the contract each are caught."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Remembers(Gaussian):
 
 class Understates(Gaussian):
     def covariance(self, dim: int) -> Any:
-        return 0.8 * super().covariance(dim)
+        return 0.8 * np.asarray(super().covariance(dim))
 
 
 class SharesOneGenerator(Gaussian):
@@ -95,7 +95,7 @@ def test_infinite_steps_are_caught() -> None:
         check_process(Infinite())
 
 
-def test_what_is_no_process_is_refused() -> None:
+def test_other_types_than_processes_are_refused() -> None:
     nonsense: Any = 3
     with pytest.raises(CheckError, match=r"must be a soqo\.processes\.Process, got int"):
         check_process(nonsense)

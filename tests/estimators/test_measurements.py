@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soqo.estimators._measurements import adjoint, measure, smat, svec, svec_rows
+from soqo.estimators import adjoint, measure, smat, svec, svec_rows
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])

@@ -1,4 +1,4 @@
-"""The yardstick itself: its solvers agree with each other, and a missing one is named."""
+"""The solvers of the reference agree with each other, and a missing one is named."""
 
 from __future__ import annotations
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from soqo.experiments.execution._engine import run
-from soqo.experiments.execution._outcome import Outcome
-from soqo.experiments.settings._spec import Setting, settings_in
+from soqo.experiments import Outcome, Setting, parse_settings, run
 
 SMALL = """
 horizon = 60
@@ -77,12 +75,12 @@ policy = [
 
 @pytest.fixture(scope="session")
 def small() -> dict[str, Setting]:
-    """By name; ``intro``, so that the picture of the curvature comes with it."""
-    return {setting.name: setting for setting in settings_in(SMALL, "small.toml", "small")}
+    """Return the settings by name; one is ``intro``, which brings the picture of the curvature."""
+    return {setting.name: setting for setting in parse_settings(SMALL, "small.toml", "small")}
 
 
 @pytest.fixture(scope="session")
 def outcomes(small: dict[str, Setting], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
-    """What came of them, by name."""
+    """Return the outcomes by name."""
     found = run(list(small.values()), tmp_path_factory.mktemp("cells"), workers=1)
     return {outcome.setting.name: outcome for outcome in found}

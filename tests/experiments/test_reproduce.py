@@ -1,4 +1,4 @@
-"""A run leaves pictures, tables, numbers and a page, and a second run leaves the same ones."""
+"""A run writes figures, tables, data and a page, and a second run writes the same files."""
 
 from __future__ import annotations
 
@@ -12,30 +12,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-import xarray
 
-from soqo._version import __version__
+import soqo
+from soqo import Result
 from soqo.errors import ArgumentError
-from soqo.experiments import _reproduce as runner
-from soqo.experiments import judgment as claims
-from soqo.experiments._reproduce import Report, quickened, reproduce, summary_rows
-from soqo.experiments.execution import _engine as engine
-from soqo.experiments.execution._cells import code_version
-from soqo.experiments.execution._engine import Tick
-from soqo.experiments.execution._outcome import Outcome
-from soqo.experiments.judgment import Claim
-from soqo.experiments.settings._catalogue import find
-from soqo.experiments.settings._spec import Setting
-
-CLAIM = Claim("It works, always", "Section 9", "as read", "if it does", "1 of 1", "holds")
+from soqo.experiments import CellProgress, Claim, Report, Setting, find, judge, quick_setting, reproduce
+from soqo.experiments.execution import code_version
 
 
 @pytest.fixture(scope="module")
 def report(small: dict[str, Setting], tmp_path_factory: pytest.TempPathFactory) -> Report:
     out = tmp_path_factory.mktemp("out") / "deep" / "er"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(claims, "judge", lambda outcomes: [CLAIM] * len(outcomes))
-        return reproduce(list(small.values()), out, workers=1, command="soqo reproduce <all>")
+    return reproduce(list(small.values()), out, workers=1, command="soqo reproduce <all>")
 
 
 def test_the_folder_holds_what_the_report_lists_and_the_cells(report: Report) -> None:
@@ -48,6 +36,7 @@ def test_the_folder_holds_what_the_report_lists_and_the_cells(report: Report) ->
         *(f"figures/{name}.{suffix}" for name in pictures for suffix in ("svg", "png")),
         *(f"tables/{name}.csv" for name in names),
         *(f"data/{name}.nc" for name in names),
+        *(f"data/intro_T{horizon}.nc" for horizon in (20, 40, 80)),
         "claims.csv",
         "about.json",
         "index.html",
@@ -75,38 +64,40 @@ def test_a_table_has_a_row_for_every_policy_and_horizon(report: Report) -> None:
         assert (row["runs"], row["diverged"]) == ("3", "0")
 
 
-def test_an_infinite_regret_is_in_the_table_without_a_warning(
-    outcomes: dict[str, Outcome],
-) -> None:
-    outcome = outcomes["second"]
-    final = {60: outcome.final[60].copy()}
-    final[60][0, :2] = np.inf
-    (row,) = [r for r in summary_rows(replace(outcome, final=final)) if r[0] == "FTM"]
-    assert row[3] == np.inf
+def test_an_infinite_regret_is_in_the_table_without_a_warning(small: dict[str, Setting], tmp_path: Path) -> None:
+    """A process that moves too far for its squares to be numbers."""
+    second = small["second"]
+    environment = replace(second.environment, process=soqo.processes.Gaussian(1e160))
+    far = replace(second, environment=environment, policies={"FTM": soqo.FTM()}, horizon=5)
+    report = reproduce([far], tmp_path, workers=1)
+    text = (tmp_path / "tables" / "second.csv").read_text(encoding="utf-8")
+    (row,) = csv.DictReader(text.splitlines())
+    assert not np.isfinite(float(row["mean"]))
+    assert row["diverged"] == str(report.outcomes[0].runs)
 
 
 def test_numbers_claims_and_facts_are_in_files(report: Report) -> None:
     out = report.index.parent
-    with xarray.open_dataset(out / "data" / "intro.nc", engine="scipy") as dataset:
-        np.testing.assert_array_equal(dataset["regret"].values, report.outcomes[0].curves)
+    outcome = report.outcomes[0]
+    for name in outcome.policies:
+        curves = Result.load(out / "data" / "intro.nc").regret(name)
+        np.testing.assert_array_equal(curves, outcome.curve(name))
+        end = Result.load(out / "data" / "intro_T20.nc").regret(name)
+        np.testing.assert_array_equal(end[:, 0], outcome.regret(name, 20))
     rows = list(csv.DictReader((out / "claims.csv").read_text(encoding="utf-8").splitlines()))
-    assert len(rows) == len(report.claims) == 5
-    assert Claim(**rows[0]) == CLAIM
+    assert [Claim(**row) for row in rows] == list(report.claims) == judge(report.outcomes)
     about: dict[str, Any] = json.loads((out / "about.json").read_text(encoding="utf-8"))
     assert about["command"] == "soqo reproduce <all>"
-    assert about["versions"]["soqo"] == __version__
+    assert about["versions"]["soqo"] == soqo.__version__
     assert about["versions"]["numpy"] == np.__version__
     assert about["code"] == code_version()
     assert about["quick"] is False
     intro = about["settings"]["intro"]
     assert (intro["seed"], intro["runs"], intro["horizons"]) == (0, 3, [20, 40, 60, 80])
-    assert intro["reading"] == "where A & B are <left> open"
+    assert intro["note"] == "where A & B are <left> open"
 
 
-def test_the_same_numbers_give_the_same_files(
-    report: Report, small: dict[str, Setting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(claims, "judge", lambda outcomes: [CLAIM] * len(outcomes))
+def test_the_same_numbers_give_the_same_files(report: Report, small: dict[str, Setting], tmp_path: Path) -> None:
     again = reproduce(list(small.values()), tmp_path, workers=1, command="soqo reproduce <all>")
     assert len(again.files) == len(report.files)
     for one, other in zip(report.files, again.files, strict=True):
@@ -117,9 +108,9 @@ def test_a_second_call_takes_the_cells_that_are_there(
     report: Report, small: dict[str, Setting], tmp_path: Path
 ) -> None:
     shutil.copytree(report.index.parent / "cells", tmp_path / "cells")
-    ticks: list[Tick] = []
-    reproduce([small["second"]], tmp_path, workers=1, progress=ticks.append)
-    assert [tick.kept for tick in ticks] == [True]
+    reports: list[CellProgress] = []
+    reproduce([small["second"]], tmp_path, workers=1, progress=reports.append)
+    assert [report.kept for report in reports] == [True]
 
 
 def test_runs_and_quick_make_it_smaller(small: dict[str, Setting], tmp_path: Path) -> None:
@@ -129,36 +120,38 @@ def test_runs_and_quick_make_it_smaller(small: dict[str, Setting], tmp_path: Pat
     assert "first look" in (tmp_path / "index.html").read_text(encoding="utf-8")
     two = reproduce([many], tmp_path, runs=2, quick=True, workers=1).outcomes[0]
     assert two.runs == 2
-    # The runs of a shorter experiment are the first ones of a longer one.
-    np.testing.assert_array_equal(two.final[60], quick.final[60][:, :2])
+    # The runs of a smaller experiment are the first ones of a larger one.
+    for name in two.policies:
+        np.testing.assert_array_equal(two.regret(name, 60), quick.regret(name, 60)[:2])
 
 
 def test_quick_keeps_settings_without_horizons_and_with_few() -> None:
     (intro,) = find("intro")
-    assert quickened(intro).horizons == ()
-    assert quickened(replace(intro, horizons=(7,))).horizons == (7,)
-    assert quickened(replace(intro, horizons=(7, 9))).horizons == (7, 9)
-    assert quickened(replace(intro, horizons=(1, 2, 3, 4, 5))).horizons == (1, 3, 5)
-    assert quickened(replace(intro, runs=2)).runs == 2
+    assert quick_setting(intro).horizons == ()
+    assert quick_setting(replace(intro, horizons=(7,))).horizons == (7,)
+    assert quick_setting(replace(intro, horizons=(7, 9))).horizons == (7, 9)
+    assert quick_setting(replace(intro, horizons=(1, 2, 3, 4, 5))).horizons == (1, 3, 5)
+    assert quick_setting(replace(intro, runs=2)).runs == 2
 
 
 @pytest.mark.parametrize("where", [".", "figures", "cells"])
 def test_a_file_in_place_of_a_folder_is_named_before_anything_runs(
-    small: dict[str, Setting], tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch
+    small: dict[str, Setting], tmp_path: Path, where: str
 ) -> None:
     out = tmp_path / "out"
     file = out / where
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("mine", encoding="utf-8")
-    monkeypatch.setattr(engine, "run", lambda *_, **__: pytest.fail("it ran"))
+    cells: list[CellProgress] = []
     with pytest.raises(ArgumentError, match=r"out must be a folder, and .* is a file"):
-        reproduce([small["second"]], out, workers=1)
+        reproduce([small["second"]], out, workers=1, progress=cells.append)
+    assert not cells
     assert file.read_text(encoding="utf-8") == "mine"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a path below a device is a thing of POSIX")
 def test_a_folder_that_cannot_be_made_is_a_clear_error(small: dict[str, Setting]) -> None:
-    with pytest.raises(ArgumentError, match=r"can be written to, and /dev/null/out cannot: Not a dir"):
+    with pytest.raises(ArgumentError, match=r"out must be a writable folder, and /dev/null/out is not: Not a dir"):
         reproduce([small["second"]], "/dev/null/out", workers=1)
 
 
@@ -172,10 +165,12 @@ def test_bad_arguments_are_named(small: dict[str, Setting], tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_fails_while_it_is_written_leaves_the_old_file(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = report.index.read_bytes()
+def test_a_failed_write_leaves_the_old_file(
+    report: Report, small: dict[str, Setting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(report.index.parent, tmp_path, dirs_exist_ok=True)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
-        runner.write_text(report.index, "half a page")
-    assert report.index.read_bytes() == before
-    assert not [p for p in report.index.parent.iterdir() if p.suffix == ".tmp"]
+        reproduce([small["second"]], tmp_path, workers=1)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before

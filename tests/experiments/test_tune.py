@@ -1,4 +1,4 @@
-"""The line search: the argmin of the median, its interval, and the rule for a U."""
+"""The line search: the argmin of the median, its interval, and the rule for a U shape."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import pytest
 
 from soqo import POL, ROBD, Environment, RandomProblem, SCaLE, simulate
 from soqo.errors import ArgumentError
-from soqo.experiments._tune import Curve, Tuning, tune
-from soqo.experiments.settings._spec import Setting, Swept
+from soqo.experiments import Setting, SweepPoint, Tuning, TuningCurve, tune
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
@@ -22,11 +21,11 @@ SETTING = Setting("mine", "mine", "", "", "", ENVIRONMENT, POLICIES, 60, (), 6, 
 VALUES = np.array([1.0, 2.0, 3.0, 4.0])
 
 
-def curve(medians: list[float], spread: float, runs: int = 40) -> Curve:
-    """Runs around given medians, the same luck for every value."""
-    luck = np.random.default_rng(0).uniform(-spread, spread, runs)
+def curve(medians: list[float], spread: float, runs: int = 40) -> TuningCurve:
+    """Runs around given medians, the same deviation for every value."""
+    common = np.random.default_rng(0).uniform(-spread, spread, runs)
     own = np.random.default_rng(1).uniform(-0.1 * spread, 0.1 * spread, (len(medians), runs))
-    return Curve(VALUES[: len(medians)], np.array(medians)[:, None] + luck + own)
+    return TuningCurve(VALUES[: len(medians)], np.array(medians)[:, None] + common + own)
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +50,9 @@ def test_horizon_runs_and_parameter_can_be_others() -> None:
     assert found.curves["POL"].regret.shape == (2, 2)
 
 
-def test_of_a_sweep_one_policy_stands_for_all() -> None:
+def test_a_sweep_counts_as_one_policy() -> None:
     swept = {f"SCaLE, c1 {v}": SCaLE(5.0, 2, 0.5, c1=v) for v in (1.0, 2.0)}
-    names = {name: Swept("SCaLE", "c1", policy.c1) for name, policy in swept.items()}
+    names = {name: SweepPoint("SCaLE", "c1", policy.c1) for name, policy in swept.items()}
     found = tune(replace(SETTING, policies=swept, swept=names), values=[3.0], runs=1, horizon=20)
     assert list(found.curves) == ["SCaLE"]
     assert np.isnan(found.curves["SCaLE"].interval).all()
@@ -63,7 +62,7 @@ def test_wrong_values_and_parameters_are_refused() -> None:
     for values in ([], [2.0, 1.0], [1.0, 1.0]):
         with pytest.raises(ArgumentError, match="values must be increasing numbers"):
             tune(SETTING, values=values)
-    with pytest.raises(ArgumentError, match=r"values must suit SCaLE: c1 must be .*, got -1"):
+    with pytest.raises(ArgumentError, match=r"values must be valid for SCaLE: c1 must be .*, got -1"):
         tune(SETTING, values=[-1.0, 1.0])
     with pytest.raises(ArgumentError, match="parameter must be an argument of a policy of 'mine'"):
         tune(SETTING, "speed")
@@ -92,14 +91,14 @@ def test_the_interval_holds_the_values_that_resampling_prefers() -> None:
         ([9.0, 5.0, 7.0, 5.2], 3.0, False),  # the last is worse in 60 % of resamples only
     ],
 )
-def test_a_u_has_two_sides(medians: list[float], spread: float, expected: bool) -> None:
+def test_a_curve_is_u_shaped_only_if_both_ends_are_larger(medians: list[float], spread: float, expected: bool) -> None:
     assert curve(medians, spread).u_shaped is expected
     assert not curve(medians, spread, runs=1).u_shaped
 
 
-def test_diverged_runs_are_the_worst_and_break_nothing() -> None:
+def test_diverged_runs_count_as_the_worst() -> None:
     regret = np.array([[np.inf, np.inf, np.inf], [1.0, 2.0, np.inf], [4.0, 5.0, 6.0]])
-    found = Curve(VALUES[:3], regret)
+    found = TuningCurve(VALUES[:3], regret)
     assert found.best == 2.0
     assert [len(bar) for bar in found.bars()] == [30, 1, 30]
     table = str(Tuning("mine", "c1", 9, {"SCaLE": found}))

@@ -1,4 +1,4 @@
-"""SCaLE and HySCaLE against Algorithms 1 and 2 transcribed with CVXPY, their readings, limits and fall-backs."""
+"""SCaLE and HySCaLE against a transcription of Algorithms 1 and 2 with CVXPY; their variants, limits and fallbacks."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from soqo import (
     RandomProblem,
     SCaLE,
     Weighted,
+    play,
     psd_least_absolute_deviations,
     random_curvature,
     simulate,
 )
-from soqo._simulation import play
 from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.estimators import reference
-from soqo.estimators._gradient import project
 from soqo.noise import Uniform
-from soqo.policies._scale import Phase
+from soqo.policies import Phase
 from soqo.processes import Gaussian
 
+UNKNOWN: Any = "x"
 POLICIES: list[Policy[Any]] = [
     SCaLE(0.1, 1, 0.5, c1=4.0),
     SCaLE(0.1, 3, 0.5, gamma2=4.0, probe_limit=1.5),
@@ -43,11 +43,12 @@ POLICIES: list[Policy[Any]] = [
 
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
-def test_policy_keeps_the_contract_through_all_its_phases(check: Any, policy: Any) -> None:
+def test_policy_passes_the_contract_checks_in_all_its_phases(check: Any, policy: Any) -> None:
     check(policy, Scenario(rounds=36))
 
 
 def literal_gain(M: Any, n: int) -> Any:
+    """Return the gain with n rounds to go, by matrix inverses."""
     identity, C = np.eye(len(M)), np.eye(len(M))
     for _ in range(n):
         C = np.linalg.inv(2 * identity + M - C)
@@ -55,7 +56,7 @@ def literal_gain(M: Any, n: int) -> Any:
 
 
 def literal_scale(policy: Any, v: Any, A: Any, noise: Any, z: Any, rate: float | None) -> Any:
-    """Algorithms 1 and 2 round by round, with CVXPY for the estimate and inverses for the gains."""
+    """Return the path of Algorithm 1 or 2, with CVXPY for the estimate and matrix inverses for the gains."""
     (T, d), m = v.shape, policy.exploration_rounds(v.shape[1])
     gamma = np.sqrt(policy.probe_variance(d, T))
     path = [v[t] + gamma * z[t] for t in range(m)]
@@ -75,28 +76,29 @@ def literal_scale(policy: Any, v: Any, A: Any, noise: Any, z: Any, rate: float |
         if rate is not None:
             u = x - v[t]
             reading = 0.5 * u @ A @ u + noise[t]
-            M, _ = project(M - rate * 0.5 * (0.5 * u @ M @ u - reading) * np.outer(u, u))
+            values, vectors = np.linalg.eigh(M - rate * 0.5 * (0.5 * u @ M @ u - reading) * np.outer(u, u))
+            M = (vectors * np.maximum(values, 0.0)) @ vectors.T
     return np.array(path)
 
 
 @pytest.mark.parametrize("handover", ["direct", "virtual"])
 @pytest.mark.parametrize("radius", ["residual", "cap"])
 @pytest.mark.parametrize("rate", [None, 1e-5])
-def test_it_plays_what_the_paper_describes(handover: str, radius: str, rate: float | None) -> None:
+def test_scale_and_hyscale_equal_the_algorithms_of_the_paper(handover: str, radius: str, rate: float | None) -> None:
     options: dict[str, Any] = {"handover": handover, "radius": radius}
     policy = SCaLE(1.0, 3, 0.2, **options) if rate is None else HySCaLE(1.0, 3, 0.2, learning_rate=rate, **options)
-    A = random_curvature(3, 3, 0.2, 2.0, rng=np.random.default_rng(0))
+    A = random_curvature(3, 3, min_eigenvalue=0.2, max_eigenvalue=2.0, rng=np.random.default_rng(0))
     paths = Environment(Problem(A), Gaussian(5.0), Uniform(1.0)).draw(60, 3, seed=1)
     played = play(policy, paths)
     for run, rng in enumerate(paths.policy_generators()):
         z = rng.standard_normal((27, 3))
         expected = literal_scale(policy, paths.v[run], A, paths.variates[run], z, rate)
-        # Traces are exact to 2e-7. A gain is a square root of an eigenvalue near zero: it feels 1e-3 of that much.
+        # Traces are exact to 2e-7, and near zero a gain depends on the square root of an eigenvalue.
         np.testing.assert_allclose(played.x[run], expected, atol=1e-3)
     assert (played.diagnostics["phase"] == Phase.SOLVED).all()
 
 
-def test_probe_variance_follows_each_reading() -> None:
+def test_probe_variance_of_each_variant() -> None:
     common: dict[str, Any] = {"noise_cap": 9.0, "rank": 2, "min_eigenvalue": 0.01}
     for rule, expected in (
         ("algorithm", 3 * max(1000 ** (2 / 3), 100)),
@@ -104,25 +106,25 @@ def test_probe_variance_follows_each_reading() -> None:
         ("guarantee", 9 * max(1000 ** (2 / 3), 200)),
         (7.5, 7.5),
     ):
-        assert SCaLE(**common, gamma2=rule).probe_variance(4, 1000) == pytest.approx(expected)
+        assert SCaLE(**{**common, "gamma2": rule}).probe_variance(4, 1000) == pytest.approx(expected)
     full = SCaLE(9.0, 4, 1.0)
     assert full.probe_variance(4, 1000) == pytest.approx(3 * np.sqrt(1000))
     assert full.exploration_rounds(4) == 48
     assert SCaLE(9.0, 1, 1.0, c1=2.6).exploration_rounds(4) == 11
 
 
-def test_the_radius_follows_each_reading() -> None:
+def test_radius_of_each_variant() -> None:
     rng = np.random.default_rng(1)
     Z, y = rng.standard_normal((40, 3)), rng.uniform(1, 2, 40)
     assert SCaLE(2.0, 1, 1.0, radius="cap").recovery.radii(Z, y) == 80.0
     assert SCaLE(2.0, 1, 1.0, radius=5.0).recovery.radii(Z, y) == 5.0
     assert SCaLE(2.0, 1, 1.0).recovery.radii(Z, y) == pytest.approx(1.05 * psd_least_absolute_deviations(Z, y).residual)
-    # Nine readings of six unknowns: the residual would say nothing.
+    # With nine readings of six unknowns, the residual carries no information about the noise.
     assert SCaLE(2.0, 1, 1.0).recovery.radii(Z[:9], y[:9]) == 9.0
 
 
-def test_limits_hold_while_probing_and_the_estimator_knows() -> None:
-    A = random_curvature(3, 3, 0.5, 2.0, rng=np.random.default_rng(2))
+def test_probes_stay_within_their_limit_and_the_estimator_uses_the_applied_ones() -> None:
+    A = random_curvature(3, 3, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=np.random.default_rng(2))
     paths = Environment(Problem(A), Gaussian(1.0), Uniform(0.1)).draw(200, 4, seed=0)
     limit = np.array([1.0, 2.0, 3.0])
     played = play(SCaLE(0.1, 3, 0.5, gamma2=25.0, probe_limit=limit), paths)
@@ -132,8 +134,8 @@ def test_limits_hold_while_probing_and_the_estimator_knows() -> None:
     assert np.abs(played.diagnostics["estimate"] - A).max() < 0.2
 
 
-def test_an_estimate_consistent_with_zero_is_reported_and_not_used() -> None:
-    # The paper's own setting: sigma_r = 0.01, eta = 10, where M = 0 fits within eta m.
+def test_an_estimate_that_is_consistent_with_zero_is_reported_and_replaced() -> None:
+    # In this setting of the paper, sigma_r = 0.01 and eta = 10, M = 0 fits within the radius eta m.
     environment = Environment(RandomProblem(4, 1, 0.01), Gaussian(50.0), Uniform(10.0))
     entries = {
         "printed": SCaLE.as_printed(10.0, 1, 0.01, c1=10.0),
@@ -150,24 +152,24 @@ def test_an_estimate_consistent_with_zero_is_reported_and_not_used() -> None:
     assert medians["cap"] < medians["printed"]
 
 
-def test_a_radius_that_nothing_fits_is_reported_and_the_best_fit_stands_in() -> None:
-    A = random_curvature(3, 3, 0.5, 2.0, rng=np.random.default_rng(3))
+def test_an_infeasible_radius_is_reported_and_the_best_fit_is_used() -> None:
+    A = random_curvature(3, 3, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=np.random.default_rng(3))
     paths = Environment(Problem(A), Gaussian(5.0), Uniform(2.0)).draw(100, 3, seed=0)
     played = play(SCaLE(2.0, 3, 0.5, radius=1e-3), paths)
     assert (played.diagnostics["phase"] == Phase.INFEASIBLE).all()
     assert np.abs(played.diagnostics["estimate"] - A).max() < 1.0
 
 
-def test_without_room_to_probe_the_player_follows() -> None:
+def test_a_horizon_too_short_for_probing_means_following_v() -> None:
     paths = Environment(Problem(np.eye(3)), Gaussian(5.0), Uniform(1.0)).draw(27, 2, seed=0)
     played = play(SCaLE(1.0, 3, 1.0), paths)
     np.testing.assert_array_equal(played.x, paths.v)
     assert (played.diagnostics["phase"] == Phase.NO_ROOM).all()
 
 
-def test_missing_readings_are_left_out_and_none_at_all_means_following() -> None:
+def test_missing_readings_are_left_out_and_without_any_the_policy_follows_v() -> None:
     policy = SCaLE(0.1, 1, 0.5, c1=4.0, gamma2=4.0)
-    A = random_curvature(3, 1, 1.0, rng=np.random.default_rng(4))
+    A = random_curvature(3, 1, min_eigenvalue=1.0, rng=np.random.default_rng(4))
     rng = np.random.default_rng(5)
     state = policy.start(np.zeros((2, 3)), 40, rng)
     for t in range(20):
@@ -183,7 +185,7 @@ def test_missing_readings_are_left_out_and_none_at_all_means_following() -> None
     assert np.abs(policy.diagnostics(state)["estimate"][0] - A).max() < 0.05
 
 
-def test_it_beats_the_baselines_where_it_should() -> None:
+def test_scale_and_hyscale_have_less_regret_than_the_baselines() -> None:
     environment = Environment(RandomProblem(4, 4, 1.0, 10.0), Gaussian(50.0), Uniform(10.0))
     entries = {"FTM": FTM(), "POL": POL(1e-8), "SCaLE": SCaLE(10.0, 4, 1.0)}
     entries["Hy"] = HySCaLE(10.0, 4, 1.0, learning_rate=1e-9)
@@ -201,13 +203,13 @@ def test_it_beats_the_baselines_where_it_should() -> None:
         (lambda: SCaLE(1.0, 0, 1.0), "rank must be a positive integer, got 0"),
         (lambda: SCaLE(1.0, 1, 0.0), "min_eigenvalue must be a finite number above 0, got 0.0"),
         (lambda: SCaLE(1.0, 1, 1.0, c1=0), "c1 must be a finite number above 0, got 0"),
-        (lambda: SCaLE(1.0, 1, 1.0, gamma2="x"), "gamma2 must be one of 'algorithm', "),
+        (lambda: SCaLE(1.0, 1, 1.0, gamma2=UNKNOWN), "gamma2 must be one of 'algorithm', "),
         (lambda: SCaLE(1.0, 1, 1.0, radius=-1.0), "radius must be a finite number at least 0"),
-        (lambda: SCaLE(1.0, 1, 1.0, handover="x"), "handover must be one of 'direct', 'virtual'"),
-        (lambda: SCaLE(1.0, 1, 1.0, fallback="x"), "fallback must be one of"),
+        (lambda: SCaLE(1.0, 1, 1.0, handover=UNKNOWN), "handover must be one of 'direct', 'virtual'"),
+        (lambda: SCaLE(1.0, 1, 1.0, fallback=UNKNOWN), "fallback must be one of"),
         (lambda: SCaLE(1.0, 1, 1.0, probe_limit=0.0), "probe_limit must be a positive number"),
         (lambda: HySCaLE(1.0, 1, 1.0, learning_rate=0.0), "learning_rate must be a finite number"),
-        (lambda: HySCaLE(1.0, 1, 1.0, gradient="x"), "gradient must be one of"),
+        (lambda: HySCaLE(1.0, 1, 1.0, gradient=UNKNOWN), "gradient must be one of"),
         (
             lambda: SCaLE(1.0, 3, 1.0).start(np.zeros(2), 50, np.random.default_rng(0)),
             "rank must be at most the dimension 2 of x0, got 3",
@@ -216,13 +218,13 @@ def test_it_beats_the_baselines_where_it_should() -> None:
             lambda: SCaLE(1.0, 1, 1.0).start(np.zeros(2), None, np.random.default_rng(0)),
             "horizon must be given for gamma2 = 'algorithm', got None",
         ),
-        (lambda: SCaLE(1.0, 1, 1.0).start(np.zeros(2), 50), "rng must be a numpy.random.Generator"),
+        (lambda: SCaLE(1.0, 1, 1.0).start(np.zeros(2), 50), "rng must be an int, a numpy"),
         (
             lambda: SCaLE(1.0, 1, 1.0, probe_limit=[1.0, 2.0]).start(np.zeros(3), 50),
             r"probe_limit must have shape \(3,\), got \(2,\)",
         ),
     ],
 )
-def test_bad_settings_are_refused(make: Any, message: str) -> None:
+def test_invalid_settings_are_refused(make: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         make()

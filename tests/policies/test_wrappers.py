@@ -1,4 +1,4 @@
-"""Weighted against a direct solution of the weighted problem; Limited within its limits to the bit."""
+"""Weighted against a direct solution of the weighted problem; Limited never exceeds its limits."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import FTM, LAI, OAL, POL, Limited, Policy, Problem, Weighted, random_curvature
+from soqo import FTM, GLIDE, LAI, OAL, POL, Limited, Policy, Problem, Weighted, random_curvature
 from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
-from soqo.policies._wrappers import in_plant_units
+from soqo.policies import match_switching_weight
 
-A = random_curvature(3, 2, 0.3, 4.0, rng=np.random.default_rng(0))
+A = random_curvature(3, 2, min_eigenvalue=0.3, max_eigenvalue=4.0, rng=np.random.default_rng(0))
 W = np.array([[3.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 2.0]])
 WEIGHTS: list[Any] = [None, 2.5, [1.0, 4.0, 0.25], W]
 
@@ -30,12 +30,12 @@ WEIGHTS: list[Any] = [None, 2.5, [1.0, 4.0, 0.25], W]
     ids=repr,
 )
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
-def test_policy_keeps_the_contract(check: Any, policy: Policy[Any]) -> None:
+def test_policy_passes_the_contract_checks(check: Any, policy: Policy[Any]) -> None:
     check(policy, Scenario())
 
 
 def direct_gains(full: Any, horizon: int) -> list[Any]:
-    """Dynamic programming in the plant's own coordinates: the value of s = x_prev - v is 1/2 s'Ps."""
+    """Return the gains by dynamic programming in plant coordinates: the value of s = x_prev - v is 1/2 s'Ps."""
     P, gains = np.zeros((3, 3)), []
     for _ in range(horizon):
         C = np.linalg.solve(A + P + full, full)
@@ -60,7 +60,7 @@ def test_weighted_lai_solves_the_weighted_problem(weight: Any) -> None:
         np.testing.assert_allclose(x, expected, atol=1e-12)
 
 
-def test_without_a_weight_nothing_changes_to_the_bit() -> None:
+def test_weighted_without_a_weight_is_bit_identical_to_the_policy() -> None:
     rng = np.random.default_rng(2)
     plain, wrapped = POL(0.05), Weighted(POL(0.05))
     one, other = plain.start(np.zeros(3), 10), wrapped.start(np.zeros(3), 10)
@@ -72,7 +72,7 @@ def test_without_a_weight_nothing_changes_to_the_bit() -> None:
         one, other = plain.observe(one, y), wrapped.observe(other, y)
 
 
-def test_the_policy_inside_learns_the_plain_curvature_and_the_plant_is_told_its_own() -> None:
+def test_the_inner_policy_learns_the_plain_curvature_and_diagnostics_are_in_plant_coordinates() -> None:
     problem = Problem(A, W)
     policy = Weighted(POL(0.02), W)
     rng = np.random.default_rng(3)
@@ -86,7 +86,7 @@ def test_the_policy_inside_learns_the_plain_curvature_and_the_plant_is_told_its_
     np.testing.assert_allclose(policy.diagnostics(state)["estimate"], A, atol=1e-4)
 
 
-def test_limits_hold_to_the_bit_and_the_policy_is_told() -> None:
+def test_no_action_exceeds_its_limits_and_the_inner_policy_has_the_clipped_action() -> None:
     low, high = np.array([-0.1, -0.2, -0.3]), np.array([0.1, 0.2, 0.3])
     policy = Limited(POL(0.5), low, high)
     rng = np.random.default_rng(4)
@@ -99,13 +99,13 @@ def test_limits_hold_to_the_bit_and_the_policy_is_told() -> None:
         np.testing.assert_array_equal(state.memory.x, x)
 
 
-def test_an_actuator_without_a_limit_has_an_infinite_one() -> None:
+def test_an_infinite_entry_means_no_limit_for_that_actuator() -> None:
     policy = Limited(FTM(), low=[-np.inf, -1.0], high=[2.0, np.inf])
     x, _ = policy.act(policy.start(np.zeros((2, 2))), [[-50.0, -50.0], [50.0, 50.0]])
     np.testing.assert_array_equal(x, [[-50.0, -1.0], [2.0, 50.0]])
 
 
-def test_the_policy_is_told_its_limits_even_when_the_reading_is_missed() -> None:
+def test_the_inner_policy_continues_from_the_clipped_action_even_if_the_reading_is_missed() -> None:
     policy = Limited(LAI(np.eye(1)), high=1.0)
     state = policy.start(np.zeros(1), 2)
     x, state = policy.act(state, [8.0])
@@ -114,32 +114,32 @@ def test_the_policy_is_told_its_limits_even_when_the_reading_is_missed() -> None
     np.testing.assert_allclose(x, [0.5])
 
 
-def test_wrappers_pass_on_what_a_policy_declares() -> None:
+def test_wrappers_have_the_properties_of_the_inner_policy() -> None:
     assert Weighted(OAL(0.1)).exact_feedback is True
     assert Limited(OAL(0.1)).exact_feedback is True
     assert Limited(Weighted(OAL(0.1))).in_plant_coordinates is True
     assert Limited(OAL(0.1)).in_plant_coordinates is True
 
 
-def test_a_weight_goes_inside_of_limits() -> None:
-    policy = in_plant_units(Limited(FTM(), -5.0, 5.0), 25.0)
+def test_a_switching_weight_goes_inside_of_limits() -> None:
+    policy = match_switching_weight(Limited(FTM(), -5.0, 5.0), 25.0)
     assert isinstance(policy, Limited)
     assert isinstance(policy.policy, Weighted)
     x, _ = policy.act(policy.start(np.zeros(2)), [50.0, -2.0])
     np.testing.assert_allclose(x, [5.0, -2.0])
     already = Weighted(FTM(), 25.0)
-    assert in_plant_units(already, 25.0) is already
+    assert match_switching_weight(already, 25.0) is already
     plain = FTM()
-    assert in_plant_units(plain, None) is plain
+    assert match_switching_weight(plain, None) is plain
 
 
 def test_diagnostics_and_diverged_agree() -> None:
     @dataclass(frozen=True)
-    class Leaps(Policy[None]):
+    class Overflows(Policy[None]):
         def decide(self, state: Any, v: Any) -> tuple[Any, None]:
             return np.full_like(v, 1e300), None
 
-    policy = Weighted(Leaps(), 1e-40)
+    policy = Weighted(Overflows(), 1e-40)
     with np.errstate(over="ignore"):
         _, state = policy.act(policy.start(np.zeros(1)), [1.0])
     assert policy.diverged(state)
@@ -150,14 +150,14 @@ def test_diagnostics_and_diverged_agree() -> None:
     ("make", "message"),
     [
         (lambda: Weighted(FTM(), -1.0), "switching_weight must be positive"),
-        (lambda: Weighted(Weighted(FTM())), "policy must play in plain coordinates"),
-        (lambda: Weighted(Limited(Weighted(FTM()))), "policy must play in plain coordinates"),
+        (lambda: Weighted(Weighted(FTM())), "policy must be for an unweighted switching cost"),
+        (lambda: Weighted(Limited(Weighted(FTM()))), "policy must be for an unweighted switching cost"),
         (
             lambda: Weighted(FTM(), W).start(np.zeros(2)),
             "switching_weight must be for as many actuators as x0 has, 2, got one for 3",
         ),
         (lambda: Limited(FTM(), low=2.0, high=1.0), "low must not exceed high"),
-        (lambda: Weighted(Limited(FTM(), high=1.0), 9.0), "Weighted goes inside Limited"),
+        (lambda: Weighted(Limited(FTM(), high=1.0), 9.0), "put Weighted inside"),
         (lambda: Limited(FTM(), low=[0.0] * 2, high=[1.0] * 3), "low and high must have one shape"),
         (lambda: Limited(FTM(), low=np.eye(2)), "low must be a number or a vector"),
         (lambda: Limited(FTM(), low=[0.0, 0.0]).start(np.zeros(3)), r"low must have shape \(3,\)"),
@@ -169,12 +169,42 @@ def test_diagnostics_and_diverged_agree() -> None:
         (lambda: Limited(FTM(), high=-np.inf), "high must be neither NaN nor -inf, got -inf"),
     ],
 )
-def test_bad_settings_are_refused(make: Any, message: str) -> None:
+def test_invalid_settings_are_refused(make: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         make()
 
 
 def test_only_policies_can_be_wrapped() -> None:
-    nonsense: Any = 3
+    number: Any = 3
     with pytest.raises(ArgumentError, match="policy must be a Policy, got int"):
-        Weighted(nonsense)
+        Weighted(number)
+
+
+def test_the_uncertainty_is_of_the_estimate_in_plant_coordinates() -> None:
+    """Against plain GLIDE in the coordinates W^{1/2} x, whose deviation of a direction is that of the same cost."""
+    weights = np.array([1.0, 4.0, 0.25])
+    root = np.sqrt(weights)
+    weighted, plain = Weighted(GLIDE(), weights), GLIDE()
+    state, inner = weighted.start(np.zeros(3)), plain.start(np.zeros(3))
+    rng, v = np.random.default_rng(0), np.zeros(3)
+    for _ in range(40):
+        v = v + rng.standard_normal(3)
+        x, state = weighted.act(state, v)
+        _, inner = plain.act(inner, root * v)
+        y = 0.5 * np.square(x - v) @ [1.5, 0.8, 0.3] + rng.uniform(-0.1, 0.1)
+        state, inner = weighted.observe(state, y), plain.observe(inner, y)
+    found = weighted.diagnostics(state)
+    _, eigenvectors = np.linalg.eigh(found["estimate"])
+    for q, deviation in zip(eigenvectors.T, found["uncertainty"], strict=True):
+        length = np.linalg.norm(root * q)
+        direction = root * q / length
+        expected = plain.uncertainty_of(inner, direction[None])
+        # w'Aw is quadratic in w, and so is its deviation.
+        assert deviation == pytest.approx(length**2 * float(expected[0]), rel=1e-9)
+
+
+def test_a_policy_without_an_estimate_has_no_uncertainty() -> None:
+    policy = Limited(Weighted(FTM(), 2.0), -1.0, 1.0)
+    state = policy.start(np.zeros(2))
+    assert policy.uncertainty_of(state, np.eye(2)) is None
+    assert "uncertainty" not in policy.diagnostics(state)

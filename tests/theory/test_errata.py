@@ -1,6 +1,6 @@
-"""The slips of the paper's theory, one by one: what is printed fails, what is corrected holds.
+"""The errata of the paper's theory, one by one: the printed statement fails and the corrected one holds.
 
-Where a slip turns out to do no harm, the test says so: the step is wrong, and the conclusion is not.
+Where an error does no harm, the test shows that the step is wrong and the conclusion is right.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import math
 
 import numpy as np
 import pytest
-from cases import random_cases, rotated
+from cases import random_cases, random_rotation, rotate
 
-from soqo import SCaLE
-from soqo._planner import contraction
-from soqo.estimators._recovery import Recovery
+from soqo import Plan, SCaLE
+from soqo.estimators import Recovery
 from soqo.theory import (
+    bounds,
     corollary1,
     exact_regret,
     exact_scale_regret,
@@ -25,8 +25,6 @@ from soqo.theory import (
     theorem4,
     theorem5,
 )
-from soqo.theory._explore_exploit import Schedule
-from soqo.theory._facts import Facts
 
 
 def test_norms_are_the_other_way_round() -> None:
@@ -41,64 +39,64 @@ def test_norms_are_the_other_way_round() -> None:
         assert found.frobenius <= found.nuclear * (1 + 1e-12)
 
 
-def test_eigenvectors_turn_without_an_eigengap() -> None:
-    """Printed: |P - Q| <= sqrt(2) epsilon / (sigma_min - epsilon). True: Davis and Kahan, for spaces that are apart."""
+def test_eigenvectors_rotate_without_an_eigengap() -> None:
+    """Printed: |P - Q| <= sqrt(2) epsilon / (sigma_min - epsilon). True: Davis and Kahan, for subspaces."""
     epsilon = 1e-6
     found = perturbation(np.eye(2), np.eye(2) + epsilon * np.array([[0.0, 1.0], [1.0, 0.0]]))
     assert found.nuclear == pytest.approx(2 * epsilon)
-    assert found.turn > 0.7
-    assert found.turn > 1e5 * math.sqrt(2) * found.nuclear / (1.0 - found.nuclear)
+    assert found.eigenvector_error > 0.7
+    assert found.eigenvector_error > 1e5 * math.sqrt(2) * found.nuclear / (1.0 - found.nuclear)
     for case in random_cases(300, seed=1):
-        for group in perturbation(case.A, case.A_hat).groups:
-            assert group.sin_theta <= group.bound * (1 + 1e-9) + 1e-12
-    # The space that A sees is apart from the one it does not: there the printed rate holds, for the space.
+        for cluster in perturbation(case.A, case.A_hat).clusters:
+            assert cluster.sin_theta <= cluster.bound * (1 + 1e-9) + 1e-12
+    # The range of A has a gap to its null space: there the printed rate holds, for the subspace.
     for case in random_cases(300, seed=2):
-        if case.full_rank or case.operator >= case.smallest:
+        if case.full_rank or case.operator >= case.sigma_min:
             continue
         Q, P = np.linalg.eigh(case.A)[1], np.linalg.eigh(case.A_hat)[1]
         null = np.linalg.eigvalsh(case.A) < 1e-10
         sine = np.linalg.norm(Q[:, ~null].T @ P[:, null], ord=2)
-        assert sine <= case.operator / (case.smallest - case.operator) * (1 + 1e-9)
+        assert sine <= case.operator / (case.sigma_min - case.operator) * (1 + 1e-9)
 
 
 def test_labels_of_theorem_4_are_swapped() -> None:
     """Printed "R^val" bounds the basis part of Proposition 1 and "R^basis" the value part."""
     A = np.diag([1.0, 0.0])
-    # The estimate sees a little curvature where there is none: gains are wrong by sqrt(epsilon) there.
+    # The estimate has a small curvature in the null space of A, where the gains are then off by sqrt(epsilon).
     epsilon, T = 1e-6, 10_000
     found = exact_regret(A, np.diag([1.0, epsilon]), 1.0, T)
-    printed = theorem4(A, 1.0, epsilon, T, "as_printed")
-    corrected = theorem4(A, 1.0, epsilon, T)
+    printed = theorem4(A, 1.0, epsilon=epsilon, horizon=T, variant="as_printed")
+    corrected = theorem4(A, 1.0, epsilon=epsilon, horizon=T)
     assert found.value > printed.terms["value"]
     assert found.value <= printed.terms["basis"]
     assert found.value <= corrected.terms["value"]
-    # The estimate is turned: what it takes for the null space has a little curvature, which lasts for all rounds.
-    angle, T = 0.01, 1_000_000
-    R = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
-    A_hat = R @ A @ R.T
+    # The estimate is rotated: A has a small curvature in the estimate's null space, whose cost does not decay.
+    T = 1_000_000
+    A_hat = rotate(A, 0.01)
     epsilon = perturbation(A, A_hat).nuclear
     found = exact_regret(A, A_hat, 1.0, T)
-    printed = theorem4(A, 1.0, epsilon, T, "as_printed")
+    printed = theorem4(A, 1.0, epsilon=epsilon, horizon=T, variant="as_printed")
     assert found.basis > printed.terms["basis"]
     assert found.basis <= printed.terms["value"]
-    assert found.basis <= theorem4(A, 1.0, epsilon, T).terms["basis"]
+    assert found.basis <= theorem4(A, 1.0, epsilon=epsilon, horizon=T).terms["basis"]
 
 
 def test_labels_of_theorem_5_are_swapped() -> None:
     A, A_hat, T = [[1.0]], [[0.1]], 10_000
     found = exact_regret(A, A_hat, 1.0, T)
-    printed = theorem5(A, 1.0, 0.9, T, "as_printed")
+    printed = theorem5(A, 1.0, epsilon=0.9, horizon=T, variant="as_printed")
     assert found.basis > printed.terms["basis"]
     assert found.basis <= printed.terms["value"]
-    assert found.basis <= theorem5(A, 1.0, 0.9, T).terms["basis"]
+    assert found.basis <= theorem5(A, 1.0, epsilon=0.9, horizon=T).terms["basis"]
 
 
-def test_theorem_3_forgets_the_null_space() -> None:
-    """Printed: 1/2 <Sigma, C_t> <= tr(Sigma) / (2 (1 + sigma_min)). But C_t is 1 where A sees nothing."""
+def test_theorem_3_omits_the_null_space() -> None:
+    """Printed: 1/2 <Sigma, C_t> <= tr(Sigma) / (2 (1 + sigma_min)). But C_t is 1 on the null space of A."""
     A, m, T = np.diag([1.0, 0.0, 0.0, 0.0]), 12, 1000
-    found = exact_scale_regret(A, A, 2500.0, T, m, gamma2=1.0)
+    found = exact_scale_regret(A, A, 2500.0, T, m=m, gamma2=1.0)
     printed, corrected = (
-        theorem3(A, 2500.0, m, 1.0, found.exploitation.total, variant) for variant in ("as_printed", "corrected")
+        theorem3(A, 2500.0, m=m, gamma2=1.0, exploitation=found.exploitation.total, variant=variant)
+        for variant in ("as_printed", "corrected")
     )
     assert found.irreducible > 1.3 * printed.terms["irreducible"]
     assert found.total > 1.3 * printed.value
@@ -106,92 +104,87 @@ def test_theorem_3_forgets_the_null_space() -> None:
     assert found.total <= corrected.value
 
 
-def test_corollary_1_pays_for_half_of_the_switching() -> None:
-    """Printed: (c1/2) r d (tr A + d). A probe moves from the last one to the next: (tr A + 2 d)."""
+def test_corollary_1_counts_half_of_the_switching_cost() -> None:
+    """Printed: (c1/2) r d (tr A + d). The player moves between independent probes: (tr A + 2 d)."""
     A, noise, horizon = np.eye(4), 10.0, 10_000
-    facts = Facts.of(A, 1.0)
-    printed = corollary1(A, 1.0, horizon, noise, variant="appendix")
-    plan = Schedule.of(facts, horizon, noise, 3.0, "appendix")
-    found = exact_scale_regret(A, A, 1.0, horizon, plan.m, plan.gamma2)
+    printed = corollary1(A, 1.0, horizon=horizon, noise_cap=noise, variant="appendix")
+    schedules = bounds(A, 1.0, horizon=horizon, noise_cap=noise).schedules
+    plan = schedules["appendix"]
+    found = exact_scale_regret(A, A, 1.0, horizon, m=plan.m, gamma2=plan.gamma2)
     assert found.data_collection > 1.2 * printed.terms["data collection"]
-    # Even the regret of a player who then knows A exactly is above the whole bound.
+    # The regret exceeds the whole bound even if the player knows A exactly after probing.
     assert found.total > printed.value
-    corrected = theorem3(A, 1.0, plan.m, plan.gamma2, 0.0)
+    corrected = theorem3(A, 1.0, m=plan.m, gamma2=plan.gamma2, exploitation=0.0)
     assert found.data_collection + found.handover <= corrected.terms["data collection"]
-    plan = Schedule.of(facts, horizon, noise, 3.0)
-    found = exact_scale_regret(A, A, 1.0, horizon, plan.m, plan.gamma2)
-    assert found.total <= corollary1(A, 1.0, horizon, noise).value
+    plan = schedules["corrected"]
+    found = exact_scale_regret(A, A, 1.0, horizon, m=plan.m, gamma2=plan.gamma2)
+    assert found.total <= corollary1(A, 1.0, horizon=horizon, noise_cap=noise).value
 
 
-def test_the_printed_schedule_does_not_keep_the_error_that_it_states() -> None:
+def test_the_printed_schedule_does_not_guarantee_the_error_that_it_states() -> None:
     """Printed: gamma^2 = sqrt(eta) max{...}, hence epsilon <= eta / gamma^2 <= min{...}. It is sqrt(eta) min{...}."""
-    facts, eta, horizon = Facts.of(np.diag([1.0, 0.0]), 1.0), 100.0, 10_000
-    printed = Schedule.of(facts, horizon, eta, 3.0, "appendix")
+    eta = 100.0
+    schedules = bounds(np.diag([1.0, 0.0]), 1.0, horizon=10_000, noise_cap=eta).schedules
+    printed, corrected = schedules["appendix"], schedules["corrected"]
     assert eta / printed.gamma2 == pytest.approx(math.sqrt(eta) * printed.epsilon)
-    corrected = Schedule.of(facts, horizon, eta, 3.0)
     assert eta / corrected.gamma2 == pytest.approx(corrected.epsilon)
 
 
-def test_the_lasting_term_of_corollary_1_lacks_a_factor() -> None:
+def test_the_term_of_corollary_1_that_does_not_decay_lacks_a_factor() -> None:
     """Printed: sqrt(eta) T^(2/3) times the coefficient of epsilon^2 T^2. With epsilon = sqrt(eta) T^(-2/3) it is eta.
 
     The regret of an estimate with the error that the printed schedule guarantees is above the printed bound.
     """
     A, eta, horizon = np.diag([1.0, 0.0]), 1e8, 10**8
-    facts = Facts.of(A, 1.0)
-    plan = Schedule.of(facts, horizon, eta, 3.0, "appendix")
-    angle = math.asin(0.5 * eta / plan.gamma2)
-    R = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
-    A_hat = R @ A @ R.T
+    plan = bounds(A, 1.0, horizon=horizon, noise_cap=eta).schedules["appendix"]
+    A_hat = rotate(A, math.asin(0.5 * eta / plan.gamma2))
     assert perturbation(A, A_hat).nuclear == pytest.approx(eta / plan.gamma2)
     found = exact_regret(A, A_hat, 1.0, plan.rounds).total
-    printed = corollary1(A, 1.0, horizon, eta, variant="appendix").terms["exploitation"]
+    printed = corollary1(A, 1.0, horizon=horizon, noise_cap=eta, variant="appendix").terms["exploitation"]
     assert found > 5.0 * printed
-    assert found <= theorem4(A, 1.0, eta / plan.gamma2, plan.rounds).value
+    assert found <= theorem4(A, 1.0, epsilon=eta / plan.gamma2, horizon=plan.rounds).value
 
 
 def test_the_other_term_of_corollary_1_has_a_wrong_power_too() -> None:
     """Printed: sqrt(eta) T^(2/3) for sqrt(epsilon) T. With epsilon = sqrt(eta) T^(-2/3) it is eta^(1/4)."""
     A, eta, horizon = np.diag([1.0, 0.0]), 1e-12, 10**6
-    plan = Schedule.of(Facts.of(A, 1.0), horizon, eta, 3.0, "appendix")
+    plan = bounds(A, 1.0, horizon=horizon, noise_cap=eta).schedules["appendix"]
     epsilon = eta / plan.gamma2
     found = exact_regret(A, np.diag([1.0, epsilon]), 1.0, plan.rounds).total
-    assert found > 3.0 * corollary1(A, 1.0, horizon, eta, variant="appendix").terms["exploitation"]
-    assert found <= theorem4(A, 1.0, epsilon, plan.rounds).value
+    assert found > 3.0 * corollary1(A, 1.0, horizon=horizon, noise_cap=eta, variant="appendix").terms["exploitation"]
+    assert found <= theorem4(A, 1.0, epsilon=epsilon, horizon=plan.rounds).value
 
 
-def test_corollary_1_forgets_where_exploitation_starts() -> None:
-    """Printed: Theorem 4 for the rounds after probing, though the player then stands gamma z away from v.
+def test_corollary_1_omits_the_start_of_exploitation() -> None:
+    """Printed: Theorem 4 for the rounds after probing, although the player then starts gamma z away from v.
 
-    Where v hardly moves, that is all there is to exploitation, and regret exceeds the printed bound even with tr A +
-    2 d in it.
+    If v hardly moves, the regret of exploitation comes from the start alone, and regret exceeds the printed bound even
+    with tr A + 2 d in it.
     """
     A, eta, variance, horizon = np.diag([2e-4, 0.0]), 1.0, 1e-6, 10**6
-    printed = corollary1(A, variance, horizon, eta, variant="appendix")
-    plan = Schedule.of(Facts.of(A, variance), horizon, eta, 3.0, "appendix")
-    angle = math.asin(0.5 * plan.epsilon / 2e-4)
-    R = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
-    A_hat = R @ A @ R.T
+    printed = corollary1(A, variance, horizon=horizon, noise_cap=eta, variant="appendix")
+    plan = bounds(A, variance, horizon=horizon, noise_cap=eta).schedules["appendix"]
+    A_hat = rotate(A, math.asin(0.5 * plan.epsilon / 2e-4))
     assert perturbation(A, A_hat).nuclear <= plan.epsilon * (1 + 1e-9)
-    found = exact_scale_regret(A, A_hat, variance, horizon, plan.m, plan.gamma2)
-    switching = 0.5 * plan.m * plan.gamma2 * 2  # what erratum 5 leaves out
+    found = exact_scale_regret(A, A_hat, variance, horizon, m=plan.m, gamma2=plan.gamma2)
+    switching = 0.5 * plan.m * plan.gamma2 * 2  # the term that erratum 5 adds
     assert found.total > 1.2 * (printed.value + switching)
     assert found.exploitation.total > 0.3 * found.total
     # At eta = 1 both schedules are the same.
-    assert found.total <= corollary1(A, variance, horizon, eta).value
+    assert found.total <= corollary1(A, variance, horizon=horizon, noise_cap=eta).value
 
 
 def test_the_appendix_of_theorem_5_divides_twice() -> None:
     """Printed, for the part of the eigenvalues: epsilon T tr(Sigma) / ((1 + sigma - epsilon)^2 - 1)^2.
 
-    In one dimension there are no eigenvectors to turn, and that part is all there is.
+    In one dimension no eigenvectors can rotate, and the regret has no other part.
     """
     sigma, epsilon, T = 10.0, 0.5, 1000
-    settling = (1.0 + sigma - epsilon) ** 2 - 1.0
+    margin = (1.0 + sigma - epsilon) ** 2 - 1.0
     found = exact_regret([[sigma]], [[sigma - epsilon]], 1.0, T).basis
-    assert found > 30.0 * epsilon * T / settling**2
-    assert found <= epsilon * T / settling
-    assert found <= theorem5([[sigma]], 1.0, epsilon, T).terms["basis"]
+    assert found > 30.0 * epsilon * T / margin**2
+    assert found <= epsilon * T / margin
+    assert found <= theorem5([[sigma]], 1.0, epsilon=epsilon, horizon=T).terms["basis"]
 
 
 def test_the_cross_term_that_theorem_4_counts_once_does_no_harm() -> None:
@@ -201,45 +194,42 @@ def test_the_cross_term_that_theorem_4_counts_once_does_no_harm() -> None:
         if case.full_rank:
             continue
         for n in (1, 3, 30, 1000):
-            w, Q = np.linalg.eigh(case.A)
-            w_hat, P = np.linalg.eigh(case.A_hat)
-            C = (Q * contraction(np.maximum(w, 0.0), n)) @ Q.T
-            C_hat = (P * contraction(np.maximum(w_hat, 0.0), n)) @ P.T
+            C, C_hat = (Plan(matrix, horizon=n).gain() for matrix in (case.A, case.A_hat))
             largest = np.linalg.eigvalsh(C - C_hat)[-1]
             worst = max(worst, largest / math.sqrt(case.operator))
     assert 0.5 < worst <= 1.0
 
 
 def test_the_lower_bound_does_not_follow_from_its_proof_but_holds() -> None:
-    """The third line of the proof gives epsilon T / 16, the fourth says epsilon T / 8, and the truth is above it."""
+    """The third line of the proof gives epsilon T / 16, the fourth epsilon T / 8, and the optimum is above both."""
     epsilon = 0.01
     short = [theorem2(epsilon, T, variant="appendix").value - epsilon * T / 8 for T in (10**5, 10**6)]
-    assert short[1] < 9.0 * short[0] < 0.0  # no constant makes up for it
+    assert short[1] < 9.0 * short[0] < 0.0  # no constant compensates for it
     true = [theorem2(epsilon, T).value - epsilon * T / 8 for T in (10**5, 10**6)]
     assert true[1] > true[0] > -0.13
     slope = theorem2(epsilon, 10**6, variant="appendix").value / (epsilon * 10**6)
     assert slope == pytest.approx(1 / 16, rel=0.01)
 
 
-def test_the_lower_bound_is_of_rank_zero_and_says_nothing_in_full_rank() -> None:
+def test_the_lower_bound_is_for_rank_zero_and_does_not_extend_to_full_rank() -> None:
     """For A = 0 regret is linear in the error of the gains, in full rank it is quadratic: no term in epsilon T."""
     T = 1_000_000
 
     def per_error(A: float, size: float) -> float:
         A_hat = A + size
-        error = float(contraction(A, np.inf) - contraction(A_hat, np.inf))
+        error = float(Plan([[A]]).gain()[0, 0] - Plan([[A_hat]]).gain()[0, 0])
         return float(exact_regret([[A]], [[A_hat]], 1.0, T).total) / (error * T)
 
     flat = [per_error(0.0, size) for size in (1e-2, 1e-4)]
     assert flat[1] == pytest.approx(flat[0], rel=0.1)
     curved = [per_error(1.0, size) for size in (1e-2, 1e-4)]
     assert curved[1] == pytest.approx(0.01 * curved[0], rel=0.1)
-    assert theorem2(0.001, T).value > 50.0 * second_order_bound([[1.0]], 1.0, 0.001, T).value
+    assert theorem2(0.001, T).value > 50.0 * second_order_bound([[1.0]], 1.0, epsilon=0.001, horizon=T).value
 
 
-def test_the_estimate_is_off_by_more_than_its_guarantee() -> None:
-    """Printed: |A^ - A|_* <= eta / gamma^2, with high probability. It misses a constant."""
-    A = rotated(np.random.default_rng(0), np.linspace(1.0, 10.0, 4))
+def test_the_error_of_the_estimate_exceeds_its_guarantee() -> None:
+    """Printed: |A^ - A|_* <= eta / gamma^2, with high probability. A constant is missing."""
+    A = random_rotation(np.random.default_rng(0), np.linspace(1.0, 10.0, 4))
     eta, runs = 10.0, 40
     policy = SCaLE.as_printed(eta, 4, 1.0)
     m, gamma2 = policy.exploration_rounds(4), policy.probe_variance(4, 1000)

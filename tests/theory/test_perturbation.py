@@ -1,4 +1,4 @@
-"""Norms, eigenvalues and spaces of an estimate."""
+"""Norms, eigenvalues and invariant subspaces of an estimate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from cases import random_cases
+from cases import random_cases, rotate
 
 from soqo.errors import ArgumentError
 from soqo.theory import perturbation
@@ -22,30 +22,29 @@ def test_norms_and_shifts_are_those_of_the_singular_values() -> None:
         assert found.weyl <= 1.0 + 1e-9
 
 
-def test_groups_are_told_apart_by_gaps_wider_than_twice_the_error() -> None:
+def test_clusters_are_separated_by_gaps_wider_than_twice_the_error() -> None:
     A = np.diag([0.0, 0.0, 1.0, 1.001, 3.0])
-    turned = A.copy()
-    turned[2, 3] = turned[3, 2] = 0.01
-    found = perturbation(A, turned)
-    assert [group.values.tolist() for group in found.groups] == [[0.0, 0.0], [1.0, 1.001], [3.0]]
+    A_hat = A.copy()
+    A_hat[2, 3] = A_hat[3, 2] = 0.01
+    found = perturbation(A, A_hat)
+    assert [cluster.values.tolist() for cluster in found.clusters] == [[0.0, 0.0], [1.0, 1.001], [3.0]]
     assert found.eigengap == pytest.approx(1.0, abs=0.02)
-    assert [group.sin_theta for group in found.groups] == pytest.approx([0.0, 0.0, 0.0], abs=1e-12)
-    assert found.turn > 0.5  # although every space is where it was
+    assert [cluster.sin_theta for cluster in found.clusters] == pytest.approx([0.0, 0.0, 0.0], abs=1e-12)
+    assert found.eigenvector_error > 0.5  # although no subspace rotates
 
 
-def test_a_space_turns_as_its_angle_says() -> None:
+def test_sin_theta_is_the_sine_of_the_angle_of_rotation() -> None:
     angle = 0.05
-    R = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
     A = np.diag([1.0, 0.0])
-    found = perturbation(A, R @ A @ R.T)
-    assert [group.sin_theta for group in found.groups] == pytest.approx([math.sin(angle)] * 2)
-    assert all(group.sin_theta <= group.bound for group in found.groups)
+    found = perturbation(A, rotate(A, angle))
+    assert [cluster.sin_theta for cluster in found.clusters] == pytest.approx([math.sin(angle)] * 2)
+    assert all(cluster.sin_theta <= cluster.bound for cluster in found.clusters)
     assert found.operator == pytest.approx(math.sin(angle))
 
 
 def test_a_perfect_estimate_has_no_error() -> None:
     found = perturbation(np.eye(3), np.eye(3))
-    assert (found.operator, found.weyl, found.turn) == (0.0, 0.0, 0.0)
+    assert (found.operator, found.weyl, found.eigenvector_error) == (0.0, 0.0, 0.0)
     assert found.eigengap == math.inf
     assert "eigenvalues 1, 1, 1" in str(found)
 

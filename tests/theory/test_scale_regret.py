@@ -1,30 +1,29 @@
-"""SCaLE's regret phase by phase, against simulations and against SCaLE itself."""
+"""The exact regret of SCaLE by phase, against simulations and against SCaLE itself."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
-from cases import rotated
+from cases import random_rotation
 
-from soqo import Plan, Problem, SCaLE, simulate
-from soqo._environment import Environment
+from soqo import Environment, Plan, Problem, SCaLE, simulate
 from soqo.errors import ArgumentError
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 from soqo.theory import exact_regret, exact_scale_regret
 from soqo.typing import Array
 
-A = rotated(np.random.default_rng(0), np.array([0.3, 3.0]))
-HAT = rotated(np.random.default_rng(1), np.array([0.5, 2.0]))
+A = random_rotation(np.random.default_rng(0), np.array([0.3, 3.0]))
+HAT = random_rotation(np.random.default_rng(1), np.array([0.5, 2.0]))
 T, M, GAMMA2, S2 = 25, 4, 3.0, 1.7
 START = np.array([1.0, -2.0])
 
 
-def simulated(handover: str, z: Array, x0: Array, rng: np.random.Generator) -> Array:
-    """The regret of probing with directions z, (runs, m, d), and LAI with the estimate after."""
+def simulate_regret(handover: Literal["direct", "virtual"], z: Array, x0: Array, rng: np.random.Generator) -> Array:
+    """Return the regret of probing with directions z, (runs, m, d), followed by LAI with the estimate."""
     runs = len(z)
     v = np.cumsum(math.sqrt(S2) * rng.standard_normal((runs, T, 2)), axis=1)
     plan = Plan(HAT, T)
@@ -44,16 +43,18 @@ def simulated(handover: str, z: Array, x0: Array, rng: np.random.Generator) -> A
 @pytest.mark.parametrize("handover", ["direct", "virtual"])
 @pytest.mark.parametrize("x0", [np.zeros(2), START])
 @pytest.mark.parametrize("given", [True, False])
-def test_total_is_the_mean_of_simulations(handover: str, x0: Array, given: bool) -> None:
+def test_total_is_the_mean_of_simulations(handover: Literal["direct", "virtual"], x0: Array, given: bool) -> None:
     rng = np.random.default_rng(3)
     runs = 60_000
     one = rng.standard_normal((M, 2))
     z = np.broadcast_to(one, (runs, M, 2)) if given else rng.standard_normal((runs, M, 2))
-    regret = simulated(handover, z, x0, rng)
+    regret = simulate_regret(handover, z, x0, rng)
     error = regret.std() / math.sqrt(runs)
     for covariance in (S2, np.full(T, S2)):
         found = exact_scale_regret(
-            *(A, HAT, covariance, T, M, GAMMA2),
+            *(A, HAT, covariance, T),
+            m=M,
+            gamma2=GAMMA2,
             handover=handover,
             probes=one if given else None,
             x0_minus_v0=x0,
@@ -63,8 +64,8 @@ def test_total_is_the_mean_of_simulations(handover: str, x0: Array, given: bool)
 
 
 @pytest.mark.parametrize("handover", ["direct", "virtual"])
-def test_it_is_what_scale_itself_pays(handover: str) -> None:
-    """Given each run's own probes and estimate, all that is left to chance is v, whose steps both have in common."""
+def test_total_is_the_regret_of_scale_itself(handover: Literal["direct", "virtual"]) -> None:
+    """Given each run's own probes and estimate, only v is random."""
     runs, horizon, m = 400, 60, 12
     policy = SCaLE(noise_cap=0.5, rank=2, min_eigenvalue=0.3, gamma2=4.0, handover=handover)
     environment = Environment(Problem(A), Gaussian(0.5), Uniform(0.5))
@@ -73,7 +74,9 @@ def test_it_is_what_scale_itself_pays(handover: str) -> None:
     assert result.actions is not None
     probes = (result.actions["SCaLE"] - result.v)[:, :m] / 2.0
     estimates = result["SCaLE"].diagnostics["estimate"]
-    found = exact_scale_regret(*(A, estimates, environment.process, horizon, m, 4.0), probes=probes, handover=handover)
+    found = exact_scale_regret(
+        *(A, estimates, environment.process, horizon), m=m, gamma2=4.0, probes=probes, handover=handover
+    )
     regret = result.regret("SCaLE")
     difference = regret[:, -1] - found.total
     assert abs(difference.mean()) < 4.0 * difference.std() / math.sqrt(runs)
@@ -82,44 +85,46 @@ def test_it_is_what_scale_itself_pays(handover: str) -> None:
     assert abs(early.mean()) < 4.0 * early.std() / math.sqrt(runs) + abs(found.handover).mean()
 
 
-def test_the_jump_of_a_replayed_handover_knows_where_the_probe_was() -> None:
-    """One probe, a start far away, and v that stands still: all is deterministic, and so is the cost of the jump."""
-    away, z, horizon = np.array([30.0, -10.0]), np.array([[2.0, 1.0]]), 6
-    found = exact_scale_regret(*(A, HAT, 0.0, horizon, 1, GAMMA2), handover="virtual", probes=z, x0_minus_v0=away)
+def test_the_cost_of_a_virtual_handover_depends_on_the_last_probe() -> None:
+    """With one probe, a distant start and a fixed v, everything is deterministic."""
+    u0, z, horizon = np.array([30.0, -10.0]), np.array([[2.0, 1.0]]), 6
+    found = exact_scale_regret(
+        *(A, HAT, 0.0, horizon), m=1, gamma2=GAMMA2, handover="virtual", probes=z, x0_minus_v0=u0
+    )
     v, gamma = np.zeros((horizon, 2)), math.sqrt(GAMMA2)
-    x = np.vstack([gamma * z, Plan(HAT, horizon).path(away, v)[1:]])
+    x = np.vstack([gamma * z, Plan(HAT, horizon).path(u0, v)[1:]])
 
     def cost(x: Array) -> float:
-        jumps = np.diff(x, axis=0, prepend=away[None])
+        jumps = np.diff(x, axis=0, prepend=u0[None])
         return float(0.5 * (np.sum((x @ A) * x) + np.sum(jumps**2)))
 
-    assert found.total == pytest.approx(cost(x) - cost(Plan(A, horizon).path(away, v)), rel=1e-10)
+    assert found.total == pytest.approx(cost(x) - cost(Plan(A, horizon).path(u0, v)), rel=1e-10)
 
 
 def test_the_parts_are_those_of_the_formulas() -> None:
-    found = exact_scale_regret(A, HAT, S2, T, M, GAMMA2)
+    found = exact_scale_regret(A, HAT, S2, T, m=M, gamma2=GAMMA2)
     gains = [Plan(A, T).gain(t + 1) for t in range(M)]
     assert found.irreducible == pytest.approx(0.5 * S2 * sum(np.trace(C) for C in gains))
     assert found.data_collection == pytest.approx(GAMMA2 * (M * (0.5 * np.trace(A) + 2) - 0.5 * 2))
     first = Plan(HAT, T - M).gain(1)
     assert found.handover == pytest.approx(0.5 * GAMMA2 * np.trace(np.eye(2) - first))
-    # Exploitation is Proposition 1 over the rest, and what the start adds to its second part: the mean over starts.
+    # Exploitation is Proposition 1 over the other rounds, plus the basis part of the start: the mean over starts.
     z = math.sqrt(2.0) * np.array([[1.0, 0.0], [0.0, 1.0]])
-    starts = [exact_regret(A, HAT, S2, T - M, math.sqrt(GAMMA2) * row) for row in z]
+    starts = [exact_regret(A, HAT, S2, T - M, x0_minus_v0=math.sqrt(GAMMA2) * row) for row in z]
     assert found.exploitation.basis == pytest.approx(np.mean([r.basis for r in starts]))
     assert found.exploitation.value == pytest.approx(exact_regret(A, HAT, S2, T - M).value)
     assert found.exploration == found.irreducible + found.data_collection
 
 
-def test_a_batch_of_estimates_is_each_of_them() -> None:
+def test_a_batch_of_estimates_gives_the_regret_of_each() -> None:
     rng = np.random.default_rng(0)
-    estimates = np.stack([rotated(rng, rng.uniform(0.0, 3.0, 2)) for _ in range(3)])
+    estimates = np.stack([random_rotation(rng, rng.uniform(0.0, 3.0, 2)) for _ in range(3)])
     probes = rng.standard_normal((3, M, 2))
     for handover in ("direct", "virtual"):
-        options: dict[str, Any] = {"handover": handover, "x0_minus_v0": START}
-        together = exact_scale_regret(A, estimates, S2, T, M, GAMMA2, probes=probes, **options)
+        options: dict[str, Any] = {"m": M, "gamma2": GAMMA2, "handover": handover, "x0_minus_v0": START}
+        together = exact_scale_regret(A, estimates, S2, T, probes=probes, **options)
         for k in range(3):
-            alone = exact_scale_regret(*(A, estimates[k], S2, T, M, GAMMA2), probes=probes[k], **options)
+            alone = exact_scale_regret(A, estimates[k], S2, T, probes=probes[k], **options)
             assert together.total[k] == pytest.approx(alone.total, rel=1e-12)
     assert "(mean)" in str(together)
     assert "handover" in str(alone)
@@ -137,7 +142,7 @@ def test_a_batch_of_estimates_is_each_of_them() -> None:
         ({"x0_minus_v0": 1.0}, r"x0_minus_v0 must have shape \(2,\), got \(\)"),
     ],
 )
-def test_bad_input_is_named(change: dict[str, Any], message: str) -> None:
+def test_errors_name_the_argument(change: dict[str, Any], message: str) -> None:
     given = {"A": A, "A_hat": HAT, "covariance": S2, "horizon": T, "m": M, "gamma2": GAMMA2}
     with pytest.raises(ArgumentError, match=message):
         exact_scale_regret(**{**given, **change})

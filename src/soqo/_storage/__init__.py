@@ -1,1 +1,1 @@
-"""Files: records as data, as bytes, in files that are whole or absent, and in journals."""
+"""Files: records as plain data and as bytes, sealed files, atomic replacement, and journals."""

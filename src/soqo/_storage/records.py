@@ -1,7 +1,7 @@
-"""Configuration and state as plain data: frozen dataclasses of arrays and numbers, to a tree of JSON values and back.
+"""Conversion of configuration and state to plain data and back: a tree of JSON values, and arrays.
 
-Nothing here is executable, unlike a pickle: reading looks up registered classes (`registry`) and builds them through
-their own constructors, which check their arguments.
+Unlike a pickle, this data cannot run code: reading looks up registered classes (`registry`) and builds them through
+their constructors, which validate their arguments.
 
 >>> from soqo.processes import Gaussian
 >>> tree, arrays = pack(Gaussian(scale=[1.0, 2.0]))
@@ -18,20 +18,18 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from soqo._storage.legacy import LEGACY_TAGS
+from soqo._storage.legacy import legacy_tag
 from soqo._storage.registry import build, tag_of
 from soqo.errors import ArgumentError, FileFormatError
 
 __all__ = ["describe", "pack", "same", "unpack"]
 
-Record = TypeVar("Record")
-
-WRITTEN_OUT = 1000
-"""Arrays of up to so many entries are written out in a description; of larger ones it keeps a hash."""
+_MAX_DESCRIBED = 1000
+"""A description writes out arrays of up to this many entries, and the hash of larger ones."""
 
 
 def pack(value: Any) -> tuple[Any, dict[str, np.ndarray[Any, Any]]]:
@@ -71,7 +69,7 @@ def _pack(value: Any, arrays: dict[str, np.ndarray[Any, Any]], where: str) -> An
 
 
 def unpack(tree: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Any:
-    """Build the record that :func:`pack` took apart."""
+    """Return the record that :func:`pack` split."""
     try:
         return _unpack(tree, arrays)
     except (TypeError, AttributeError, ArgumentError) as error:
@@ -96,14 +94,14 @@ def _unpack(tree: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Any:
             return build(tag, version, {key: _unpack(item, arrays) for key, item in fields.items()})
         case {"class": name, "fields": fields}:  # written by 0.1.0
             built = {key: _unpack(item, arrays) for key, item in fields.items()}
-            return build(LEGACY_TAGS.get(str(name), str(name)), 0, built)
+            return build(legacy_tag(str(name)), 0, built)
     raise FileFormatError(f"the record holds an unknown entry with keys {sorted(tree)}")
 
 
 def describe(value: Any) -> Any:
-    """A record as plain JSON for people to read: arrays written out, or their hash if they are large."""
+    """Return a record as readable JSON: arrays written out, or their hash if they are large."""
     if isinstance(value, np.ndarray | np.generic):
-        if value.size <= WRITTEN_OUT:
+        if value.size <= _MAX_DESCRIBED:
             return value.tolist()
         digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
         return {"shape": list(value.shape), "dtype": str(value.dtype), "sha256": digest}
@@ -117,12 +115,12 @@ def describe(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(owner := getattr(value, "__self__", None), type):
-        return f"{owner.__qualname__}.{value.__name__}"  # LAI.for_problem, and not that of the parent it is from
+        return f"{owner.__qualname__}.{value.__name__}"  # LAI.for_problem, not that of its parent class
     return getattr(value, "__qualname__", type(value).__qualname__)
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two records are equal to the bit (NaN equals NaN)."""
+    """Return whether two records are bit-identical (NaN equals NaN)."""
     tree, arrays = pack(one)
     other_tree, other_arrays = pack(other)
     return (

@@ -12,7 +12,7 @@ stay readable, wherever the class is defined and whatever it is called.
 ...     y: float
 >>> build("example.Point", 1, {"a": 3.0})
 Point(x=3.0, y=0.0)
->>> del TAGS["example.Point"]
+>>> del _TAGS["example.Point"]
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from soqo.errors import ArgumentError, FileFormatError
 
 __all__ = ["add_fields", "build", "compose", "drop_fields", "map_field", "register", "rename_fields", "tag_of"]
 
-Fields = dict[str, Any]
-Migration = Callable[[Fields], Fields]
-C = TypeVar("C", bound=type)
+_Fields = dict[str, Any]
+_Migration = Callable[[_Fields], _Fields]
+_C = TypeVar("_C", bound=type)
 
 
 @dataclasses.dataclass(frozen=True)
-class Entry:
+class _Entry:
     """A registered class, its version, and the migrations from each earlier version to the next."""
 
     kind: type
     version: int
-    migrations: Mapping[int, Migration]
+    migrations: Mapping[int, _Migration]
 
 
-TAGS: dict[str, Entry] = {}
+_TAGS: dict[str, _Entry] = {}
 """The registered classes by tag."""
 
 _TAG_OF: dict[type, str] = {}
 
 
-def register(tag: str, *, version: int = 1, migrations: Mapping[int, Migration] | None = None) -> Callable[[C], C]:
+def register(tag: str, *, version: int = 1, migrations: Mapping[int, _Migration] | None = None) -> Callable[[_C], _C]:
     """Register a dataclass under the tag that names it in files.
 
     Parameters
@@ -58,15 +58,28 @@ def register(tag: str, *, version: int = 1, migrations: Mapping[int, Migration] 
     migrations : mapping of int to callable, optional
         For each earlier version, a function from a dictionary of its fields to one of the next version's. Version 0
         are the files of soqo 0.1.0, which had no versions.
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @register("docs.Slow", version=2, migrations={1: lambda fields: {"rate": 1.0 / fields["period"]}})
+    ... @dataclass(frozen=True)
+    ... class Slow:
+    ...     rate: float                           # version 1 had a period
     """
 
-    def decorate(kind: C) -> C:
+    def decorate(kind: _C) -> _C:
         if not dataclasses.is_dataclass(kind):
             raise ArgumentError(f"register must decorate a dataclass, got {kind.__name__}")
-        known = TAGS.get(tag)
+        known = _TAGS.get(tag)
         if known is not None and known.kind.__qualname__ != kind.__qualname__:
             raise ArgumentError(f"tag must be new, got {tag!r}, which is {known.kind.__qualname__}'s")
-        TAGS[tag] = Entry(kind, version, dict(migrations or {}))
+        _TAGS[tag] = _Entry(kind, version, dict(migrations or {}))
         _TAG_OF[kind] = tag
         return kind
 
@@ -83,15 +96,15 @@ def tag_of(kind: type) -> tuple[str, int]:
     """
     tag = _TAG_OF.get(kind)
     if tag is not None:
-        return tag, TAGS[tag].version
+        return tag, _TAGS[tag].version
     if kind.__module__.partition(".")[0] == "soqo":
         raise ArgumentError(f"a file cannot hold a {kind.__qualname__}")
     return f"{kind.__module__}:{kind.__qualname__}", 0
 
 
-def build(tag: str, version: int, fields: Fields) -> Any:
+def build(tag: str, version: int, fields: _Fields) -> Any:
     """Build the object that a file describes, after migrating its fields to the current version."""
-    entry = TAGS.get(tag)
+    entry = _TAGS.get(tag)
     if entry is None:
         return _find_unregistered(tag)(**fields)
     if not 0 <= version <= entry.version:
@@ -122,10 +135,10 @@ def _find_unregistered(name: str) -> type:
     return found
 
 
-def compose(*migrations: Migration) -> Migration:
+def compose(*migrations: _Migration) -> _Migration:
     """Return a migration that applies several, one after the other."""
 
-    def migrate(fields: Fields) -> Fields:
+    def migrate(fields: _Fields) -> _Fields:
         for migration in migrations:
             fields = migration(fields)
         return fields
@@ -133,21 +146,21 @@ def compose(*migrations: Migration) -> Migration:
     return migrate
 
 
-def rename_fields(**names: str) -> Migration:
+def rename_fields(**names: str) -> _Migration:
     """Return a migration that renames fields: ``rename_fields(old="new")``."""
     return lambda fields: {names.get(name, name): value for name, value in fields.items()}
 
 
-def add_fields(**values: Any) -> Migration:
+def add_fields(**values: Any) -> _Migration:
     """Return a migration that adds fields with these values."""
     return lambda fields: {**values, **fields}
 
 
-def drop_fields(*names: str) -> Migration:
+def drop_fields(*names: str) -> _Migration:
     """Return a migration that drops fields."""
     return lambda fields: {name: value for name, value in fields.items() if name not in names}
 
 
-def map_field(name: str, function: Callable[[Any], Any]) -> Migration:
+def map_field(name: str, function: Callable[[Any], Any]) -> _Migration:
     """Return a migration that replaces the value of a field by a function of it."""
     return lambda fields: {**fields, name: function(fields[name])}

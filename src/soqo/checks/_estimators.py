@@ -1,33 +1,46 @@
-"""The contract of an estimator, one check per promise.
+"""The contract of an estimator, one check per property.
 
-An estimator here is a function of measurements Z and readings y that returns an :class:`soqo.Estimate`; what else it
-needs, such as a radius, is bound beforehand (``functools.partial``).
+An estimator is a function of measurements Z and readings y that returns an :class:`soqo.Estimate`. Its other arguments,
+such as a radius, are bound beforehand (``functools.partial``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import numpy as np
 
-from soqo._problem import random_curvature
+from soqo._model.problem import random_curvature
 from soqo._storage.records import same
-from soqo.checks._scenario import Scenario, expect, run_checks
-from soqo.errors import ArgumentError, CheckError
-from soqo.estimators._estimate import Estimate
-from soqo.estimators._measurements import measure
+from soqo.checks._scenario import Scenario, expect, expect_error, run_checks
+from soqo.errors import ArgumentError
+from soqo.estimators import Estimate, measure
 from soqo.typing import Array
 
 __all__ = ["ESTIMATOR_CHECKS", "check_estimator"]
 
-Estimator = Callable[[Array, Array], Estimate]
+_Estimator = Callable[[Array, Array], Estimate]
 
 
-def check_estimator(estimator: Any, *, dim: int = 3, seed: int = 0) -> None:
-    """Check that an estimator keeps the contract of :func:`soqo.psd_least_absolute_deviations`. Parameters as in :func:`check_policy`.
+def check_estimator(estimator: _Estimator, *, dim: int = 3, seed: int = 0) -> None:
+    """Check that an estimator satisfies the contract of :func:`soqo.psd_least_absolute_deviations`.
 
-    The readings are of a matrix of full rank and of one of rank one, with noise of at most 0.1 in each of 40.
+    The data are 40 readings, with noise of at most 0.1 each, of a matrix of full rank and of a matrix of rank one.
+
+    Parameters
+    ----------
+    estimator : callable
+        A function of Z, shape (40, dim), and y, shape (40,), that returns an :class:`soqo.Estimate`.
+    dim : int
+        The dimension in which to check it.
+    seed : int
+        The seed of the checks.
+
+    Raises
+    ------
+    CheckError
+        If the estimator violates the contract; the message names the check.
 
     Examples
     --------
@@ -35,115 +48,100 @@ def check_estimator(estimator: Any, *, dim: int = 3, seed: int = 0) -> None:
     >>> import soqo
     >>> check_estimator(partial(soqo.trace_min, radius=2.5))
     """
-    if not callable(estimator):
-        raise CheckError(f"estimator: must be callable, got {type(estimator).__name__}")
+    expect(callable(estimator), f"estimator: must be callable, got {type(estimator).__name__}")
     run_checks(ESTIMATOR_CHECKS, estimator, Scenario(dim=dim, seed=seed))
 
 
-def readings(bench: Scenario) -> list[tuple[Array, Array]]:
-    """Measurements and readings of two matrices."""
+def _readings(scenario: Scenario) -> list[tuple[Array, Array]]:
+    """Return measurements and readings of two matrices."""
     pairs = []
-    for rank in (1, bench.dim):
-        rng = bench.rng(8, rank)
-        A = random_curvature(bench.dim, rank, 0.5, 2.0, rng=rng)
-        Z = rng.standard_normal((40, bench.dim))
+    for rank in (1, scenario.dim):
+        rng = scenario.rng(8, rank)
+        A = random_curvature(scenario.dim, rank, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=rng)
+        Z = rng.standard_normal((40, scenario.dim))
         pairs.append((Z, measure(Z, A) + rng.uniform(-0.1, 0.1, 40)))
     return pairs
 
 
-def check_matrix(estimator: Estimator, bench: Scenario) -> None:
-    """The matrix is square, symmetric to the bit, positive semi-definite and finite."""
-    for Z, y in readings(bench):
-        found = estimator(Z, y)
-        expect(isinstance(found, Estimate), "matrix", f"must return an Estimate, got {found!r:.80}")
-        M = found.matrix
+def _check_matrix(estimator: _Estimator, scenario: Scenario) -> None:
+    """Check that the matrix is square, exactly symmetric, positive semi-definite and finite."""
+    for Z, y in _readings(scenario):
+        estimate = estimator(Z, y)
+        expect(isinstance(estimate, Estimate), f"must return an Estimate, got {estimate!r:.80}")
+        M = estimate.matrix
         expect(
-            M.shape == (bench.dim, bench.dim) and bool(np.isfinite(M).all()),
-            "matrix",
-            f"the matrix must be finite and of shape {(bench.dim, bench.dim)}, got {M.shape}",
+            M.shape == (scenario.dim, scenario.dim) and bool(np.isfinite(M).all()),
+            f"the matrix must be finite and of shape {(scenario.dim, scenario.dim)}, got {M.shape}",
         )
-        expect(np.array_equal(M, M.T), "matrix", "the matrix is not symmetric to the bit")
-        smallest, largest = np.linalg.eigvalsh(M)[[0, -1]]
+        expect(np.array_equal(M, M.T), "the matrix must be exactly symmetric")
+        lowest, highest = np.linalg.eigvalsh(M)[[0, -1]]
         expect(
-            smallest >= -1e-12 * abs(largest),
-            "matrix",
-            f"the matrix has a negative eigenvalue, {smallest:.3g} beside {largest:.3g}",
+            lowest >= -1e-12 * abs(highest),
+            f"the matrix must be positive semi-definite, got eigenvalues from {lowest:.3g} to {highest:.3g}",
         )
 
 
-def check_numbers(estimator: Estimator, bench: Scenario) -> None:
-    """The residual is the matrix's own, and the bound is below the value."""
-    for Z, y in readings(bench):
-        found = estimator(Z, y)
-        residual = float(np.abs(y - measure(Z, found.matrix)).sum())
+def _check_numbers(estimator: _Estimator, scenario: Scenario) -> None:
+    """Check that the residual is that of the matrix, and that the dual value is not above the primal value."""
+    for Z, y in _readings(scenario):
+        estimate = estimator(Z, y)
+        residual = float(np.abs(y - measure(Z, estimate.matrix)).sum())
         expect(
-            abs(found.residual - residual) <= 1e-9 * float(np.abs(y).sum()),
-            "numbers",
-            f"the residual is given as {found.residual:.6g}, got {residual:.6g} from the matrix",
+            abs(estimate.residual - residual) <= 1e-9 * float(np.abs(y).sum()),
+            f"the residual must be that of the matrix, {residual:.6g}, got {estimate.residual:.6g}",
         )
-        if found.solved:
-            slack = 1e-9 * (1.0 + abs(found.primal))
+        if estimate.solved:
+            slack = 1e-9 * (1.0 + abs(estimate.primal))
             expect(
-                found.dual <= found.primal + slack,
-                "numbers",
-                f"the bound {found.dual:.9g} is above the value {found.primal:.9g}",
+                estimate.dual <= estimate.primal + slack,
+                f"the dual value must be at most the primal value {estimate.primal:.9g}, got {estimate.dual:.9g}",
             )
 
 
-def check_purity(estimator: Estimator, bench: Scenario) -> None:
-    """Calling twice gives the same to the bit, and changes neither Z nor y."""
-    for Z, y in readings(bench):
+def _check_purity(estimator: _Estimator, scenario: Scenario) -> None:
+    """Check that two calls give bit-identical results and change neither Z nor y."""
+    for Z, y in _readings(scenario):
         rows, values = Z.copy(), y.copy()
         first, second = estimator(rows, values), estimator(rows, values)
-        expect(np.array_equal(rows, Z) and np.array_equal(values, y), "purity", "Z or y was changed")
+        expect(np.array_equal(rows, Z) and np.array_equal(values, y), "Z or y was changed")
         expect(
             same(first.matrix, second.matrix) and first.status is second.status,
-            "purity",
             "two calls with the same readings differ",
         )
 
 
-def check_invariance(estimator: Estimator, bench: Scenario) -> None:
-    """The order of the readings does not matter, and rotated measurements give the same value."""
-    for Z, y in readings(bench):
+def _check_invariance(estimator: _Estimator, scenario: Scenario) -> None:
+    """Check that neither the order of the readings nor a rotation of the measurements changes the primal value."""
+    for Z, y in _readings(scenario):
         value = estimator(Z, y).primal
-        order = bench.rng(9).permutation(y.size)
-        Q, _ = np.linalg.qr(bench.rng(10).standard_normal((bench.dim, bench.dim)))
-        for what, other in (
+        order = scenario.rng(9).permutation(y.size)
+        Q, _ = np.linalg.qr(scenario.rng(10).standard_normal((scenario.dim, scenario.dim)))
+        for change, other in (
             ("the order of the readings", estimator(Z[order], y[order]).primal),
             ("a rotation of the measurements", estimator(Z @ Q, y).primal),
         ):
             expect(
                 abs(other - value) <= 1e-5 * (1.0 + abs(value)),
-                "invariance",
-                f"{what} changes the value from {value:.9g} to {other:.9g}",
+                f"{change} changes the primal value from {value:.9g} to {other:.9g}",
             )
 
 
-def check_refusals(estimator: Estimator, bench: Scenario) -> None:
-    """Wrong shapes and non-finite numbers are refused with an error that names the argument."""
-    (Z, y), _ = readings(bench)
+def _check_refusals(estimator: _Estimator, scenario: Scenario) -> None:
+    """Check that wrong shapes and non-finite numbers raise an error that names the argument."""
+    (Z, y), _ = _readings(scenario)
     broken = Z.copy()
     broken[0, 0] = np.nan
-    for name, arguments in (
-        ("Z", (broken, y)),
-        ("Z", (Z[0], y)),
-        ("Z", (Z[:0], y[:0])),
-        ("y", (Z, y[:-1])),
-        ("y", (Z, y + np.inf)),
-    ):
-        try:
-            estimator(*arguments)
-        except ArgumentError as error:
-            expect(name in str(error), "refusals", f"the error must name {name}, got: {error}")
-        else:
-            raise CheckError(f"refusals: a bad {name} must raise an ArgumentError")
+    for rows, readings in ((broken, y), (Z[0], y), (Z[:0], y[:0])):
+        expect_error(ArgumentError, "an invalid Z", partial(estimator, rows, readings), named="Z")
+    for readings in (y[:-1], y + np.inf):
+        expect_error(ArgumentError, "an invalid y", partial(estimator, Z, readings), named="y")
 
 
-ESTIMATOR_CHECKS: tuple[Callable[[Estimator, Scenario], None], ...] = (
-    check_matrix,
-    check_purity,
-    check_numbers,
-    check_invariance,
-    check_refusals,
+ESTIMATOR_CHECKS: tuple[Callable[[_Estimator, Scenario], None], ...] = (
+    _check_matrix,
+    _check_purity,
+    _check_numbers,
+    _check_invariance,
+    _check_refusals,
 )
+"""The checks of :func:`check_estimator`, to parametrize a test with."""

@@ -1,4 +1,4 @@
-"""What the checks play on, and how they judge."""
+"""The scenario that the checks play, and the functions by which they judge."""
 
 from __future__ import annotations
 
@@ -11,24 +11,43 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from soqo._arguments import integer
-from soqo._problem import random_curvature
-from soqo._spectrum import quadratic_form
-from soqo.errors import CheckError
-from soqo.policies._base import Policy, State
+from soqo._foundation.arguments import integer
+from soqo._model.problem import random_curvature
+from soqo._model.spectrum import quadratic_form
+from soqo.errors import CheckError, SoqoError
+from soqo.policies import Policy, State
 from soqo.typing import Array
 
-__all__ = ["Scenario", "expect", "near", "run_checks"]
+__all__ = ["Scenario", "expect", "expect_error", "near", "run_checks"]
 
-Subject = TypeVar("Subject")
+_Subject = TypeVar("_Subject")
 
-STANDARD_ERRORS = 6.0
-"""How far a Monte Carlo mean may lie from the declared one: a sound class fails once in 1e9 checks."""
+_STANDARD_ERRORS = 6.0
+"""The tolerance of a Monte Carlo mean: a correct class fails once in 1e9 checks."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """What the checks play on: a random problem, a walk of v, and noise, all from one seed."""
+    """A random problem, a random walk of v, and noise, all from one seed.
+
+    Parameters
+    ----------
+    dim : int
+        The dimension d.
+    only_batch : tuple of int, optional
+        The only batch shape that the policy accepts; None for any.
+    seed : int
+        The seed of everything random.
+    rounds : int
+        The number of rounds.
+
+    Examples
+    --------
+    >>> import soqo
+    >>> actions, state = Scenario(dim=2, rounds=6).play(soqo.FTM(), batch=(3,))
+    >>> actions.shape, state.round
+    ((6, 3, 2), 6)
+    """
 
     dim: int = 3
     only_batch: tuple[int, ...] | None = None
@@ -40,41 +59,117 @@ class Scenario:
         integer("rounds", self.rounds, least=6)
 
     def batches(self, *shapes: tuple[int, ...]) -> Sequence[tuple[int, ...]]:
-        """The batch shapes to try: the given ones, or the only one that the policy takes."""
+        """Return the batch shapes to try: the given ones, or the only one that the policy accepts.
+
+        Parameters
+        ----------
+        *shapes : tuple of int
+            Batch shapes.
+        """
         return shapes if self.only_batch is None else (self.only_batch,)
 
     def rng(self, *key: int) -> np.random.Generator:
-        """A generator for one purpose."""
+        """Return a generator for one purpose.
+
+        Parameters
+        ----------
+        *key : int
+            The purpose: different keys give independent generators.
+        """
         return np.random.default_rng([self.seed, *key])
 
     def generators(self, batch: tuple[int, ...]) -> list[np.random.Generator]:
-        """One generator per run, for the policy's own draws."""
+        """Return one generator per run, for the random numbers of the policy.
+
+        Parameters
+        ----------
+        batch : tuple of int
+            The batch shape.
+        """
         return [self.rng(1, run) for run in range(math.prod(batch))]
 
     def walk(self, batch: tuple[int, ...]) -> Array:
-        """v_1..v_T for each run, time first, of a size at which learners learn something and stay stable."""
+        """Return v_1..v_T for each run, time first, with steps at which learners are stable.
+
+        Parameters
+        ----------
+        batch : tuple of int
+            The batch shape.
+        """
         runs = math.prod(batch)
         steps = np.stack([self.rng(2, run).standard_normal((self.rounds, self.dim)) for run in range(runs)])
         by_round = np.cumsum(steps, axis=1).swapaxes(0, 1)
         return np.asarray(by_round.reshape(self.rounds, *batch, self.dim))
 
     def reading(self, t: int, batch: tuple[int, ...], u: Array) -> Array:
-        """A noisy hitting cost for each run."""
-        A = random_curvature(self.dim, self.dim, 0.5, 2.0, rng=self.rng(3))
-        shakes = [self.rng(4, run, t).uniform(-0.1, 0.1) for run in range(math.prod(batch))]
-        return np.asarray(quadratic_form(A, u) + np.reshape(shakes, batch))
+        """Return a noisy hitting cost for each run.
+
+        Parameters
+        ----------
+        t : int
+            The round, from 0.
+        batch : tuple of int
+            The batch shape.
+        u : Array, shape (*batch, d)
+            The displacement from the minimizer, x - v.
+        """
+        A = random_curvature(self.dim, self.dim, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=self.rng(3))
+        noise = [self.rng(4, run, t).uniform(-0.1, 0.1) for run in range(math.prod(batch))]
+        return np.asarray(quadratic_form(A, u) + np.reshape(noise, batch))
 
     def start(self, policy: Policy[Any], batch: tuple[int, ...]) -> State[Any]:
-        """The policy before its first round."""
+        """Return the state before the first round.
+
+        Parameters
+        ----------
+        policy : Policy
+            The policy.
+        batch : tuple of int
+            The batch shape.
+        """
         x0 = np.zeros((*batch, self.dim))
         return policy.start(x0, self.rounds, self.generators(batch) if batch else self.rng(1, 0))
 
     def play(self, policy: Policy[Any], batch: tuple[int, ...], rounds: int | None = None) -> tuple[Array, State[Any]]:
-        """Play some rounds; the actions, time first, and the state after them."""
-        return self.go_on(policy, self.start(policy, batch), rounds or self.rounds)
+        """Play from the start; return the actions, time first, and the last state.
 
-    def go_on(self, policy: Policy[Any], state: State[Any], rounds: int) -> tuple[Array, State[Any]]:
-        """Play further rounds from a state."""
+        Parameters
+        ----------
+        policy : Policy
+            The policy.
+        batch : tuple of int
+            The batch shape.
+        rounds : int, optional
+            The number of rounds; all rounds of the scenario by default.
+
+        Returns
+        -------
+        actions : Array, shape (rounds, *batch, d)
+            The actions.
+        state : State
+            The state after the last round.
+        """
+        return self.play_on(policy, self.start(policy, batch), rounds or self.rounds)
+
+    def play_on(self, policy: Policy[Any], state: State[Any], rounds: int) -> tuple[Array, State[Any]]:
+        """Play more rounds from a state; return the actions, time first, and the last state.
+
+        Parameters
+        ----------
+        policy : Policy
+            The policy.
+        state : State
+            The state to continue from.
+        rounds : int
+            The number of rounds.
+
+        Returns
+        -------
+        actions : Array, shape (rounds, *batch, d)
+            The actions.
+        state : State
+            The state after the last round.
+        """
         batch = state.batch_shape
         walk = self.walk(batch)
         actions = []
@@ -85,21 +180,31 @@ class Scenario:
         return np.array(actions), state
 
 
-def expect(holds: bool, check: str, message: str) -> None:
+def expect(holds: bool, message: str) -> None:
     """Raise a CheckError unless a property holds."""
     if not holds:
-        raise CheckError(f"{check}: {message}")
+        raise CheckError(message)
 
 
-def run_checks(checks: Sequence[Callable[[Subject, Scenario], None]], subject: Subject, bench: Scenario) -> None:
-    """Run checks one after another; what a broken class raises by itself counts as a failed check too."""
+def expect_error(kind: type[SoqoError], case: str, call: Callable[[], object], named: str = "") -> None:
+    """Raise a CheckError unless a call raises an error of this kind that names the argument."""
+    try:
+        call()
+    except kind as error:
+        expect(named in str(error), f"the error must name {named}, got: {error}")
+    else:
+        raise CheckError(f"{case} must raise {kind.__name__}")
+
+
+def run_checks(checks: Sequence[Callable[[_Subject, Scenario], None]], subject: _Subject, scenario: Scenario) -> None:
+    """Run the checks in turn; errors get the name of the check, and any exception of the class is a failed check."""
     for check in checks:
+        name = check.__name__.lstrip("_").removeprefix("check_").replace("_", " ")
         try:
-            check(subject, bench)
-        except CheckError:
-            raise
+            check(subject, scenario)
+        except CheckError as error:
+            raise CheckError(f"{name}: {error}") from error
         except Exception as error:
-            name = check.__name__.removeprefix("check_").replace("_", " ")
             where = traceback.extract_tb(error.__traceback__)[-1]
             raise CheckError(
                 f"{name}: {where.name} (line {where.lineno} of {Path(where.filename).name}) raised "
@@ -108,7 +213,7 @@ def run_checks(checks: Sequence[Callable[[Subject, Scenario], None]], subject: S
 
 
 def near(samples: Array, expected: Array) -> bool:
-    """Whether the mean over the first axis is the expected one, within a few standard errors."""
+    """Return whether the mean over the first axis is within a few standard errors of the expected one."""
     error = samples.std(axis=0) / math.sqrt(samples.shape[0])
     distance = np.abs(samples.mean(axis=0) - expected)
-    return bool((distance <= STANDARD_ERRORS * error + 1e-12 * np.abs(expected)).all())
+    return bool((distance <= _STANDARD_ERRORS * error + 1e-12 * np.abs(expected)).all())

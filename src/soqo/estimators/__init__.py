@@ -1,12 +1,18 @@
-"""Estimators of A: semidefinite programs (`sdp`), posteriors (`bayes`), gradient steps, and the same in CVXPY (`reference`)."""
+"""Estimators of A: semidefinite programs, posteriors and gradient steps.
+
+The semidefinite programs are in :mod:`soqo.estimators.sdp`, the same programs in CVXPY in
+:mod:`soqo.estimators.reference`, and the posteriors in :mod:`soqo.estimators.bayes`.
+"""
 
 from soqo.estimators._estimate import Estimate, Status
 from soqo.estimators._gradient import GradientEstimate, projected_gradient_step
-from soqo.estimators._recovery import Recovery
-from soqo.estimators.sdp._least_squares import least_squares_bound, psd_least_squares
-from soqo.estimators.sdp._trace_min import (
+from soqo.estimators._matrix_recovery import Recovery
+from soqo.estimators._measurements import adjoint, measure, smat, svec, svec_rows
+from soqo.estimators.sdp import (
     least_absolute_deviations_bound,
+    least_squares_bound,
     psd_least_absolute_deviations,
+    psd_least_squares,
     trace_bound,
     trace_min,
 )
@@ -16,11 +22,16 @@ __all__ = [
     "GradientEstimate",
     "Recovery",
     "Status",
+    "adjoint",
     "least_absolute_deviations_bound",
     "least_squares_bound",
+    "measure",
     "projected_gradient_step",
     "psd_least_absolute_deviations",
     "psd_least_squares",
+    "smat",
+    "svec",
+    "svec_rows",
     "trace_bound",
     "trace_min",
 ]

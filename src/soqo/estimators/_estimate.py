@@ -1,23 +1,24 @@
-"""What an estimator returns: a matrix, how good it is, and what to do where it is not."""
+"""The result of an estimator: a matrix, a measure of its quality, and a status whose text is advice."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
 from scipy.linalg import lapack
 
+from soqo._foundation.values import Value
 from soqo.typing import Array
 
 __all__ = ["Estimate", "Status", "effective_rank"]
 
-RANK_TOLERANCE = 1e-6
-"""Eigenvalues below this share of the largest do not count as rank: an interior point leaves some that size."""
+_RANK_TOLERANCE = 1e-6
+"""Eigenvalues below this share of the largest do not count as rank: an interior-point method leaves such ones."""
 
 
 class Status(Enum):
-    """How an estimate came out; the value is advice."""
+    """The outcome of an estimation; the value is advice."""
 
     SOLVED = "solved: the optimum, up to the gap"
     CONSISTENT_WITH_ZERO = (
@@ -26,36 +27,44 @@ class Status(Enum):
     )
     INFEASIBLE = (
         "infeasible: no positive semi-definite matrix fits the readings within the radius; use at least the smallest "
-        "radius that would do"
+        "feasible radius"
     )
     STALLED = (
-        "stalled: round-off stopped the method before the optimum; the matrix is the best point, judge it by its gap "
-        "and residual"
+        "stalled: round-off stopped the method before the optimum; the matrix is the best point found, so check its "
+        "gap and residual"
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate:
-    """An estimate of A.
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(Value):
+    """An estimate of A with its certificate.
 
     Attributes
     ----------
     matrix : Array, shape (d, d)
-        Symmetric and positive semi-definite.
+        The estimate, symmetric and positive semi-definite.
     status : Status
+        The outcome.
     primal, dual : float
-        The value at the matrix, and the bound that the multipliers prove.
+        The objective at the matrix, and the lower bound on the optimum that the multipliers prove.
     residual : float
         The l1 norm of y - measure(Z, matrix).
     rank : int
-        The number of eigenvalues that are not round-off (above 1e-6 of the largest).
+        The number of eigenvalues above 1e-6 of the largest; smaller ones are round-off.
     iterations : int
+        The number of steps of the method.
     multipliers : Array, shape (m,)
-        The certificate: anyone can recompute ``dual`` from them and the data.
-    smallest_radius : float or None
-        Where the status is infeasible: the smallest radius for which there is a solution.
-    log : tuple of (primal, dual, violation)
+        The certificate: ``dual`` can be recomputed from them and the data.
+    min_radius : float or None
+        The smallest feasible radius, if the status is infeasible.
+    history : tuple of (primal, dual, violation)
         One entry per iteration, in the scaled units of the method.
+
+    Examples
+    --------
+    >>> import soqo
+    >>> soqo.trace_min([[1.0], [1.0]], [1.0, 1.0], 3.0)
+    Estimate(CONSISTENT_WITH_ZERO, rank=0, gap=0, residual=2)
     """
 
     matrix: Array
@@ -66,12 +75,12 @@ class Estimate:
     rank: int
     iterations: int
     multipliers: Array
-    smallest_radius: float | None = None
-    log: tuple[tuple[float, float, float], ...] = ()
+    min_radius: float | None = None
+    history: tuple[tuple[float, float, float], ...] = field(default=(), repr=False)
 
     @property
     def gap(self) -> float:
-        """How far from the optimum the primal value can be."""
+        """An upper bound on the distance of the primal value from the optimum."""
         return self.primal - self.dual
 
     @property
@@ -80,15 +89,26 @@ class Estimate:
         return self.status is Status.SOLVED
 
     @property
-    def advice(self) -> str:
-        """The status in words, with its number where it has one."""
-        if self.smallest_radius is None:
-            return self.status.value
-        return f"{self.status.value} ({self.smallest_radius:.6g})"
+    def message(self) -> str:
+        """The status in words, with the smallest feasible radius if there is one."""
+        return self.status.value if self.min_radius is None else f"{self.status.value} ({self.min_radius:.6g})"
+
+    def _summary(self) -> dict[str, str]:
+        return {"rank": str(self.rank), "gap": f"{self.gap:.3g}", "residual": f"{self.residual:.6g}"}
+
+    def __repr__(self) -> str:
+        summary = ", ".join(f"{name}={value}" for name, value in self._summary().items())
+        return f"{type(self).__name__}({self.status.name}, {summary})"
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        rows = {"status": self.message} | self._summary() | {"iterations": str(self.iterations)}
+        cells = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items())
+        return f"<table>{cells}</table>"
 
 
 def effective_rank(matrix: Array) -> int:
-    """How many eigenvalues are not round-off.
+    """Return the number of eigenvalues that are not round-off.
 
     Examples
     --------
@@ -96,5 +116,5 @@ def effective_rank(matrix: Array) -> int:
     2
     """
     values, _, _ = lapack.dsyevd(matrix, compute_v=0, lower=1)
-    largest = float(values[-1])
-    return int(np.count_nonzero(values > RANK_TOLERANCE * largest)) if largest > 0.0 else 0
+    max_eigenvalue = float(values[-1])
+    return int(np.count_nonzero(values > _RANK_TOLERANCE * max_eigenvalue)) if max_eigenvalue > 0.0 else 0

@@ -1,26 +1,38 @@
 """Rank-1 measurements y_i = 1/2 z_i'M z_i: the operator, its adjoint, and symmetric matrices as vectors.
 
-``svec`` lists the lower triangle of a symmetric matrix with off-diagonal entries times sqrt(2), so that the inner
-product of two vectors is that of the matrices, and a measurement is a row times svec(M).
+``svec`` lists the lower triangle of a symmetric matrix with off-diagonal entries times sqrt(2). The inner product of
+two such vectors is that of the matrices, and a measurement is a row times svec(M).
 """
 
 from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from soqo.typing import Array, BoolArray
 
 __all__ = ["adjoint", "measure", "smat", "svec", "svec_rows", "triangle"]
 
-Indices = np.ndarray[Any, np.dtype[np.intp]]
+_Indices = npt.NDArray[np.intp]
 
 
 def measure(Z: Array, M: Array) -> Array:
-    """The readings 1/2 z_i'M z_i without noise, for the rows z_i of Z; shape (..., m).
+    """Return the noise-free readings 1/2 z_i'M z_i for the rows z_i of Z.
+
+    Parameters
+    ----------
+    Z : Array, shape (..., m, d)
+        The measurements.
+    M : Array, shape (..., d, d)
+        A symmetric matrix.
+
+    Returns
+    -------
+    Array, shape (..., m)
+        The readings.
 
     Examples
     --------
@@ -31,7 +43,19 @@ def measure(Z: Array, M: Array) -> Array:
 
 
 def adjoint(Z: Array, weights: Array) -> Array:
-    """The matrix 1/2 sum_i w_i z_i z_i', for which <M, adjoint(w)> = <measure(M), w>.
+    """Return the matrix 1/2 sum_i w_i z_i z_i', for which <M, adjoint(w)> = <measure(M), w>.
+
+    Parameters
+    ----------
+    Z : Array, shape (..., m, d)
+        The measurements.
+    weights : Array, shape (..., m)
+        The weights w_i.
+
+    Returns
+    -------
+    Array, shape (..., d, d)
+        The matrix, which is symmetric.
 
     Examples
     --------
@@ -43,7 +67,16 @@ def adjoint(Z: Array, weights: Array) -> Array:
 
 
 def svec(M: Array) -> Array:
-    """A symmetric matrix (..., d, d) as a vector (..., d(d+1)/2).
+    """Return a symmetric matrix (..., d, d) as a vector (..., d(d+1)/2).
+
+    Parameters
+    ----------
+    M : Array, shape (..., d, d)
+        A symmetric matrix.
+
+    See Also
+    --------
+    smat : The inverse.
 
     Examples
     --------
@@ -55,7 +88,16 @@ def svec(M: Array) -> Array:
 
 
 def smat(vector: Array) -> Array:
-    """The way back from :func:`svec`.
+    """Return the symmetric matrix (..., d, d) of a vector (..., d(d+1)/2).
+
+    Parameters
+    ----------
+    vector : Array, shape (..., d(d+1)/2)
+        The vector.
+
+    See Also
+    --------
+    svec : The inverse.
 
     Examples
     --------
@@ -73,7 +115,17 @@ def smat(vector: Array) -> Array:
 
 
 def svec_rows(Z: Array) -> Array:
-    """The rows svec(1/2 z_i z_i'), shape (..., m, d(d+1)/2): measure(Z, M) = svec_rows(Z) @ svec(M).
+    """Return the rows svec(1/2 z_i z_i'), so that measure(Z, M) = svec_rows(Z) @ svec(M).
+
+    Parameters
+    ----------
+    Z : Array, shape (..., m, d)
+        The measurements.
+
+    Returns
+    -------
+    Array, shape (..., m, d(d+1)/2)
+        The rows.
 
     Examples
     --------
@@ -89,10 +141,10 @@ def svec_rows(Z: Array) -> Array:
 
 
 @cache
-def triangle(d: int) -> tuple[Indices, Indices, BoolArray]:
-    """Rows and columns of the lower triangle in the order of :func:`svec`, and which of its entries are the diagonal.
+def triangle(d: int) -> tuple[_Indices, _Indices, BoolArray]:
+    """Return rows and columns of the lower triangle in the order of :func:`svec`, and which entries are diagonal.
 
-    Kept, because to find them takes longer than what a small matrix needs them for.
+    The result is cached: for a small matrix, computing it takes longer than using it.
     """
     rows, columns = np.tril_indices(d)
     return rows, columns, rows == columns

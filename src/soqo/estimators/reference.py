@@ -1,62 +1,145 @@
-"""The same programs in CVXPY (extra ``cvxpy``): the yardstick of tests and benchmarks, not the default.
+"""The semidefinite programs in CVXPY (extra ``cvxpy``), as a reference for tests and benchmarks.
 
-Solvers are those that CVXPY finds: SCS and Clarabel come with the extra, MOSEK (which the paper used) where it is
-installed and licensed.
+The solvers are those that CVXPY finds: SCS and Clarabel are installed with the extra; MOSEK, which the paper used,
+needs its own installation and a license.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from soqo.errors import ArgumentError, require_extra
-from soqo.estimators.sdp._trace_min import data
-from soqo.typing import Array
+from soqo._foundation.optional_imports import require_extra
+from soqo._foundation.values import Value
+from soqo.errors import ArgumentError
+from soqo.estimators.sdp import check_data
+from soqo.typing import Array, ArrayLike
 
 __all__ = ["Reference", "psd_least_absolute_deviations", "psd_least_squares", "trace_min"]
 
 
-@dataclass(frozen=True, eq=False)
-class Reference:
-    """What CVXPY found: the matrix (None if there is none), the value, and its word for the status, or "failed"."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Reference(Value):
+    """The result of CVXPY.
 
-    matrix: Array | None
+    Attributes
+    ----------
+    matrix : Array, shape (d, d), or None
+        The estimate, if the solver found one.
+    value : float
+        The optimal value that the solver reports.
+    status : str
+        CVXPY's status, or ``"failed"`` if the solver raised an error.
+    """
+
+    matrix: Array | None = field(repr=False)
     value: float
     status: str
 
 
-def trace_min(Z: Any, y: Any, radius: float, solver: str = "CLARABEL", **options: Any) -> Reference:
-    """Minimize the trace within an l1 radius; see :func:`soqo.trace_min`."""
-    cp = require_extra("cvxpy", "cvxpy")
-    M, misfit = model(cp, Z, y)
-    return run(cp, cp.Problem(cp.Minimize(cp.trace(M)), [cp.norm1(misfit) <= radius]), M, solver, options)
+def trace_min(Z: ArrayLike, y: ArrayLike, radius: float, solver: str = "CLARABEL", **options: Any) -> Reference:
+    """Minimize the trace within an l1 radius.
+
+    Parameters
+    ----------
+    Z, y, radius
+        As in :func:`soqo.trace_min`.
+    solver : str
+        The name of a solver that CVXPY finds.
+    **options : object
+        Options of the solver.
+
+    Returns
+    -------
+    Reference
+        The matrix, the optimal value and the status.
+
+    See Also
+    --------
+    soqo.trace_min : The same program by soqo's own method.
+
+    Examples
+    --------
+    >>> trace_min([[1.0]], [3.0], 1.0).status             # the smallest M with |1/2 M - 3| <= 1
+    'optimal'
+    """
+    cp, M, residual = _variables(Z, y)
+    return _solve(cp, cp.Problem(cp.Minimize(cp.trace(M)), [cp.norm1(residual) <= radius]), M, solver, options)
 
 
-def psd_least_absolute_deviations(Z: Any, y: Any, solver: str = "CLARABEL", **options: Any) -> Reference:
-    """Minimize the sum of absolute deviations; see :func:`soqo.estimators.sdp._trace_min.psd_least_absolute_deviations`."""
-    cp = require_extra("cvxpy", "cvxpy")
-    M, misfit = model(cp, Z, y)
-    return run(cp, cp.Problem(cp.Minimize(cp.norm1(misfit))), M, solver, options)
+def psd_least_absolute_deviations(Z: ArrayLike, y: ArrayLike, solver: str = "CLARABEL", **options: Any) -> Reference:
+    """Minimize the sum of absolute deviations.
+
+    Parameters
+    ----------
+    Z, y
+        As in :func:`soqo.psd_least_absolute_deviations`.
+    solver : str
+        The name of a solver that CVXPY finds.
+    **options : object
+        Options of the solver.
+
+    Returns
+    -------
+    Reference
+        The matrix, the optimal value and the status.
+
+    See Also
+    --------
+    soqo.psd_least_absolute_deviations : The same program by soqo's own method.
+
+    Examples
+    --------
+    >>> estimate = psd_least_absolute_deviations([[1.0], [1.0], [1.0]], [1.0, 2.0, 5.0])     # 1/2 M is the median
+    >>> estimate.matrix.round(3), round(estimate.value, 3)
+    (array([[4.]]), 4.0)
+    """
+    cp, M, residual = _variables(Z, y)
+    return _solve(cp, cp.Problem(cp.Minimize(cp.norm1(residual))), M, solver, options)
 
 
-def psd_least_squares(Z: Any, y: Any, solver: str = "CLARABEL", **options: Any) -> Reference:
-    """Minimize half the sum of squares; see :func:`soqo.estimators.sdp._least_squares.psd_least_squares`."""
-    cp = require_extra("cvxpy", "cvxpy")
-    M, misfit = model(cp, Z, y)
-    return run(cp, cp.Problem(cp.Minimize(0.5 * cp.sum_squares(misfit))), M, solver, options)
+def psd_least_squares(Z: ArrayLike, y: ArrayLike, solver: str = "CLARABEL", **options: Any) -> Reference:
+    """Minimize half the sum of squares.
+
+    Parameters
+    ----------
+    Z, y
+        As in :func:`soqo.psd_least_squares`.
+    solver : str
+        The name of a solver that CVXPY finds.
+    **options : object
+        Options of the solver.
+
+    Returns
+    -------
+    Reference
+        The matrix, the optimal value and the status.
+
+    See Also
+    --------
+    soqo.psd_least_squares : The same program by soqo's own method.
+
+    Examples
+    --------
+    >>> estimate = psd_least_squares([[1.0], [1.0]], [1.0, 3.0])                              # 1/2 M is the mean
+    >>> estimate.matrix.round(3), round(estimate.value, 3)
+    (array([[4.]]), 1.0)
+    """
+    cp, M, residual = _variables(Z, y)
+    return _solve(cp, cp.Problem(cp.Minimize(0.5 * cp.sum_squares(residual))), M, solver, options)
 
 
-def model(cp: Any, Z: Any, y: Any) -> tuple[Any, Any]:
-    """The matrix variable and the misfit of the readings."""
-    Z, y = data(Z, y)
+def _variables(Z: ArrayLike, y: ArrayLike) -> tuple[Any, Any, Any]:
+    """Return the module cvxpy, the matrix variable and the residual of the readings."""
+    cp: Any = require_extra("cvxpy", "cvxpy")
+    Z, y = check_data(Z, y)
     M = cp.Variable((Z.shape[1], Z.shape[1]), PSD=True)
-    return M, y - 0.5 * cp.sum(cp.multiply(Z @ M, Z), axis=1)
+    return cp, M, y - 0.5 * cp.sum(cp.multiply(Z @ M, Z), axis=1)
 
 
-def run(cp: Any, problem: Any, M: Any, solver: str, options: dict[str, Any]) -> Reference:
-    """Solve with a solver that is there."""
+def _solve(cp: Any, problem: Any, M: Any, solver: str, options: dict[str, Any]) -> Reference:
     if solver not in cp.installed_solvers():
         known = ", ".join(cp.installed_solvers())
         raise ArgumentError(f"solver must be one that CVXPY finds, {known}, got {solver!r}")

@@ -1,62 +1,58 @@
-"""Run settings, and leave pictures, tables, numbers and a page about them in a folder."""
+"""Simulation of settings into a folder with figures, tables, data and a page."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
-import platform
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy
+from soqo._foundation.arguments import integer
+from soqo._foundation.optional_imports import require_extra
+from soqo._foundation.values import Value
+from soqo._simulation.result import package_versions
+from soqo.errors import ArgumentError
+from soqo.experiments.execution import CellProgress, Outcome, code_version, run
+from soqo.experiments.judgment import Claim, judge
+from soqo.experiments.presentation import (
+    figure_names,
+    render_page,
+    render_svg,
+    report_figures,
+    save_figure,
+    write_atomically,
+    write_csv,
+)
+from soqo.experiments.settings import Setting, catalogue
 
-from soqo._arguments import integer
-from soqo._storage.files import replacing
-from soqo._version import __version__
-from soqo.errors import ArgumentError, require_extra
-from soqo.experiments import judgment as claims_module
-from soqo.experiments.execution import _engine as engine
-from soqo.experiments.execution._cells import code_version
-from soqo.experiments.execution._engine import Tick
-from soqo.experiments.execution._outcome import Outcome
-from soqo.experiments.judgment import Claim
-from soqo.experiments.presentation._figures import save_figure
-from soqo.experiments.presentation._page import page
-from soqo.experiments.presentation._pictures import picture_names, pictures_of
-from soqo.experiments.settings._catalogue import catalogue
-from soqo.experiments.settings._spec import Setting
+__all__ = ["Report", "quick_setting", "reproduce"]
 
-__all__ = ["Report", "quickened", "reproduce"]
-
-QUICK_RUNS = 4
-FOLDERS = ("cells", "figures", "tables", "data")
+_QUICK_RUNS = 4
+_FOLDERS = ("cells", "figures", "tables", "data")
 
 
-@dataclass(frozen=True, eq=False)
-class Report:
-    """What came of a run.
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Value):
+    """The outcomes, the verdicts and the files of a call of :func:`reproduce`.
 
     Attributes
     ----------
     outcomes : tuple of Outcome
         One for each setting.
     claims : tuple of Claim
-        The paper's claims, judged.
+        The paper's claims with their verdicts; empty if no setting is the paper's.
     index : Path
-        The page to open.
+        The page.
     files : tuple of Path
-        All that was written, but for the cells.
+        All files that were written, except the cells.
     """
 
-    outcomes: tuple[Outcome, ...]
-    claims: tuple[Claim, ...]
+    outcomes: tuple[Outcome, ...] = field(repr=False)
+    claims: tuple[Claim, ...] = field(repr=False)
     index: Path
-    files: tuple[Path, ...]
+    files: tuple[Path, ...] = field(repr=False)
 
 
 def reproduce(
@@ -67,33 +63,38 @@ def reproduce(
     quick: bool = False,
     workers: int | None = None,
     scheduler: str | None = None,
-    progress: Callable[[Tick], None] | None = None,
+    progress: Callable[[CellProgress], None] | None = None,
     command: str = "",
 ) -> Report:
-    """Simulate settings, judge the paper's claims, and write all of it to a folder (extra ``lab``).
+    """Simulate settings, judge the paper's claims, and write everything to a folder (extra ``lab``).
 
-    The folder gets ``index.html``, ``about.json``, ``figures/``, ``tables/``, ``data/``, of the paper's settings a
-    ``claims.csv``; and ``cells/``, from which a run that was stopped goes on. The same numbers give the same files, to
-    the byte.
+    The folder gets ``index.html``, ``about.json``, ``figures/``, ``tables/``, ``data/`` and, for the paper's settings,
+    ``claims.csv``; and ``cells/``, from which an interrupted call resumes. The same numbers give the same files.
 
     Parameters
     ----------
     settings : sequence of Setting
+        The settings, with different names.
     out : path
-        The folder; made if it is not there.
+        The folder; it is created if necessary.
     runs : int, optional
-        In place of each setting's own number of runs.
+        The number of runs, instead of each setting's own.
     quick : bool
-        A first look: at most four runs, and three of the horizons.
+        Whether to take a first look only: at most four runs, and three of the horizons.
     workers, scheduler, progress
-        As in :func:`soqo.experiments.execution._engine.run`.
+        As in :func:`run`.
     command : str
-        What the user typed, for the page.
+        The command that the user entered, for the page.
+
+    Returns
+    -------
+    Report
+        The outcomes, the claims and the files.
 
     Examples
     --------
     >>> import tempfile
-    >>> from soqo.experiments.settings._catalogue import find
+    >>> from soqo.experiments import find, reproduce
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     report = reproduce(find("intro"), folder, runs=1, workers=1)
     ...     [file.name for file in report.files][:4]
@@ -103,66 +104,57 @@ def reproduce(
         raise ArgumentError("settings must be at least one, got none")
     if runs is not None:
         integer("runs", runs, least=1)
-    picture_names(settings)
+    figure_names(settings)  # it refuses names that two settings share
     for module in ("matplotlib", "xarray"):
         require_extra(module, "lab")
-    folder = prepared(Path(out))
-    wanted = [with_runs(setting, runs) for setting in settings]
+    folder = Path(out)
+    _make_folders(folder)
+    chosen = [setting if runs is None else replace(setting, runs=runs) for setting in settings]
     if quick:
-        wanted = [quickened(setting) for setting in wanted]
-    outcomes = engine.run(wanted, folder / "cells", workers=workers, scheduler=scheduler, progress=progress)
-    ours = {setting.name for setting in catalogue()}
-    # Settings of one's own say nothing about the paper.
-    paper = any(outcome.setting.name in ours for outcome in outcomes)
-    claims = claims_module.judge(outcomes) if paper else []
-    return written(outcomes, claims, folder, about(outcomes, command, quick))
+        chosen = [quick_setting(setting) for setting in chosen]
+    outcomes = run(chosen, folder / "cells", workers=workers, scheduler=scheduler, progress=progress)
+    of_the_paper = {setting.name for setting in catalogue()} & {setting.name for setting in settings}
+    claims = judge(outcomes) if of_the_paper else []
+    return _write_report(outcomes, claims, folder, _describe_run(outcomes, command, quick))
 
 
-def with_runs(setting: Setting, runs: int | None) -> Setting:
-    """The same with another number of runs, if one is given."""
-    return setting if runs is None else replace(setting, runs=runs)
+def quick_setting(setting: Setting) -> Setting:
+    """Return a setting for a first look: at most four runs, and the first, the middle and the last horizon.
 
-
-def quickened(setting: Setting) -> Setting:
-    """A setting for a first look: at most four runs, and the first, the middle and the last horizon.
+    Parameters
+    ----------
+    setting : Setting
+        The setting.
 
     Examples
     --------
-    >>> from soqo.experiments.settings._catalogue import find
-    >>> quick = quickened(find("primary")[0])
+    >>> from soqo.experiments import find
+    >>> quick = quick_setting(find("primary")[0])
     >>> quick.runs, quick.horizons
     (4, (200, 1000, 2000))
     """
     h = setting.horizons
     kept = (h[0], h[len(h) // 2], h[-1]) if h else ()
-    return replace(setting, runs=min(QUICK_RUNS, setting.runs), horizons=tuple(dict.fromkeys(kept)))
+    return replace(setting, runs=min(_QUICK_RUNS, setting.runs), horizons=tuple(dict.fromkeys(kept)))
 
 
-def prepared(folder: Path) -> Path:
-    """The folder and those in it, before hours are spent on what could not be written."""
-    for path in (folder, *(folder / name for name in FOLDERS)):
+def _make_folders(folder: Path) -> None:
+    """Create the folders before anything is computed, so that an error comes early."""
+    for path in (folder, *(folder / name for name in _FOLDERS)):
         try:
             path.mkdir(parents=True, exist_ok=True)
         except FileExistsError:
             raise ArgumentError(f"out must be a folder, and {path} is a file") from None
         except OSError as error:
-            raise ArgumentError(
-                f"out must be a folder that can be written to, and {path} cannot: {error.strerror}"
-            ) from error
-    return folder
+            raise ArgumentError(f"out must be a writable folder, and {path} is not: {error.strerror}") from error
 
 
-def about(outcomes: Sequence[Outcome], command: str, quick: bool) -> dict[str, Any]:
-    """What the numbers came from: enough to get them again, and nothing that differs from run to run."""
+def _describe_run(outcomes: Sequence[Outcome], command: str, quick: bool) -> dict[str, Any]:
+    """Return what is needed to get the same numbers again, and nothing that differs from run to run."""
     return {
         "command": command,
         "quick": quick,
-        "versions": {
-            "soqo": __version__,
-            "numpy": np.__version__,
-            "scipy": scipy.__version__,
-            "python": platform.python_version(),
-        },
+        "versions": package_versions(),
         "code": code_version(),
         "settings": {
             outcome.setting.name: {
@@ -180,40 +172,36 @@ def about(outcomes: Sequence[Outcome], command: str, quick: bool) -> dict[str, A
     }
 
 
-# ---- files ---------------------------------------------------------------------------------------------------------
-
-
-def written(outcomes: Sequence[Outcome], claims: Sequence[Claim], folder: Path, facts: dict[str, Any]) -> Report:
-    """Write everything; the page last, so that what it links to is there."""
+def _write_report(outcomes: Sequence[Outcome], claims: Sequence[Claim], folder: Path, about: dict[str, Any]) -> Report:
+    """Write all files; the page comes last, so that its links are valid."""
     files: list[Path] = []
-    pictures = pictures_of(outcomes)
-    for picture in pictures:
-        drawn = picture.draw()
-        names = [f"{picture.name}.{suffix}" for suffix in ("svg", "png")]
-        files += [save_figure(drawn, folder / "figures" / name) for name in names]
+    figures = report_figures(outcomes)
+    svgs: dict[str, str] = {}
+    for figure in figures:
+        drawn = figure.draw()
+        svgs[figure.name] = render_svg(drawn)
+        files.append(write_atomically(folder / "figures" / f"{figure.name}.svg", svgs[figure.name]))
+        files.append(save_figure(drawn, folder / "figures" / f"{figure.name}.png"))
     for outcome in outcomes:
         name = outcome.setting.name
-        files.append(write_csv(folder / "tables" / f"{name}.csv", summary_rows(outcome)))
-        files.append(outcome.save(folder / "data" / f"{name}.nc"))
+        files.append(write_csv(folder / "tables" / f"{name}.csv", _summary_rows(outcome)))
+        for horizon in outcome.horizons:
+            suffix = "" if horizon == outcome.setting.horizon else f"_T{horizon}"
+            files.append(outcome.results[horizon].save(folder / "data" / f"{name}{suffix}.nc"))
     if claims:
         header = [field.name for field in fields(Claim)]
         files.append(write_csv(folder / "claims.csv", [header, *map(astuple, claims)]))
-    text = json.dumps(facts, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
-    files.append(write_text(folder / "about.json", text))
-    svgs = {
-        picture.name: (folder / "figures" / f"{picture.name}.svg").read_text(encoding="utf-8") for picture in pictures
-    }
-    index = write_text(folder / "index.html", page(pictures, claims, facts, svgs))
+    text = json.dumps(about, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+    files.append(write_atomically(folder / "about.json", text))
+    index = write_atomically(folder / "index.html", render_page(figures, claims, about, svgs))
     return Report(tuple(outcomes), tuple(claims), index, (*files, index))
 
 
-def summary_rows(outcome: Outcome) -> list[list[object]]:
-    """A header, and a row for every policy and horizon."""
+def _summary_rows(outcome: Outcome) -> list[list[object]]:
+    """Return a header, and a row for every policy and horizon."""
     rows: list[list[object]] = []
     for horizon in outcome.horizons:
-        # What diverged may be infinite, and the mean of it no number: that is what the table says.
-        with np.errstate(over="ignore", invalid="ignore"):
-            summary = outcome.summary(horizon)
+        summary = outcome.summary(horizon)
         if not rows:
             ends = [f"{summary.interval_of}_{end}_{summary.level:g}" for end in ("low", "high")]
             numbers = ["mean", "median", "lower_quartile", "upper_quartile", *ends, "diverged"]
@@ -223,17 +211,3 @@ def summary_rows(outcome: Outcome) -> list[list[object]]:
             values = (row.mean, row.median, *quartiles, *row.interval, row.diverged)
             rows.append([name, horizon, row.runs, *values])
     return rows
-
-
-def write_csv(path: Path, rows: Iterable[Iterable[object]]) -> Path:
-    """A table, whole or not at all."""
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return write_text(path, text.getvalue())
-
-
-def write_text(path: Path, text: str) -> Path:
-    """A text, whole or not at all."""
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-    return path

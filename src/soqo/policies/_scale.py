@@ -1,9 +1,9 @@
-"""SCaLE (probe, estimate, plan, exploit) and HySCaLE, which goes on learning: the paper's Algorithms 1 and 2.
+"""SCaLE: probe, estimate, plan, exploit; the paper's Algorithm 1.
 
-For m = ceil(c1 r d) rounds the player stands off the minimizer by gamma z with z normal, hears the cost, and then
-solves for A by trace minimization. From there it plays LAI with the estimate. Where the paper's text is open or
-contradicts itself, an option says which reading is meant; ``SCaLE.as_printed`` is the text to the letter, the defaults
-are what works."""
+For m = ceil(c1 r d) rounds the player acts at v + gamma z with z normal, and observes the cost. Then it estimates A by
+trace minimization, and plays LAI with the estimate. Where the paper's text is incomplete or contradicts itself, an
+option selects the variant; ``SCaLE.as_printed`` follows the text literally, and the defaults are what works.
+"""
 
 from __future__ import annotations
 
@@ -11,91 +11,89 @@ import math
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from soqo._arguments import choice, finite_array, integer, largest, number
-from soqo._planner import Plan, lai_step
-from soqo._spectrum import positive_semidefinite
+from soqo._foundation.arguments import choice, finite_array, integer, number
+from soqo._foundation.blas import max_entry
+from soqo._foundation.random_streams import draw_per_run
+from soqo._foundation.values import Value, evolve, freeze, set_fields
+from soqo._model.planner import Plan, lai_step
+from soqo._model.spectrum import positive_semidefinite
 from soqo._storage.registry import compose, map_field, register, rename_fields
-from soqo._streams import per_run
-from soqo._values import evolve
 from soqo.errors import ArgumentError
-from soqo.estimators._estimate import Status
-from soqo.estimators._gradient import FORMS, GradientEstimate, projected_gradient_step
-from soqo.estimators._recovery import Recovery
-from soqo.policies._base import Policy, State, quietly
-from soqo.theory._probe_variance import optimal_gamma2
-from soqo.theory._scale_regret import HANDOVERS
-from soqo.typing import Array, BoolArray, Rng
+from soqo.estimators import GradientEstimate, Recovery, Status
+from soqo.policies._base import Policy, State
+from soqo.processes import Process
+from soqo.theory import optimal_gamma2
+from soqo.typing import Array, ArrayLike, BoolArray, IntArray, Rng
 
-__all__ = ["HySCaLE", "Phase", "SCaLE", "ScaleMemory"]
+__all__ = ["FROM_0_1_0", "Phase", "SCaLE", "ScaleMemory"]
 
-GAMMA_RULES = ("algorithm", "appendix", "guarantee", "optimal")
-DRAWS = 32
-"""Of probes and noise, for the optimal level."""
-
+_OPTIMAL_DRAWS = 32
+"""The number of draws of probes and noise over which ``gamma2="optimal"`` averages."""
 
 FROM_0_1_0 = compose(
     rename_fields(sigma_floor="min_eigenvalue"),
     map_field("handover", lambda handover: "virtual" if handover == "replay" else handover),
 )
+"""The migration of SCaLE and HySCaLE from files of 0.1.0."""
 
 
 class Phase(IntEnum):
-    """Where a run stands; ``diagnostics`` gives one for each run."""
+    """The phase of a run; ``diagnostics`` has one for each run."""
 
     EXPLORING = 0
     """Probing; there is no estimate yet."""
     SOLVED = 1
     """Exploiting the estimate."""
     CONSISTENT_WITH_ZERO = 2
-    """Exploiting; M = 0 fits within the radius, so least squares stands in (or zero, if ``fallback`` says so)."""
+    """Exploiting; M = 0 fits within the radius, so least squares replaces it (unless ``fallback`` is "none")."""
     INFEASIBLE = 3
-    """Exploiting; nothing fits within the radius, so the best fit in l1 stands in."""
+    """Exploiting; nothing fits within the radius, so the best fit in l1 is used."""
     STALLED = 4
-    """Exploiting the best point of a solver that round-off stopped."""
+    """Exploiting the best iterate of a solver that round-off stopped."""
     NO_ROOM = 5
-    """The horizon is not longer than the probing would be: the player follows v."""
+    """The horizon is too short for probing: the player follows v."""
     NO_READINGS = 6
-    """No reading arrived while probing: the player follows v."""
+    """No reading arrived during probing: the player follows v."""
 
-    def in_words(self) -> str:
-        """What a player in this phase does, and why."""
+    def describe(self) -> str:
+        """Return what a player in this phase does, and why."""
         return {
             Phase.EXPLORING: "probing around v, to learn A from the readings before it exploits it",
             Phase.SOLVED: "exploiting its estimate of A",
-            Phase.CONSISTENT_WITH_ZERO: "exploiting a stand-in: the readings fit A = 0 within its radius",
+            Phase.CONSISTENT_WITH_ZERO: "exploiting a fallback: the readings fit A = 0 within its radius",
             Phase.INFEASIBLE: "exploiting the best fit: no A explains the readings within its radius",
-            Phase.STALLED: "exploiting the best point of a solver that round-off stopped",
-            Phase.NO_ROOM: "following v: the horizon is not longer than probing would take",
+            Phase.STALLED: "exploiting the best iterate of a solver that round-off stopped",
+            Phase.NO_ROOM: "following v: the horizon is too short for probing",
             Phase.NO_READINGS: "following v: no reading arrived while it probed",
         }[self]
 
 
-PHASES = {status: Phase[status.name] for status in Status}
+_PHASES = {status: Phase[status.name] for status in Status}
 
 
 @register("SCaLE.memory")
-@dataclass(frozen=True, eq=False)
-class ScaleMemory:
-    """What SCaLE remembers: its probes and what they told, then its estimate.
+@dataclass(frozen=True, eq=False, repr=False)
+class ScaleMemory(Value):
+    """The memory of SCaLE: its probes, their readings, and then its estimate.
 
     Attributes
     ----------
     probes : Array, shape (*batch, m, d)
-        Gaussian directions z, drawn at the start.
+        The planned offsets gamma z, drawn at the start.
     u, v : Array, shape (*batch, m, d)
-        Where the player really stood off the minimizer, and the minimizers.
+        The offsets x - v that were applied, and the minimizers.
     y : Array, shape (*batch, m)
         The readings; NaN where there was none.
     x0 : Array, shape (*batch, d)
-        Where the player started.
-    phase : integer array, shape (*batch,)
-        See :class:`Phase`.
+        The position before the first round.
+    phase : IntArray, shape (*batch,)
+        The phase of each run as a number of :class:`Phase`.
     estimate : GradientEstimate
-        Of A; zero while probing.
+        The estimate of A; zero while probing.
     """
 
     probes: Array
@@ -103,44 +101,53 @@ class ScaleMemory:
     v: Array
     y: Array
     x0: Array
-    phase: np.ndarray[Any, np.dtype[np.int64]]
+    phase: IntArray
     estimate: GradientEstimate
 
 
 @register("SCaLE", migrations={0: FROM_0_1_0})
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SCaLE(Policy[ScaleMemory]):
-    """Probe around v, recover A by trace minimization, and play LAI with the estimate.
+    """Probe around v, estimate A by trace minimization, and play LAI with the estimate.
 
     Parameters
     ----------
-    noise_cap
+    noise_cap : float
         The bound of the noise, the paper's eta-bar.
-    rank, min_eigenvalue
-        The rank of A, and a floor of its smallest nonzero eigenvalue, in coordinates where switching is plain l2.
-    c1
-        Probes per rank and dimension: m = ceil(c1 rank d).
+    rank : int
+        The rank of A.
+    min_eigenvalue : float
+        A lower bound of the smallest nonzero eigenvalue of A, in coordinates where the switching cost is unweighted.
+    c1 : float
+        The number of probes per rank and dimension: m = ceil(c1 rank d).
     gamma2 : {"algorithm", "appendix", "guarantee", "optimal"} or float
-        The variance of a probe. ``"algorithm"``: sqrt(eta) max(T^p, 1/sigma), as Algorithm 1 has it, with p = 2/3 where
+        The variance of a probe. ``"algorithm"``: sqrt(eta) max(T^p, 1/sigma), as in Algorithm 1, with p = 2/3 where
         rank < d and 1/2 otherwise. ``"appendix"``: sqrt(eta) max((T-m)^p, 2/sigma). ``"guarantee"``: eta max(T^p,
-        2/sigma), what the stated error eta/gamma^2 <= min(T^-p, sigma/2) needs. ``"optimal"``: what
-        :func:`soqo.theory.optimal_gamma2` finds for ``prior`` and ``covariance`` (a second or two at d = 4; it does
-        not know of ``probe_limit``).
+        2/sigma), which the stated error eta/gamma^2 <= min(T^-p, sigma/2) needs. ``"optimal"``: the result of
+        :func:`soqo.theory.optimal_gamma2` for ``prior`` and ``covariance`` (a second or two at d = 4; it ignores
+        ``probe_limit``).
     radius : {"residual", "cap"} or float
         The l1 radius of the estimator. ``"residual"``: 1.05 times the least absolute deviations, the smallest radius
-        that has a solution; where m is at most 1.5 d(d+1)/2 these interpolate and say nothing, and eta m / 2 is used.
-        ``"cap"``: eta m, as printed.
+        with a solution; if m is at most 1.5 d(d+1)/2, they interpolate the readings and carry no information, and
+        eta m / 2 is used. ``"cap"``: eta m, as printed.
     handover : {"direct", "virtual"}
-        Whether exploitation starts from where the player stands, or from where LAI with the estimate would stand.
+        Whether exploitation starts from the current position, or from the position that LAI with the estimate would
+        have reached by now.
     fallback : {"least_squares", "none"}
-        What stands in for an estimate that is consistent with zero: PSD least squares, or nothing (the player freezes).
+        What replaces an estimate that is consistent with zero: PSD least squares, or nothing (the player then stays
+        where it is).
     probe_limit : float or array_like of shape (d,), optional
-        Bound on |x - v| per actuator while probing; the estimator uses the probes really played.
+        A bound on |x - v| per actuator while probing; the estimator uses the probes that were applied.
     covariance : float, array_like or Process, optional
-        Of v's steps, for the optimal level.
+        The covariance of the steps of v, for ``gamma2="optimal"``.
     prior : array_like, shape (d, d) or (k, d, d), optional
-        What A may be, for the optimal level: one matrix, or equally likely ones. If not given, a matrix of this rank
-        whose eigenvalues are all ``min_eigenvalue``.
+        The possible values of A, for ``gamma2="optimal"``: one matrix, or several that are equally likely. The default
+        is a matrix of this rank whose nonzero eigenvalues are all ``min_eigenvalue``.
+
+    See Also
+    --------
+    HySCaLE : Continues to learn while it exploits.
+    soqo.theory.exact_scale_regret : The exact expected regret of this policy.
 
     Examples
     --------
@@ -153,13 +160,13 @@ class SCaLE(Policy[ScaleMemory]):
     rank: int
     min_eigenvalue: float
     c1: float = 3.0
-    gamma2: Any = "algorithm"
-    radius: Any = "residual"
-    handover: str = "direct"
-    fallback: str = "least_squares"
-    probe_limit: Any = None
-    covariance: Any = None
-    prior: Any = None
+    gamma2: Literal["algorithm", "appendix", "guarantee", "optimal"] | float = "algorithm"
+    radius: Literal["residual", "cap"] | float = "residual"
+    handover: Literal["direct", "virtual"] = "direct"
+    fallback: Literal["least_squares", "none"] = "least_squares"
+    probe_limit: ArrayLike | None = None
+    covariance: ArrayLike | Process | None = None
+    prior: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {
@@ -172,42 +179,63 @@ class SCaLE(Policy[ScaleMemory]):
         checked["radius"] = recovery.radius
         if not isinstance(self.gamma2, str):
             checked["gamma2"] = number("gamma2", self.gamma2, least=0.0)
-        elif choice("gamma2", self.gamma2, GAMMA_RULES) == "optimal":
+        elif choice("gamma2", self.gamma2, ("algorithm", "appendix", "guarantee", "optimal")) == "optimal":
             if self.covariance is None:
                 raise ArgumentError("covariance must be given for gamma2 = 'optimal', got None")
             number("noise_cap", self.noise_cap, above=0.0)
-        choice("handover", self.handover, HANDOVERS)
+        choice("handover", self.handover, ("direct", "virtual"))
         if self.prior is not None:
-            checked["prior"] = positive_semidefinite("prior", self.prior)[0]
+            checked["prior"] = freeze(positive_semidefinite("prior", self.prior)[0])
         if self.probe_limit is not None:
             limit = finite_array("probe_limit", self.probe_limit)
             if limit.ndim > 1 or not (limit > 0.0).all():
                 raise ArgumentError(f"probe_limit must be a positive number or vector, got {self.probe_limit!r}")
-            checked["probe_limit"] = limit
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+            checked["probe_limit"] = freeze(limit)
+        set_fields(self, **checked)
 
     @classmethod
-    def as_printed(cls, noise_cap: float, rank: int, min_eigenvalue: float, **options: Any) -> Any:
-        """The text to the letter: radius eta m, a replayed handover, and an estimate used even if it is zero."""
-        printed = {"radius": "cap", "handover": "virtual", "fallback": "none", **options}
+    def as_printed(cls, noise_cap: float, rank: int, min_eigenvalue: float, **options: Any) -> Self:
+        """Return the literal variant: radius eta m, virtual handover, and an estimate that is used even if it is zero.
+
+        Parameters
+        ----------
+        noise_cap, rank, min_eigenvalue
+            As in the constructor.
+        **options
+            Other parameters of the constructor, which override the printed ones.
+        """
+        printed: dict[str, Any] = {"radius": "cap", "handover": "virtual", "fallback": "none", **options}
         return cls(noise_cap, rank, min_eigenvalue, **printed)
 
     def exploration_rounds(self, dim: int) -> int:
-        """The number m of rounds of probing."""
+        """Return the number m of rounds of probing.
+
+        Parameters
+        ----------
+        dim : int
+            The dimension d.
+        """
         return math.ceil(self.c1 * self.rank * dim)
 
     def probe_variance(self, dim: int, horizon: int | None) -> float:
-        """The variance gamma^2 of a probe."""
+        """Return the variance gamma^2 of a probe.
+
+        Parameters
+        ----------
+        dim : int
+            The dimension d.
+        horizon : int or None
+            The number of rounds T, which must be given unless ``gamma2`` is a number.
+        """
         if not isinstance(self.gamma2, str):
             return float(self.gamma2)
         if horizon is None:
             raise ArgumentError(
-                f"horizon must be given for gamma2 = {self.gamma2!r}, got None; if there is no end in sight, give "
-                "gamma2 as a number"
+                f"horizon must be given for gamma2 = {self.gamma2!r}, got None; "
+                "for an infinite horizon, give gamma2 as a number"
             )
         if self.gamma2 == "optimal":
-            return best_level(self, dim, horizon)
+            return _optimal_gamma2(self, dim, horizon)
         rounds = horizon
         if self.gamma2 == "appendix":
             rounds = max(1, horizon - self.exploration_rounds(dim))
@@ -218,25 +246,26 @@ class SCaLE(Policy[ScaleMemory]):
 
     @property
     def recovery(self) -> Recovery:
-        """How readings become an estimate."""
+        """The estimator that turns readings into an estimate of A."""
         return Recovery(self.noise_cap, self.radius, self.fallback)
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> ScaleMemory:
         *batch, d = x0.shape
         if self.rank > d:
             raise ArgumentError(f"rank must be at most the dimension {d} of x0, got {self.rank}")
-        if self.probe_limit is not None and self.probe_limit.shape not in ((), (d,)):
-            raise ArgumentError(f"probe_limit must have shape {(d,)}, got {self.probe_limit.shape}")
+        limit = None if self.probe_limit is None else np.asarray(self.probe_limit)
+        if limit is not None and limit.shape not in ((), (d,)):
+            raise ArgumentError(f"probe_limit must have shape {(d,)}, got {limit.shape}")
         m = self.exploration_rounds(d)
         room = horizon is None or m < horizon
         phase = np.full(batch, Phase.EXPLORING if room else Phase.NO_ROOM, dtype=np.int64)
         if not room:
             m = 0
         gamma = math.sqrt(self.probe_variance(d, horizon)) if m else 0.0
-        draws = per_run(rng, tuple(batch), lambda generator: generator.standard_normal((m, d)))
+        draws = draw_per_run(rng, tuple(batch), lambda generator: generator.standard_normal((m, d)))
         probes = gamma * draws
-        if self.probe_limit is not None:
-            probes = np.clip(probes, -self.probe_limit, self.probe_limit)
+        if limit is not None:
+            probes = np.clip(probes, -limit, limit)
         nothing = np.zeros((*batch, m, d))
         readings = np.full((*batch, m), np.nan)
         estimate = GradientEstimate.initial(np.zeros((*batch, d, d)))
@@ -251,10 +280,10 @@ class SCaLE(Policy[ScaleMemory]):
             return v + memory.probes[..., t, :], evolve(memory, v=minimizers)
         x_prev = state.x
         if m and t == m:
-            memory = self.estimated(memory)
-            x_prev = self.handed_over(memory, state)
+            memory = self._estimate(memory)
+            x_prev = self._exploitation_start(memory, state)
         x = lai_step(memory.estimate.spectrum, state.rounds_to_go, x_prev, v)
-        if not memory.phase.size or largest(memory.phase) < Phase.NO_ROOM:
+        if not memory.phase.size or max_entry(memory.phase) < Phase.NO_ROOM:
             return x, memory
         return np.where(memory.phase[..., None] >= Phase.NO_ROOM, v, x), memory
 
@@ -262,27 +291,35 @@ class SCaLE(Policy[ScaleMemory]):
         memory, t = state.memory, state.round - 1
         if t >= memory.probes.shape[-2]:
             return self.refine(state, y)
-        heard = ~np.isnan(y)
+        observed = ~np.isnan(y)
         u, readings = memory.u.copy(), memory.y.copy()
-        u[..., t, :] = np.where(heard[..., None], state.x - state.v, 0.0)
+        u[..., t, :] = np.where(observed[..., None], state.x - state.v, 0.0)
         readings[..., t] = y
         return evolve(memory, u=u, y=readings)
 
     def refine(self, state: State[ScaleMemory], y: Array) -> ScaleMemory:
-        """What is learned while exploiting: nothing, for SCaLE."""
+        """Return the memory after a reading while exploiting: unchanged, for SCaLE.
+
+        Parameters
+        ----------
+        state : State
+            The state after ``act``.
+        y : Array, shape (*batch,)
+            The reading.
+        """
         return state.memory
 
-    def estimated(self, memory: ScaleMemory) -> ScaleMemory:
-        """The end of probing: an estimate for each run, and how it came about."""
+    def _estimate(self, memory: ScaleMemory) -> ScaleMemory:
+        """Estimate A in each run at the end of probing."""
         matrices, statuses = self.recovery(memory.u, memory.y)
         phase = memory.phase.copy()
         for run, status in np.ndenumerate(statuses):
             silent = np.isnan(memory.y[run]).all()
-            phase[run] = Phase.NO_READINGS if silent else PHASES[status]
+            phase[run] = Phase.NO_READINGS if silent else _PHASES[status]
         return evolve(memory, phase=phase, estimate=GradientEstimate.initial(matrices))
 
-    def handed_over(self, memory: ScaleMemory, state: State[ScaleMemory]) -> Array:
-        """Where exploitation starts from: here, or where LAI with the estimate would have come by now."""
+    def _exploitation_start(self, memory: ScaleMemory, state: State[ScaleMemory]) -> Array:
+        """Return the position from which exploitation starts."""
         if self.handover == "direct":
             return state.x
         path = Plan(memory.estimate.matrix, state.horizon).path(memory.x0, memory.v)
@@ -292,7 +329,13 @@ class SCaLE(Policy[ScaleMemory]):
         return state.diverged | state.memory.estimate.diverged
 
     def diagnostics(self, state: State[ScaleMemory]) -> dict[str, Any]:
-        """The estimate, and the phase of each run as a number of :class:`Phase`."""
+        """Return the estimate, and the phase of each run as a number of :class:`Phase`.
+
+        Parameters
+        ----------
+        state : State
+            The state.
+        """
         return {
             **super().diagnostics(state),
             "estimate": state.memory.estimate.matrix,
@@ -302,66 +345,26 @@ class SCaLE(Policy[ScaleMemory]):
     def explain(self, state: State[ScaleMemory]) -> str:
         m, phase = state.memory.probes.shape[-2], Phase(int(state.memory.phase))
         when = f", round {min(state.round, m)} of {m}" if phase is Phase.EXPLORING else ""
-        return f"{type(self).__name__} is {phase.in_words()}{when}."
+        return f"{type(self).__name__} is {phase.describe()}{when}."
 
 
 @lru_cache(maxsize=64)
-def best_level(policy: SCaLE, dim: int, horizon: int) -> float:
-    """The probing level with the least expected regret, which takes seconds and is asked for by every batch of runs."""
-    prior = policy.prior
-    if prior is not None and prior.shape[-1] != dim:
-        raise ArgumentError(f"prior must be for dimension {dim}, got shape {prior.shape}")
-    if prior is None:
+def _optimal_gamma2(policy: SCaLE, dim: int, horizon: int) -> float:
+    """Return the optimal variance of a probe. It takes seconds, and every batch of runs asks for it."""
+    if policy.prior is None:
         prior = np.diag(np.where(np.arange(dim) < policy.rank, policy.min_eigenvalue, 0.0))
+    else:
+        prior = np.asarray(policy.prior)
+    if prior.shape[-1] != dim:
+        raise ArgumentError(f"prior must be for dimension {dim}, got shape {prior.shape}")
+    assert policy.covariance is not None  # the constructor requires it for gamma2 = "optimal"
     return optimal_gamma2(
         prior,
         policy.covariance,
-        horizon,
-        policy.exploration_rounds(dim),
-        policy.noise_cap,
+        horizon=horizon,
+        m=policy.exploration_rounds(dim),
+        noise=policy.noise_cap,
         estimator=policy.recovery,
         handover=policy.handover,
-        draws=DRAWS,
+        draws=_OPTIMAL_DRAWS,
     )
-
-
-@register("HySCaLE", migrations={0: FROM_0_1_0})
-@dataclass(frozen=True, eq=False)
-class HySCaLE(SCaLE):
-    """SCaLE that goes on learning while it exploits, by one projected gradient step per reading.
-
-    Parameters
-    ----------
-    learning_rate
-        The step size xi of the gradient.
-    gradient : {"exact", "as_printed"}
-        As in :class:`soqo.POL`.
-
-    The others are those of :class:`SCaLE`.
-
-    Examples
-    --------
-    >>> HySCaLE(noise_cap=1.0, rank=1, min_eigenvalue=0.5, learning_rate=1e-8).handover
-    'direct'
-    """
-
-    learning_rate: float = 1e-8
-    gradient: str = "exact"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        rate = number("learning_rate", self.learning_rate, above=0.0)
-        object.__setattr__(self, "learning_rate", rate)
-        choice("gradient", self.gradient, FORMS)
-
-    @classmethod
-    def as_printed(cls, noise_cap: float, rank: int, min_eigenvalue: float, **options: Any) -> Any:
-        """The text to the letter: SCaLE's, with the learning rate 1e-6 and the printed gradient."""
-        printed = {"learning_rate": 1e-6, "gradient": "as_printed", **options}
-        return super().as_printed(noise_cap, rank, min_eigenvalue, **printed)
-
-    observe = quietly(Policy.observe)
-
-    def refine(self, state: State[ScaleMemory], y: Array) -> ScaleMemory:
-        step = projected_gradient_step(state.memory.estimate, state.x - state.v, y, self.learning_rate, self.gradient)
-        return evolve(state.memory, estimate=step)

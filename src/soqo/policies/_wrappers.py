@@ -1,4 +1,4 @@
-"""Any policy in other coordinates (`Weighted`), or within actuator limits (`Limited`)."""
+"""Wrappers around any policy: for a weighted switching cost (`Weighted`) and for actuator limits (`Limited`)."""
 
 from __future__ import annotations
 
@@ -7,24 +7,50 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from soqo._arguments import numbers
-from soqo._problem import Coordinates
+from soqo._foundation.arguments import numbers
+from soqo._foundation.values import evolve, freeze, set_fields
+from soqo._model.coordinates import Coordinates
 from soqo._storage.registry import register, rename_fields
-from soqo._values import freeze
 from soqo.errors import ArgumentError
 from soqo.policies._base import Policy, State
-from soqo.typing import Array, BoolArray, Rng
+from soqo.typing import Array, ArrayLike, BoolArray, Rng
 
-__all__ = ["Limited", "Weighted", "in_plant_units"]
+__all__ = ["Limited", "Weighted", "Wrapper", "match_switching_weight", "wrap_for_plant"]
 
-M = TypeVar("M")
+_M = TypeVar("_M")
 
 
-@dataclass(frozen=True, eq=False)
-class Wrapper(Policy[State[M]], Generic[M]):
-    """A policy inside another; its state is the wrapper's memory."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Wrapper(Policy[State[_M]], Generic[_M]):
+    """A policy around another policy, whose state is the wrapper's memory.
 
-    policy: Policy[M]
+    The wrapper validates its arguments and keeps both states in step, so it calls the inner policy unchecked.
+
+    Parameters
+    ----------
+    policy : Policy
+        The inner policy.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from soqo import FTM
+    >>> class HalfStep(Wrapper):
+    ...     def begin(self, x0, horizon, rng):
+    ...         return self.policy.start(x0, horizon, rng)
+    ...
+    ...     def decide(self, state, v):
+    ...         x, inner = self.policy.act_unchecked(state.memory, v)
+    ...         return (state.x + x) / 2.0, inner
+    ...
+    ...     def learn(self, state, y):
+    ...         return self.policy.observe_unchecked(replace(state.memory, x=state.x), y)
+    >>> policy = HalfStep(FTM())
+    >>> policy.act(policy.start(np.zeros(1)), v=[4.0])[0]
+    array([2.])
+    """
+
+    policy: Policy[_M]
 
     def __post_init__(self) -> None:
         if not isinstance(self.policy, Policy):
@@ -38,28 +64,38 @@ class Wrapper(Policy[State[M]], Generic[M]):
     def state_grows(self) -> bool:
         return self.policy.state_grows
 
-    def diverged(self, state: State[State[M]]) -> BoolArray:
+    def diverged(self, state: State[State[_M]]) -> BoolArray:
         return state.diverged | self.policy.diverged(state.memory)
 
-    def diagnostics(self, state: State[State[M]]) -> dict[str, Any]:
-        """The inner policy's, in the inner policy's coordinates."""
+    def diagnostics(self, state: State[State[_M]]) -> dict[str, Any]:
+        """Return the diagnostics of the inner policy, in its coordinates.
+
+        Parameters
+        ----------
+        state : State
+            The state.
+        """
         return {**self.policy.diagnostics(state.memory), "diverged": self.diverged(state)}
 
-    def explain(self, state: State[State[M]]) -> str:
+    def uncertainty_of(self, state: State[State[_M]], directions: Array) -> Array | None:
+        return self.policy.uncertainty_of(state.memory, directions)
+
+    def explain(self, state: State[State[_M]]) -> str:
         return self.policy.explain(state.memory)
 
 
 @register("Weighted", migrations={0: rename_fields(switching="switching_weight")})
-@dataclass(frozen=True, eq=False)
-class Weighted(Wrapper[M]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Weighted(Wrapper[_M]):
     """A policy for a plant whose switching cost is 1/2 (x-x_prev)'W(x-x_prev).
 
-    The policy inside plays in the coordinates W^{1/2} x, where switching is plain l2 and the curvature is
+    The inner policy plays in the coordinates W^{1/2} x, where the switching cost is unweighted and the curvature is
     W^{-1/2} A W^{-1/2} (``problem.plain.A``).
 
     Parameters
     ----------
     policy : Policy
+        The policy, in coordinates where the switching cost is unweighted.
     switching_weight : None, float, array_like of shape (d,) or (d, d)
         The weight W, as in :class:`soqo.Problem`.
 
@@ -72,59 +108,74 @@ class Weighted(Wrapper[M]):
     array([2.])
     """
 
-    switching_weight: Any = None
+    switching_weight: ArrayLike | None = None
     coordinates: Coordinates = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.policy.in_plant_coordinates:
             raise ArgumentError(
-                "policy must play in plain coordinates, got one in the plant's own: Weighted goes inside Limited, and "
-                "once is enough"
+                "policy must be for an unweighted switching cost, got one in plant coordinates: put Weighted inside "
+                "Limited, and only once"
             )
         coordinates = Coordinates(self.switching_weight)
-        object.__setattr__(self, "coordinates", coordinates)
-        object.__setattr__(self, "switching_weight", coordinates.switching_weight)
+        set_fields(self, coordinates=coordinates, switching_weight=coordinates.switching_weight)
 
     @property
     def in_plant_coordinates(self) -> bool:
         return True
 
-    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> State[M]:
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> State[_M]:
         if self.coordinates.dim not in (None, x0.shape[-1]):
             raise ArgumentError(
-                f"switching_weight must be for as many actuators as x0 has, {x0.shape[-1]}, got one for {self.coordinates.dim}"
+                f"switching_weight must be for as many actuators as x0 has, {x0.shape[-1]}, "
+                f"got one for {self.coordinates.dim}"
             )
         return self.policy.start(self.coordinates.to_plain(x0), horizon, rng)
 
-    def decide(self, state: State[State[M]], v: Array) -> tuple[Array, State[M]]:
-        z, inner = self.policy.act(state.memory, self.coordinates.to_plain(v))
+    def decide(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
+        z, inner = self.policy.act_unchecked(state.memory, self.coordinates.to_plain(v))
         return self.coordinates.from_plain(z), inner
 
-    def learn(self, state: State[State[M]], y: Array) -> State[M]:
-        return self.policy.observe(state.memory, y, applied=self.coordinates.to_plain(state.x))
+    def learn(self, state: State[State[_M]], y: Array) -> State[_M]:
+        inner = evolve(state.memory, x=self.coordinates.to_plain(state.x))
+        return self.policy.observe_unchecked(inner, y)
 
-    def diagnostics(self, state: State[State[M]]) -> dict[str, Any]:
-        """The inner policy's, with an ``estimate`` of A in the plant's coordinates; the rest is in the plain ones."""
+    def diagnostics(self, state: State[State[_M]]) -> dict[str, Any]:
+        """Return the diagnostics of the inner policy, with ``estimate`` and ``uncertainty`` in plant coordinates.
+
+        Parameters
+        ----------
+        state : State
+            The state.
+        """
         found = super().diagnostics(state)
         if "estimate" in found:
             half = self.coordinates.to_plain(found["estimate"])
             found["estimate"] = self.coordinates.to_plain(half.swapaxes(-1, -2))
+        if "uncertainty" in found:
+            eigenvectors = np.linalg.eigh(found["estimate"])[1]
+            found["uncertainty"] = self.uncertainty_of(state, eigenvectors.mT)
         return found
+
+    def uncertainty_of(self, state: State[State[_M]], directions: Array) -> Array | None:
+        # With q'A q = (W^{1/2} q)' W^{-1/2} A W^{-1/2} (W^{1/2} q), the inner policy knows the deviation.
+        return self.policy.uncertainty_of(state.memory, self.coordinates.to_plain(directions))
 
 
 @register("Limited")
-@dataclass(frozen=True, eq=False)
-class Limited(Wrapper[M]):
-    """A policy within actuator limits: its actions are clipped, and it is told what was really played.
+@dataclass(frozen=True, eq=False, repr=False)
+class Limited(Wrapper[_M]):
+    """A policy within actuator limits: its actions are clipped, and it learns from the clipped ones.
 
-    The limits are in the plant's own units, so ``Limited`` goes around ``Weighted``, not inside.
+    The limits are in plant coordinates, so ``Limited`` goes around ``Weighted``.
 
     Parameters
     ----------
     policy : Policy
+        The policy.
     low, high : float or array_like of shape (d,), optional
-        The limits; None for no limit on that side, infinity for none of one actuator.
+        The limits; None for no limit on that side, an infinite entry for no limit of one actuator.
 
     Examples
     --------
@@ -134,53 +185,106 @@ class Limited(Wrapper[M]):
     array([1. , 0.5])
     """
 
-    low: Any = None
-    high: Any = None
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("low", "high"):
-            if getattr(self, name) is not None:
-                limit = numbers(name, getattr(self, name))
-                if limit.ndim > 1:
-                    raise ArgumentError(f"{name} must be a number or a vector, got {limit.shape}")
-                beyond = np.inf if name == "low" else -np.inf
-                if (np.isnan(limit) | (limit == beyond)).any():
-                    raise ArgumentError(f"{name} must be neither NaN nor {beyond}, got {limit}")
-                object.__setattr__(self, name, freeze(limit))
-        if self.low is None or self.high is None:
+        low, high = _limit("low", self.low), _limit("high", self.high)
+        set_fields(self, low=low, high=high)
+        if low is None or high is None:
             return
-        if self.low.ndim and self.high.ndim and self.low.shape != self.high.shape:
-            raise ArgumentError(f"low and high must have one shape, got {self.low.shape} and {self.high.shape}")
-        if (self.low > self.high).any():
-            raise ArgumentError(f"low must not exceed high, got {self.low} and {self.high}")
+        if low.ndim and high.ndim and low.shape != high.shape:
+            raise ArgumentError(f"low and high must have one shape, got {low.shape} and {high.shape}")
+        if (low > high).any():
+            raise ArgumentError(f"low must not exceed high, got {low} and {high}")
 
     @property
     def in_plant_coordinates(self) -> bool:
         return True
 
-    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> State[M]:
-        for name in ("low", "high"):
-            limit = getattr(self, name)
-            if limit is not None and limit.shape not in ((), x0.shape[-1:]):
-                raise ArgumentError(f"{name} must have shape {x0.shape[-1:]}, got {limit.shape}")
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> State[_M]:
+        for name, limit in (("low", self.low), ("high", self.high)):
+            if limit is not None and np.shape(limit) not in ((), x0.shape[-1:]):
+                raise ArgumentError(f"{name} must have shape {x0.shape[-1:]}, got {np.shape(limit)}")
         return self.policy.start(x0, horizon, rng)
 
-    def decide(self, state: State[State[M]], v: Array) -> tuple[Array, State[M]]:
-        x, inner = self.policy.act(state.memory, v)
-        # Not by np.clip, which takes ten times as long for one plant.
+    def decide(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
+        x, inner = self.policy.act_unchecked(state.memory, v)
+        # np.clip takes ten times as long for one plant.
         if self.low is not None:
             x = np.maximum(x, self.low)
         if self.high is not None:
             x = np.minimum(x, self.high)
         return x, inner
 
-    def learn(self, state: State[State[M]], y: Array) -> State[M]:
-        return self.policy.observe(state.memory, y, applied=state.x)
+    def learn(self, state: State[State[_M]], y: Array) -> State[_M]:
+        return self.policy.observe_unchecked(evolve(state.memory, x=state.x), y)
 
 
-def in_plant_units(policy: Policy[Any], switching_weight: Any) -> Policy[Any]:
-    """A policy as it must be to steer a plant with this switching weight: ``Weighted``, but inside of any limits."""
+def _limit(name: str, value: ArrayLike | None) -> Array | None:
+    """Return a limit as an array, or None if there is none."""
+    if value is None:
+        return None
+    limit = numbers(name, value)
+    if limit.ndim > 1:
+        raise ArgumentError(f"{name} must be a number or a vector, got {limit.shape}")
+    excluded = np.inf if name == "low" else -np.inf
+    if (np.isnan(limit) | (limit == excluded)).any():
+        raise ArgumentError(f"{name} must be neither NaN nor {excluded}, got {limit}")
+    return freeze(limit)
+
+
+def match_switching_weight(policy: Policy[Any], switching_weight: ArrayLike | None) -> Policy[Any]:
+    """Return the policy for a plant with this switching weight: ``Weighted``, inside of any limits.
+
+    A policy that is ``Weighted`` already, or that needs no weight, stays as it is.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy.
+    switching_weight : None, float, array_like of shape (d,) or (d, d)
+        The weight W, as in :class:`soqo.Problem`.
+
+    Examples
+    --------
+    >>> from soqo import FTM
+    >>> match_switching_weight(Limited(FTM(), low=-1.0), 2.0)
+    Limited(policy=Weighted(policy=FTM(), switching_weight=array(2.)), low=array(-1.))
+    """
     if isinstance(policy, Limited):
-        return Limited(in_plant_units(policy.policy, switching_weight), policy.low, policy.high)
+        return Limited(match_switching_weight(policy.policy, switching_weight), policy.low, policy.high)
     return policy if policy.in_plant_coordinates or switching_weight is None else Weighted(policy, switching_weight)
+
+
+def wrap_for_plant(
+    policy: Policy[Any], switching_weight: ArrayLike | None, low: ArrayLike | None, high: ArrayLike | None
+) -> Policy[Any]:
+    """Return the policy for a plant with this switching weight and these limits.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy, in coordinates where the switching cost is unweighted if a weight or a limit is given.
+    switching_weight : None, float, array_like of shape (d,) or (d, d)
+        The weight W, as in :class:`soqo.Problem`.
+    low, high : float or array_like of shape (d,), or None
+        The limits, as in :class:`Limited`.
+
+    Examples
+    --------
+    >>> from soqo import FTM
+    >>> wrap_for_plant(FTM(), 2.0, None, [1.0, 3.0])
+    Limited(policy=Weighted(policy=FTM(), switching_weight=array(2.)), high=array([1., 3.]))
+    """
+    if not isinstance(policy, Policy):
+        raise ArgumentError(f"policy must be a Policy, got {type(policy).__name__}")
+    given = not (low is None and high is None and switching_weight is None)
+    if given and policy.in_plant_coordinates:
+        raise ArgumentError(
+            "policy must be for an unweighted switching cost where low, high or switching_weight is given, "
+            f"got a {type(policy).__name__}: give the policy inside of it"
+        )
+    weighted = match_switching_weight(policy, switching_weight)
+    return weighted if low is None and high is None else Limited(weighted, low, high)

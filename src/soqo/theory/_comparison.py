@@ -1,28 +1,26 @@
-"""A curvature beside an estimate of it: their spectra, and their difference in each other's coordinates."""
+"""Compare a curvature with an estimate of it: their spectra, and their difference in each other's eigenbasis."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from soqo._planner import contraction
-from soqo._spectrum import Spectrum, positive_semidefinite
+from soqo._model.spectrum import Spectrum, positive_semidefinite
 from soqo.errors import ArgumentError
-from soqo.theory._sums import pair_factors, pair_factors_sum
-from soqo.typing import Array
+from soqo.theory._gain_sums import kernel, kernel_sum
+from soqo.typing import Array, ArrayLike
 
-__all__ = ["Comparison"]
+__all__ = ["Comparison", "broadcastable"]
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """A = Q D Q' and A_hat = P D^ P', either of them one matrix or a batch.
+    """The spectra A = Q D Q' and A^ = P D^ P' of a curvature and an estimate, each one matrix or a batch.
 
-    Every sum here is of A - A_hat times something smooth, never a difference of two sums of gains: so the parts of the
-    regret keep their digits also for an estimate that is nearly right.
+    Every sum is of A - A^ times a smooth function, never a difference of two sums of gains. The parts of the regret
+    therefore keep their digits even if the estimate is nearly exact.
     """
 
     true: Spectrum
@@ -30,14 +28,14 @@ class Comparison:
     error: Array
 
     @classmethod
-    def of(cls, A: Any, A_hat: Any) -> Comparison:
-        """Checked: both positive semi-definite, and of shapes that go together."""
-        A, true = positive_semidefinite("A", A)
-        A_hat, estimate = positive_semidefinite("A_hat", A_hat)
-        if A.shape[-1] != A_hat.shape[-1] or not go_together(A.shape[:-2], A_hat.shape[:-2]):
-            raise ArgumentError(f"A_hat must have A's shape {A.shape}, got {A_hat.shape}")
-        batch = np.broadcast_shapes(A.shape[:-2], A_hat.shape[:-2])
-        return cls(of_batch(true, batch), of_batch(estimate, batch), A - A_hat)
+    def of(cls, A: ArrayLike, A_hat: ArrayLike) -> Comparison:
+        """Validate both matrices: positive semi-definite, of the same dimension, with batches that broadcast."""
+        matrix, true = positive_semidefinite("A", A)
+        estimated, estimate = positive_semidefinite("A_hat", A_hat)
+        if matrix.shape[-1] != estimated.shape[-1] or not broadcastable(matrix.shape[:-2], estimated.shape[:-2]):
+            raise ArgumentError(f"A_hat must have A's shape {matrix.shape}, got {estimated.shape}")
+        batch = np.broadcast_shapes(matrix.shape[:-2], estimated.shape[:-2])
+        return cls(_broadcast(true, batch), _broadcast(estimate, batch), matrix - estimated)
 
     @property
     def dim(self) -> int:
@@ -50,58 +48,55 @@ class Comparison:
         return self.error.shape[:-2]
 
     @cached_property
-    def error_in_basis(self) -> Array:
-        """P'(A - A^)P."""
-        return np.asarray(self.overlap.swapaxes(-1, -2) @ self.error_between)
-
-    @cached_property
-    def error_between(self) -> Array:
-        """Q'(A - A^)P, from the spectra: what the two parts of regret have in common then cancels to the last digit."""
-        return np.asarray(self.overlap * (self.true.values[..., :, None] - self.estimate.values[..., None, :]))
-
-    @cached_property
     def overlap(self) -> Array:
         """Q'P."""
         return np.asarray(self.true.vectors.swapaxes(-1, -2) @ self.estimate.vectors)
 
-    # ---- 1/2 <M, C - C^>: what wrong gains lose where v moves -------------------------------------------------------
+    @cached_property
+    def mixed_error(self) -> Array:
+        """Q'(A - A^)P, from the spectra, so that the common part of value and basis cancels to the last digit."""
+        return np.asarray(self.overlap * (self.true.values[..., :, None] - self.estimate.values[..., None, :]))
+
+    @cached_property
+    def estimate_error(self) -> Array:
+        """P'(A - A^)P."""
+        return np.asarray(self.overlap.swapaxes(-1, -2) @ self.mixed_error)
 
     def value(self, moment: Array, rounds: int) -> Array:
-        """1/2 <M, C - C^> for the gains with so many rounds to go."""
-        factors = pair_factors(self.true.values, self.estimate.values, rounds)
-        return self._between(factors, moment)
+        """Return 1/2 <M, C - C^> for the gains with ``rounds`` rounds to go: the value part of a step of v."""
+        return self._value(kernel(self.true.values, self.estimate.values, rounds), moment)
 
     def value_sum(self, moment: Array, rounds: int) -> Array:
-        """The same, summed over the last ``rounds`` rounds."""
-        factors = pair_factors_sum(self.true.values, self.estimate.values, rounds)
-        return self._between(factors, moment)
-
-    def _between(self, factors: Array, moment: Array) -> Array:
-        # Q'(C - C^)P is Q'(A - A^)P times the divided differences of the contraction, which are the factors.
-        Q, P = self.true.vectors, self.estimate.vectors
-        weights = factors * (Q.swapaxes(-1, -2) @ moment @ P)
-        return np.asarray(-0.5 * np.sum(self.error_between * weights, axis=(-1, -2)))
-
-    # ---- 1/2 E|u|^2 in the norm of C^ (A - A^) C^: what it pays where it stands -------------------------------------
+        """Return the value part of steps with second moment M in each of the last ``rounds`` rounds."""
+        return self._value(kernel_sum(self.true.values, self.estimate.values, rounds), moment)
 
     def basis(self, moment: Array, rounds: int) -> Array:
-        """What a distance from v with second moment M, so many rounds before the end, adds in all of them."""
+        """Return the basis part of a distance to v with second moment M, over the last ``rounds`` rounds.
+
+        It is the sum of 1/2 E|u|^2 in the norm of C^ (A - A^) C^.
+        """
         values = self.estimate.values
-        return self._within(pair_factors(values, values, rounds), moment)
+        return self._basis(kernel(values, values, rounds), moment)
 
     def basis_sum(self, moment: Array, rounds: int) -> Array:
-        """What steps of v with second moment M in each of the last ``rounds`` rounds add."""
+        """Return the basis part of steps with second moment M in each of the last ``rounds`` rounds."""
         values = self.estimate.values
-        return self._within(pair_factors_sum(values, values, rounds), moment)
+        return self._basis(kernel_sum(values, values, rounds), moment)
 
-    def _within(self, factors: Array, moment: Array) -> Array:
+    def _value(self, factors: Array, moment: Array) -> Array:
+        # Q'(C - C^)P is Q'(A - A^)P times the divided differences of the contraction, which are minus the kernel.
+        Q, P = self.true.vectors, self.estimate.vectors
+        weights = factors * (Q.swapaxes(-1, -2) @ moment @ P)
+        return np.asarray(-0.5 * np.sum(self.mixed_error * weights, axis=(-1, -2)))
+
+    def _basis(self, factors: Array, moment: Array) -> Array:
         P = self.estimate.vectors
         weights = factors * (P.swapaxes(-1, -2) @ moment @ P)
-        return np.asarray(0.5 * np.sum(self.error_in_basis * weights, axis=(-1, -2)))
+        return np.asarray(0.5 * np.sum(self.estimate_error * weights, axis=(-1, -2)))
 
 
-def go_together(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Whether two batches broadcast."""
+def broadcastable(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Return whether two batch shapes broadcast."""
     try:
         np.broadcast_shapes(one, other)
     except ValueError:
@@ -109,14 +104,6 @@ def go_together(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return True
 
 
-def of_batch(spectrum: Spectrum, batch: tuple[int, ...]) -> Spectrum:
-    """The same spectrum for each of a batch."""
+def _broadcast(spectrum: Spectrum, batch: tuple[int, ...]) -> Spectrum:
     d = spectrum.values.shape[-1]
-    values, vectors = spectrum.values, spectrum.vectors
-    return Spectrum(np.broadcast_to(values, (*batch, d)), np.broadcast_to(vectors, (*batch, d, d)))
-
-
-def gains(spectrum: Spectrum, horizon: int, rounds: slice) -> Array:
-    """The eigenvalues of the gains in some rounds, counted from 0: shape (rounds, *batch, d)."""
-    to_go = np.arange(horizon - rounds.start, horizon - rounds.stop, -1.0)
-    return contraction(spectrum.values, to_go.reshape(-1, *[1] * spectrum.values.ndim))
+    return Spectrum(np.broadcast_to(spectrum.values, (*batch, d)), np.broadcast_to(spectrum.vectors, (*batch, d, d)))

@@ -1,34 +1,53 @@
-r"""Theorem 2, the lower bound for players who interpolate with gains that are off by epsilon/2 to epsilon.
+r"""Theorem 2: a lower bound for players that interpolate with gains whose error is between epsilon/2 and epsilon.
 
-The paper's instance is A = 0, where C_t = I and the best player does not move. With E_t = I - C^_t between epsilon/2
-and epsilon, regret is the sum of 1/2 E|E_t u_t|^2 and u_{t+1} = (I - E_t) u_t - step. The paper bounds E|u|^2 by its
-value for E = epsilon and the factor by its value for E = epsilon/2, which gives epsilon T / (8 (2 - epsilon)), about
-epsilon T / 16; it then writes epsilon T / 8. The conclusion holds all the same, by dynamic programming: the cost to go
-is w_n |u|^2 plus constants, with w_n = min over e of 1/2 e^2 + w_{n-1} (1 - e)^2, and since w stays below e / (2 (1 -
-e)) the smallest e is best in every round. So the least regret is that of E_t = epsilon/2 throughout,
+The paper's instance is A = 0, where C_t = I and the optimal player does not move. With E_t = I - C^_t between epsilon/2
+and epsilon, regret is the sum of 1/2 E|E_t u_t|^2, and u_{t+1} = (I - E_t) u_t - step. The paper bounds E|u|^2 by its
+value for E = epsilon and the factor by its value for E = epsilon/2. This gives epsilon T / (8 (2 - epsilon)), about
+epsilon T / 16, but the paper states epsilon T / 8. The conclusion is nevertheless true, by dynamic programming: the
+cost to go is w_n |u|^2 plus constants, with w_n = min over e of 1/2 e^2 + w_{n-1} (1 - e)^2. Because w stays below
+e / (2 (1 - e)), the smallest e is optimal in every round. The smallest regret is therefore that of E_t = epsilon/2 in
+every round,
 
-    tr(Sigma) sum over n = 1..T of w [1 - (1 - epsilon/2)^(2n)],      w = epsilon / (2 (4 - epsilon)) >= epsilon / 8."""
+    tr(Sigma) sum over n = 1..T of w [1 - (1 - epsilon/2)^(2n)],      w = epsilon / (2 (4 - epsilon)) >= epsilon / 8.
+"""
 
 from __future__ import annotations
 
 import math
 
-from soqo._arguments import integer, number
-from soqo.theory._facts import Bound, check_variant
+from soqo._foundation.arguments import integer, number
+from soqo.theory._instance import Bound, Variant, check_variant
 
 __all__ = ["theorem2"]
 
 
-def theorem2(epsilon: float, horizon: int, trace: float = 1.0, variant: str = "corrected") -> Bound:
-    """Theorem 2: what a player with gains off by epsilon/2 to epsilon loses at least, for the instance A = 0.
+def theorem2(epsilon: float, horizon: int, *, trace: float = 1.0, variant: Variant = "corrected") -> Bound:
+    """Return the lower bound of Theorem 2 on regret with gains that are off by epsilon/2 to epsilon, for A = 0.
 
-    ``trace`` is that of Sigma. ``as_printed`` is epsilon T / 8, without the constant that the paper leaves open and
-    without the cost of exploration, which it takes to be 1/epsilon in units that it does not give; ``appendix`` is what
-    the proof's third line gives. The corrected bound is attained, and so cannot be improved.
+    ``as_printed`` is epsilon T / 8, without the constant that the paper leaves open and without the cost of
+    exploration, which the paper takes as 1/epsilon in unspecified units. ``appendix`` follows from the third line of
+    the proof. The corrected bound is attained and therefore optimal.
 
-    Errata: the fourth line of the proof does not follow from its third, but the conclusion is true. And A = 0 has rank
-    0: in full rank regret is of order epsilon^2 T (:func:`second_order_bound`), so there is no term in epsilon T, and
-    the claim that T^(1/2) is optimal in full rank is not supported: T^(1/3) is attained (:func:`optimal_gamma2`).
+    Errata: the fourth line of the proof does not follow from its third, but the conclusion is true. The instance A = 0
+    has rank 0. In full rank regret is of order epsilon^2 T (:func:`second_order_bound`), without a term in epsilon T.
+    The claim that T^(1/2) is optimal in full rank is therefore not supported: T^(1/3) is attained
+    (:func:`optimal_gamma2`).
+
+    Parameters
+    ----------
+    epsilon : float
+        The error of the gains, in (0, 1].
+    horizon : int
+        The number of rounds T.
+    trace : float
+        The trace of Sigma.
+    variant : {"corrected", "as_printed", "appendix"}
+        The version of the bound.
+
+    Returns
+    -------
+    Bound
+        The bound, with its terms.
 
     Examples
     --------
@@ -44,14 +63,14 @@ def theorem2(epsilon: float, horizon: int, trace: float = 1.0, variant: str = "c
     if check_variant(variant) == "as_printed":
         least = epsilon * T / 8.0
     elif variant == "appendix":
-        least = epsilon**2 / 8.0 / (epsilon * (2.0 - epsilon)) * settled(T, 1.0 - epsilon)
+        least = epsilon**2 / 8.0 / (epsilon * (2.0 - epsilon)) * _saturation_sum(T, 1.0 - epsilon)
     else:
-        least = epsilon / (2.0 * (4.0 - epsilon)) * settled(T, 1.0 - 0.5 * epsilon)
+        least = epsilon / (2.0 * (4.0 - epsilon)) * _saturation_sum(T, 1.0 - 0.5 * epsilon)
     return Bound("Theorem 2", variant, {"exploitation": trace * least})
 
 
-def settled(rounds: int, contraction: float) -> float:
-    """The sum over n = 1..rounds of 1 - contraction^(2n)."""
+def _saturation_sum(rounds: int, contraction: float) -> float:
+    """Return the sum over n = 1..rounds of 1 - contraction^(2n)."""
     square = contraction * contraction
     if square == 0.0:
         return float(rounds)

@@ -1,40 +1,42 @@
-r"""How far an estimate's eigenvalues and eigenvectors are from the true ones, and what theory says they may be.
+r"""Errors of an estimate's eigenvalues and eigenvectors, and their bounds by Weyl and by Davis and Kahan.
 
-Weyl bounds eigenvalues by the error alone. Eigenvectors it cannot bound alone: where two eigenvalues are closer than
-the error, the smallest disturbance turns their eigenvectors as it likes. What is bounded is the space that a group of
-eigenvalues spans, by the error over the gap to the other groups (Davis and Kahan)."""
+Weyl's inequality bounds the error of every eigenvalue by the operator norm of the error. Eigenvectors have no such
+bound: if two eigenvalues are closer than the error, an arbitrarily small error can rotate their eigenvectors by any
+angle. The theorem of Davis and Kahan bounds the rotation of the invariant subspace of a cluster of eigenvalues, by the
+error over the gap to the other eigenvalues.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
+from soqo._foundation.values import Value
 from soqo.errors import ArgumentError
 from soqo.theory._comparison import Comparison
-from soqo.theory._facts import RANK_TOLERANCE
-from soqo.typing import Array
+from soqo.theory._instance import RANK_TOLERANCE
+from soqo.typing import Array, ArrayLike
 
-__all__ = ["Group", "Perturbation", "perturbation"]
+__all__ = ["EigenvalueCluster", "Perturbation", "perturbation"]
 
 
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Eigenvalues of A that the error cannot tell apart, and the space that they span.
+@dataclass(frozen=True, eq=False, repr=False)
+class EigenvalueCluster(Value):
+    """Eigenvalues of A that the error cannot separate, and the rotation of their invariant subspace.
 
     Attributes
     ----------
     values : Array
-        Of A, ascending.
+        The eigenvalues of A, ascending.
     gap : float
-        The distance to the nearest eigenvalue of A_hat outside the group; infinite if there is none.
+        The distance to the nearest eigenvalue of A_hat outside the cluster; infinite if there is none.
     sin_theta : float
-        The sine of the largest angle between the spaces of A and of A_hat.
+        The sine of the largest angle between the subspaces of A and of A_hat.
     bound : float
-        What Davis and Kahan allow it to be: the error over the gap, at most 1.
+        The bound of Davis and Kahan on ``sin_theta``: the error over the gap, at most 1.
     """
 
     values: Array
@@ -43,60 +45,69 @@ class Group:
     bound: float
 
 
-@dataclass(frozen=True, eq=False)
-class Perturbation:
-    """An estimate of A, spectrally.
+@dataclass(frozen=True, eq=False, repr=False)
+class Perturbation(Value):
+    """The spectral error of an estimate of A.
 
     Attributes
     ----------
     operator, frobenius, nuclear : float
         Norms of A_hat - A.
     shifts : Array, shape (d,)
-        Eigenvalues of A_hat less those of A, in ascending order; Weyl: none is larger than ``operator``.
-    groups : tuple of Group
-        See :class:`Group`.
-    turn : float
-        |P - Q| in the operator norm, with the signs of P's columns chosen for the best.
+        Eigenvalues of A_hat minus those of A, in ascending order. By Weyl, none is larger than ``operator``.
+    clusters : tuple of EigenvalueCluster
+        See :class:`EigenvalueCluster`.
+    eigenvector_error : float
+        |P - Q| in the operator norm, with the signs of P's columns that make it smallest.
     """
 
     operator: float
     frobenius: float
     nuclear: float
     shifts: Array
-    groups: tuple[Group, ...]
-    turn: float
+    clusters: tuple[EigenvalueCluster, ...] = field(repr=False)
+    eigenvector_error: float
 
     @property
     def weyl(self) -> float:
-        """The largest shift of an eigenvalue, over its bound: at most 1."""
+        """The largest shift of an eigenvalue relative to its bound, at most 1."""
         return float(np.abs(self.shifts).max() / self.operator) if self.operator else 0.0
 
     @property
     def eigengap(self) -> float:
-        """The effective eigengap: the smallest gap between groups that the error can tell apart."""
-        return min(group.gap for group in self.groups)
+        """The effective eigengap: the smallest gap between clusters."""
+        return min(cluster.gap for cluster in self.clusters)
 
     def __str__(self) -> str:
         lines = [
             f"error: operator {self.operator:.4g}, Frobenius {self.frobenius:.4g}, nuclear {self.nuclear:.4g}",
-            f"largest shift of an eigenvalue: {np.abs(self.shifts).max():.4g}; |P - Q|: {self.turn:.4g}",
+            f"largest shift of an eigenvalue: {np.abs(self.shifts).max():.4g}; |P - Q|: {self.eigenvector_error:.4g}",
         ]
-        for group in self.groups:
-            values = ", ".join(f"{value:.4g}" for value in group.values)
-            lines.append(
-                f"eigenvalues {values}: gap {group.gap:.4g}, sin theta {group.sin_theta:.4g}, bound {group.bound:.4g}"
-            )
+        for cluster in self.clusters:
+            values = ", ".join(f"{value:.4g}" for value in cluster.values)
+            rotation = f"gap {cluster.gap:.4g}, sin theta {cluster.sin_theta:.4g}, bound {cluster.bound:.4g}"
+            lines.append(f"eigenvalues {values}: {rotation}")
         return "\n".join(lines)
 
 
-def perturbation(A: Any, A_hat: Any) -> Perturbation:
+def perturbation(A: ArrayLike, A_hat: ArrayLike) -> Perturbation:
     """Compare the spectra of a curvature and of an estimate.
 
-    Two neighbouring eigenvalues of A are in one group if they are closer than twice the error in the operator norm, or
-    if both are zero: only further apart does Weyl's inequality keep their perturbed values apart. Errata that this
-    shows: the paper's |P - Q| <= sqrt(2) epsilon / (sigma_min - epsilon) has no gap between eigenvalues in it and is
-    false; and its |A^ - A|_F <= |A^ - A|_* / sqrt(d) is reversed (the nuclear norm is at most sqrt(d) times
-    Frobenius's, which is at most the nuclear norm).
+    Two neighboring eigenvalues of A belong to one cluster if they are closer than twice the error in the operator norm,
+    or if both are zero: by Weyl's inequality, only eigenvalues further apart stay apart. The result shows two errata:
+    the paper's |P - Q| <= sqrt(2) epsilon / (sigma_min - epsilon) does not depend on a gap between eigenvalues and is
+    false; and its |A^ - A|_F <= |A^ - A|_* / sqrt(d) is reversed (the Frobenius norm is at most the nuclear norm, which
+    is at most sqrt(d) times the Frobenius norm).
+
+    Parameters
+    ----------
+    A, A_hat : array_like, shape (d, d)
+        The curvature and its estimate, both positive semi-definite.
+
+    Returns
+    -------
+    Perturbation
+        The error in several norms, and the errors of eigenvalues and eigenvectors.
 
     Examples
     --------
@@ -114,34 +125,33 @@ def perturbation(A: Any, A_hat: Any) -> Perturbation:
     true, estimate = pair.true, pair.estimate
     overlap = true.vectors.T @ estimate.vectors
     signs = np.where(np.diagonal(overlap) < 0.0, -1.0, 1.0)
-    groups = []
-    for members in grouped(true.values, operator):
+    clusters = []
+    for members in _cluster(true.values, operator):
         outside = np.ones(pair.dim, dtype=bool)
         outside[members] = False
-        gap = distance(true.values[members], estimate.values[outside])
-        cross = overlap[members][:, outside]
-        sine = float(np.linalg.norm(cross, ord=2)) if outside.any() else 0.0
+        gap = _distance(true.values[members], estimate.values[outside])
+        sine = float(np.linalg.norm(overlap[members][:, outside], ord=2)) if outside.any() else 0.0
         bound = 1.0 if gap <= operator else operator / gap
-        groups.append(Group(true.values[members], gap, sine, bound))
+        clusters.append(EigenvalueCluster(true.values[members], gap, sine, bound))
     return Perturbation(
         operator=operator,
         frobenius=float(np.linalg.norm(errors)),
         nuclear=float(errors.sum()),
         shifts=estimate.values - true.values,
-        groups=tuple(groups),
-        turn=float(np.linalg.norm(estimate.vectors * signs - true.vectors, ord=2)),
+        clusters=tuple(clusters),
+        eigenvector_error=float(np.linalg.norm(estimate.vectors * signs - true.vectors, ord=2)),
     )
 
 
-def grouped(values: Array, error: float) -> list[slice]:
-    """Neighbours that are closer than twice the error, or zero to round-off, belong together."""
+def _cluster(values: Array, error: float) -> list[slice]:
+    """Split ascending eigenvalues wherever neighbors differ by more than twice the error and by more than round-off."""
     apart = np.diff(values) > max(2.0 * error, RANK_TOLERANCE * values.size * values[-1])
     edges = [0, *(np.flatnonzero(apart) + 1), values.size]
     return [slice(int(a), int(b)) for a, b in pairwise(edges)]
 
 
-def distance(inside: Array, outside: Array) -> float:
-    """From an interval of eigenvalues to the nearest one outside it."""
+def _distance(inside: Array, outside: Array) -> float:
+    """Return the distance from an interval of eigenvalues to the nearest one outside it."""
     if not outside.size:
         return math.inf
     return float(np.maximum(inside[0] - outside, outside - inside[-1]).min())

@@ -1,55 +1,58 @@
-r"""The best size of SCaLE's probes: the level gamma^2 with the least expected regret.
+r"""The probe variance gamma^2 with the smallest expected regret of SCaLE, by sample average approximation.
 
-Probes and noise are drawn once. For each level the readings, the estimates and (by Proposition 1, conditionally on the
-probes) the expected regret over all paths of v follow; the mean over the draws is what is minimized, on the same draws
-for all levels. In full rank the regret of exploitation is of second order in the error of the estimate, the error is of
-order eta / gamma^2, and probing costs of order gamma^2; so the sum a gamma^2 + b T / gamma^4 is least at gamma^2 ~
-T^(1/3), and regret grows as T^(1/3): less than the T^(1/2) of the paper's schedule."""
+Probes and noise are drawn once. For each gamma^2, they determine the readings and the estimates, and (by Proposition 1,
+conditionally on the probes) the expected regret over all paths of v. The mean over the draws is minimized, with the
+same draws for every gamma^2. In full rank the regret of exploitation is of second order in the error of the estimate,
+the error is of order eta / gamma^2, and probing costs of order gamma^2. The sum a gamma^2 + b T / gamma^4 is smallest
+at gamma^2 ~ T^(1/3), and regret then grows as T^(1/3): slower than the T^(1/2) of the paper's schedule.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from soqo._arguments import finite_array, integer, number
-from soqo._problem import Problem
-from soqo._spectrum import positive_semidefinite, quadratic_form
+from soqo._foundation.arguments import finite_array, integer, number
+from soqo._foundation.values import Value
+from soqo._model.problem import Problem
+from soqo._model.spectrum import positive_semidefinite, quadratic_form
 from soqo.errors import ArgumentError
-from soqo.estimators._recovery import Recovery
+from soqo.estimators import Recovery
 from soqo.noise import Noise, Uniform
-from soqo.theory._moments import step_moments
-from soqo.theory._scale_regret import exact_scale_regret, two_phases
-from soqo.typing import Array
+from soqo.theory._scale_regret import Handover, check_phases, exact_scale_regret
+from soqo.theory._step_moments import Covariance, step_moments
+from soqo.typing import Array, ArrayLike
 
 __all__ = ["Estimator", "ExpectedRegret", "expected_scale_regret", "optimal_gamma2"]
 
 Estimator = Callable[[Array, Array], tuple[Array, Any]]
-"""Probes (*batch, m, d) and readings (*batch, m) to estimates (*batch, d, d) and anything else."""
+"""A function from probes (*batch, m, d) and readings (*batch, m) to estimates (*batch, d, d) and anything else."""
 
-FACTOR = 4.0
-"""From one level of the first search to the next."""
+_BRACKET_RATIO = 4.0
+"""The ratio of neighboring probe variances in the search for a bracket."""
 
-PATIENCE = 2
-"""How many levels without an improvement end the first search, in each direction."""
+_PATIENCE = 2
+"""The search for a bracket stops, in each direction, after this number of steps without an improvement."""
 
-FARTHEST = 12
-"""How many levels up or down it goes at most."""
+_MAX_BRACKET_STEPS = 12
+"""The largest number of steps of that search in each direction."""
 
 
-@dataclass(frozen=True, eq=False)
-class ExpectedRegret:
-    """Expected regret of SCaLE at one level or several.
+@dataclass(frozen=True, eq=False, repr=False)
+class ExpectedRegret(Value):
+    """The expected regret of SCaLE for one probe variance or several.
 
     Attributes
     ----------
-    mean, standard_error : Array, shape (levels,)
-        Over draws of probes and noise; the expectation over v is exact.
-    draws : Array, shape (levels, draws)
+    mean, standard_error : Array, shape (k,)
+        Mean and standard error over draws of probes and noise, for each probe variance; the expectation over v is
+        exact.
+    draws : Array, shape (k, draws)
+        The regret for each draw.
     """
 
     mean: Array
@@ -57,183 +60,220 @@ class ExpectedRegret:
     draws: Array = field(repr=False)
 
 
-@dataclass(frozen=True, eq=False)
-class Luck:
-    """What is drawn once: A (draws, d, d), directions z (draws, m, d) and noise variates (draws, m)."""
-
-    A: Array
-    z: Array
-    variates: Array
-    noise: Noise
-
-    @classmethod
-    def draw(cls, A: Any, m: int, noise: Any, draws: int, seed: int) -> Luck:
-        matrices, _ = positive_semidefinite("A", A)
-        if matrices.ndim not in (2, 3):
-            raise ArgumentError(f"A must have shape (d, d) or (k, d, d), got {matrices.shape}")
-        matrices = matrices.reshape(-1, *matrices.shape[-2:])
-        integer("draws", draws, least=2)
-        noise = noise_model(noise)
-        rngs = np.random.default_rng(integer("seed", seed, least=0)).spawn(draws)
-        chosen = matrices[np.arange(draws) % len(matrices)]
-        z = np.stack([rng.standard_normal((m, matrices.shape[-1])) for rng in rngs])
-        return cls(chosen, z, np.stack([noise.variates(rng, m) for rng in rngs]), noise)
-
-    @cached_property
-    def problems(self) -> list[Problem]:
-        """One for each draw, for noise that looks at it."""
-        return [Problem(A) for A in self.A]
-
-    def readings(self, gamma2: float) -> tuple[Array, Array]:
-        """Where the player stands and what it hears, (draws, m, d) and (draws, m)."""
-        u = math.sqrt(gamma2) * self.z
-        draws = zip(self.variates, u, self.problems, strict=True)
-        noise = np.stack([self.noise.perturb(*draw) for draw in draws])
-        return u, quadratic_form(self.A[:, None], u) + noise
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """SCaLE on draws of probes and noise, at any level; the arguments are those of :func:`expected_scale_regret`."""
-
-    luck: Luck
-    covariance: Any
-    horizon: int
-    m: int
-    estimator: Estimator
-    handover: str
-
-    @classmethod
-    def of(
-        cls,
-        A: Any,
-        covariance: Any,
-        horizon: int,
-        m: int,
-        noise: Any,
-        estimator: Estimator | None,
-        handover: str,
-        draws: int,
-        seed: int,
-    ) -> Trial:
-        """Checked before the work, not after."""
-        horizon, m = two_phases(horizon, m)
-        luck = Luck.draw(A, m, noise, draws, seed)
-        step_moments(covariance, luck.z.shape[-1], horizon)
-        recover = Recovery(luck.noise.cap) if estimator is None else estimator
-        return cls(luck, covariance, horizon, m, recover, handover)
-
-    def regret(self, gamma2: float) -> Array:
-        """Expected over v, for each draw."""
-        estimates, _ = self.estimator(*self.luck.readings(gamma2))
-        given = (self.luck.A, estimates, self.covariance, self.horizon, self.m, gamma2)
-        found = exact_scale_regret(*given, handover=self.handover, probes=self.luck.z)
-        return np.asarray(found.total)
-
-
 def expected_scale_regret(
-    gamma2: Any,
-    A: Any,
-    covariance: Any,
+    gamma2: ArrayLike,
+    A: ArrayLike,
+    *,
+    covariance: Covariance,
     horizon: int,
     m: int,
-    noise: Any,
-    *,
+    noise: Noise | float,
     estimator: Estimator | None = None,
-    handover: str = "direct",
+    handover: Handover = "direct",
     draws: int = 64,
     seed: int = 0,
 ) -> ExpectedRegret:
-    """The expected regret of SCaLE at given levels of probing.
+    """Return the expected regret of SCaLE for given variances of the probes.
 
     Parameters
     ----------
-    gamma2 : float or array_like
-        The level, or several: the same draws serve for all.
+    gamma2 : float or array_like of shape (k,)
+        The variance of the probes, or several, for which the same draws are used.
     A : array_like, shape (d, d) or (k, d, d)
-        The curvature, or equally likely ones: a prior.
-    covariance, horizon, m, handover
-        As in :func:`exact_scale_regret`.
+        The curvature, or a prior: equally likely curvatures.
+    covariance : float, array_like or Process
+        The covariance of v's steps, as in :func:`exact_regret`.
+    horizon : int
+        The number of rounds T.
+    m : int
+        The number of rounds of probing, below the horizon.
     noise : Noise or float
-        Of the readings; a number is the cap of uniform noise.
+        The noise of the readings; a number is the cap of uniform noise.
     estimator : callable, optional
-        From probes and readings to estimates; SCaLE's own if not given.
-    draws, seed
-        How many draws of probes and noise, and from which seed.
+        A function from probes and readings to estimates; by default SCaLE's own.
+    handover : {"direct", "virtual"}
+        The start of exploitation, as in :func:`exact_scale_regret`.
+    draws : int
+        The number of draws of probes and noise.
+    seed : int
+        The seed of the draws.
+
+    Returns
+    -------
+    ExpectedRegret
+        The mean over the draws, its standard error, and the regret for each draw.
+
+    See Also
+    --------
+    optimal_gamma2 : The variance with the smallest expected regret.
 
     Examples
     --------
-    >>> A = [[1.0, 0.0], [0.0, 2.0]]
-    >>> found = expected_scale_regret([10.0, 100.0, 1000.0], A, 100.0, horizon=1000, m=12, noise=1.0, draws=32)
+    >>> found = expected_scale_regret(
+    ...     [10.0, 100.0, 1000.0], [[1.0, 0.0], [0.0, 2.0]], covariance=100.0, horizon=1000, m=12, noise=1.0, draws=32
+    ... )
     >>> found.mean.round(), found.standard_error.round()
     (array([  827.,  4321., 39699.]), array([  28.,  263., 2627.]))
     """
-    levels = np.atleast_1d(finite_array("gamma2", gamma2))
-    if levels.ndim != 1 or not levels.size:
-        raise ArgumentError(f"gamma2 must be a level or several, got shape {levels.shape}")
-    trial = Trial.of(A, covariance, horizon, m, noise, estimator, handover, draws, seed)
-    values = np.stack([trial.regret(number("gamma2", level, above=0.0)) for level in levels])
-    return ExpectedRegret(values.mean(axis=1), values.std(axis=1, ddof=1) / math.sqrt(draws), values)
+    variances = np.atleast_1d(finite_array("gamma2", gamma2))
+    if variances.ndim != 1 or not variances.size:
+        raise ArgumentError(f"gamma2 must be a number or a vector of numbers, got shape {variances.shape}")
+    sample = _SampleAverage.draw(A, covariance, horizon, m, noise, estimator, handover, draws, seed)
+    regret = np.stack([sample.regret(number("gamma2", variance, above=0.0)) for variance in variances])
+    return ExpectedRegret(regret.mean(axis=1), regret.std(axis=1, ddof=1) / math.sqrt(draws), regret)
 
 
 def optimal_gamma2(
-    A: Any,
-    covariance: Any,
+    A: ArrayLike,
+    covariance: Covariance,
+    *,
     horizon: int,
     m: int,
-    noise: Any,
-    *,
+    noise: Noise | float,
     estimator: Estimator | None = None,
-    handover: str = "direct",
+    handover: Handover = "direct",
     draws: int = 64,
     seed: int = 0,
 ) -> float:
-    """The level of probing with the least expected regret, for a given A or a prior over it.
+    """Return the variance of the probes with the smallest expected regret, for a given A or a prior.
 
-    Parameters as in :func:`expected_scale_regret`. The paper's schedule is for the worst case and does not look at how
-    far v moves; this level does.
+    The paper's schedule is for the worst case and does not depend on the covariance of v's steps; this variance does.
+
+    Parameters
+    ----------
+    A : array_like, shape (d, d) or (k, d, d)
+        The curvature, or a prior: equally likely curvatures.
+    covariance : float, array_like or Process
+        The covariance of v's steps, as in :func:`exact_regret`.
+    horizon : int
+        The number of rounds T.
+    m : int
+        The number of rounds of probing, below the horizon.
+    noise : Noise or float
+        The noise of the readings; a number is the cap of uniform noise.
+    estimator : callable, optional
+        A function from probes and readings to estimates; by default SCaLE's own.
+    handover : {"direct", "virtual"}
+        The start of exploitation, as in :func:`exact_scale_regret`.
+    draws : int
+        The number of draws of probes and noise.
+    seed : int
+        The seed of the draws.
+
+    Returns
+    -------
+    float
+        The variance gamma^2.
 
     Examples
     --------
     >>> A = [[1.0, 0.0], [0.0, 2.0]]
     >>> given = {"covariance": 2500.0, "m": 24, "noise": 1.0, "draws": 16}
-    >>> levels = [optimal_gamma2(A, horizon=T, **given) for T in (10_000, 80_000)]
-    >>> round(levels[1] / levels[0], 1)          # eight times the horizon, twice the level: T^(1/3)
+    >>> variances = [optimal_gamma2(A, horizon=T, **given) for T in (10_000, 80_000)]
+    >>> round(variances[1] / variances[0], 1)          # eight times the horizon, twice the variance: T^(1/3)
     2.0
     """
+    from scipy.optimize import minimize_scalar  # imported here because it would double the time of importing soqo
 
-    from scipy.optimize import (
-        minimize_scalar,
-    )  # here, because it would double the time of importing soqo
+    sample = _SampleAverage.draw(A, covariance, horizon, m, noise, estimator, handover, draws, seed)
 
-    trial = Trial.of(A, covariance, horizon, m, noise, estimator, handover, draws, seed)
+    def regret(log_variance: float) -> float:
+        return float(sample.regret(math.exp(log_variance)).mean())
 
-    def regret(log_level: float) -> float:
-        return float(trial.regret(math.exp(log_level)).mean())
-
-    guess = math.log(trial.luck.noise.cap) + math.log(trial.horizon) / 3.0
-    best = first_search(regret, guess)
-    step = math.log(FACTOR)
+    step = math.log(_BRACKET_RATIO)
+    best = _search_bracket(regret, math.log(sample.noise.cap) + math.log(sample.horizon) / 3.0, step)
     found = minimize_scalar(regret, bounds=(best - step, best + step), method="bounded", options={"xatol": 0.01})
     return math.exp(float(found.x))
 
 
-def noise_model(noise: Any) -> Noise:
-    """A model of noise, or uniform noise with this cap."""
+@dataclass(frozen=True, eq=False)
+class _SampleAverage:
+    """The regret of SCaLE on fixed draws of probes and noise, as a function of the probe variance.
+
+    Attributes
+    ----------
+    A : Array, shape (draws, d, d)
+    z : Array, shape (draws, m, d)
+        The directions of the probes.
+    variates : Array, shape (draws, m)
+        The variates of the noise.
+    problems : list of Problem
+        One for each draw, on which adversarial noise depends.
+    """
+
+    A: Array
+    z: Array
+    variates: Array
+    problems: list[Problem]
+    noise: Noise
+    covariance: Covariance
+    horizon: int
+    m: int
+    estimator: Estimator
+    handover: Handover
+
+    @classmethod
+    def draw(
+        cls,
+        A: ArrayLike,
+        covariance: Covariance,
+        horizon: int,
+        m: int,
+        noise: Noise | float,
+        estimator: Estimator | None,
+        handover: Handover,
+        draws: int,
+        seed: int,
+    ) -> _SampleAverage:
+        """Validate all arguments and draw probes and noise."""
+        horizon, m = check_phases(horizon, m)
+        matrices, _ = positive_semidefinite("A", A)
+        if matrices.ndim not in (2, 3):
+            raise ArgumentError(f"A must have shape (d, d) or (k, d, d), got {matrices.shape}")
+        d = matrices.shape[-1]
+        matrices = matrices.reshape(-1, d, d)
+        integer("draws", draws, least=2)
+        model = _noise_model(noise)
+        rngs = np.random.default_rng(integer("seed", seed, least=0)).spawn(draws)
+        chosen = matrices[np.arange(draws) % len(matrices)]
+        z = np.stack([rng.standard_normal((m, d)) for rng in rngs])
+        variates = np.stack([model.variates(rng, m) for rng in rngs])
+        step_moments(covariance, d, horizon)
+        recover = Recovery(model.cap) if estimator is None else estimator
+        problems = [Problem(matrix) for matrix in chosen]
+        return cls(chosen, z, variates, problems, model, covariance, horizon, m, recover, handover)
+
+    def regret(self, gamma2: float) -> Array:
+        """Return the regret for each draw, in expectation over v."""
+        u = math.sqrt(gamma2) * self.z
+        draws = zip(self.variates, u, self.problems, strict=True)
+        noise = np.stack([self.noise.perturb(*draw) for draw in draws])
+        estimates, _ = self.estimator(u, quadratic_form(self.A[:, None], u) + noise)
+        found = exact_scale_regret(
+            *(self.A, estimates, self.covariance, self.horizon),
+            m=self.m,
+            gamma2=gamma2,
+            handover=self.handover,
+            probes=self.z,
+        )
+        return np.asarray(found.total)
+
+
+def _noise_model(noise: Noise | float) -> Noise:
+    """Return a model of noise, which is uniform noise for a number."""
     if not isinstance(noise, Noise):
         return Uniform(number("noise", noise, above=0.0))
     if noise.cap == 0.0:
-        raise ArgumentError("noise must be above 0: without noise the smallest probes tell all")
+        raise ArgumentError("noise must be above 0: without noise, arbitrarily small probes are optimal")
     return noise
 
 
-def first_search(f: Callable[[float], float], start: float) -> float:
-    """The best of points a step apart, going up and down until it gets worse."""
+def _search_bracket(f: Callable[[float], float], start: float, step: float) -> float:
+    """Return the best of equidistant points, going up and down from the start until f stops improving."""
     values = {0: f(start)}
-    step = math.log(FACTOR)
     for direction in (1, -1):
         worse, k = 0, 0
-        while worse < PATIENCE and abs(k) < FARTHEST:
+        while worse < _PATIENCE and abs(k) < _MAX_BRACKET_STEPS:
             k += direction
             best = min(values.values())
             values[k] = f(start + k * step)

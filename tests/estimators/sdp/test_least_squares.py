@@ -10,17 +10,16 @@ from instances import instance
 
 from soqo import psd_least_squares, random_curvature
 from soqo.errors import ArgumentError
-from soqo.estimators import reference
-from soqo.estimators._measurements import adjoint, measure
-from soqo.estimators.sdp._least_squares import least_squares_bound
+from soqo.estimators import adjoint, measure, reference
+from soqo.estimators.sdp import least_squares_bound
 
 
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
-def test_the_fit_is_cvxpys(seed: int) -> None:
+def test_the_fit_is_that_of_cvxpy(seed: int) -> None:
     _, Z, y, _ = instance(seed, d=2 + seed % 6)
     ours, theirs = psd_least_squares(Z, y), reference.psd_least_squares(Z, y)
-    assert ours.solved, ours.advice
+    assert ours.solved, ours.message
     assert ours.primal == pytest.approx(theirs.value, rel=1e-5, abs=1e-7)
     assert least_squares_bound(Z, y, ours.multipliers) <= ours.primal * (1 + 1e-9)
 
@@ -34,9 +33,9 @@ def test_the_gradient_is_in_the_dual_cone_and_orthogonal() -> None:
     assert abs((gradient * M).sum()) < 1e-6 * scale * np.abs(M).max()
 
 
-def test_inside_the_cone_it_is_plain_least_squares() -> None:
+def test_inside_the_cone_it_is_ordinary_least_squares() -> None:
     rng = np.random.default_rng(0)
-    A = random_curvature(4, 4, 1.0, 2.0, rng=rng)
+    A = random_curvature(4, 4, min_eigenvalue=1.0, max_eigenvalue=2.0, rng=rng)
     Z = rng.standard_normal((60, 4))
     y = measure(Z, A) + rng.uniform(-0.01, 0.01, 60)
     rows = 0.5 * np.einsum("mi,mj->mij", Z, Z).reshape(60, 16)
@@ -44,7 +43,7 @@ def test_inside_the_cone_it_is_plain_least_squares() -> None:
     np.testing.assert_allclose(psd_least_squares(Z, y).matrix, plain.reshape(4, 4), atol=1e-6)
 
 
-def test_a_weight_of_three_is_a_row_three_times() -> None:
+def test_a_weight_of_three_equals_three_copies_of_a_row() -> None:
     _, Z, y, _ = instance(8, d=3, noise=0.3)
     weights = np.ones(y.size)
     weights[:2] = 3.0
@@ -53,11 +52,11 @@ def test_a_weight_of_three_is_a_row_three_times() -> None:
     assert weighted.primal == pytest.approx(repeated.primal, rel=1e-6)
 
 
-def test_nothing_to_fit() -> None:
-    silent = psd_least_squares(np.ones((3, 2)), np.zeros(3))
-    np.testing.assert_array_equal(silent.matrix, 0.0)
-    blind = psd_least_squares(np.zeros((2, 2)), [3.0, 4.0])
-    assert blind.primal == pytest.approx(12.5)
+def test_zero_readings_and_zero_measurements() -> None:
+    zero_readings = psd_least_squares(np.ones((3, 2)), np.zeros(3))
+    np.testing.assert_array_equal(zero_readings.matrix, 0.0)
+    zero_measurements = psd_least_squares(np.zeros((2, 2)), [3.0, 4.0])
+    assert zero_measurements.primal == pytest.approx(12.5)
 
 
 @pytest.mark.parametrize("weights", [[1.0], [1.0, 0.0, 1.0], [1.0, -1.0, 1.0]])

@@ -1,8 +1,10 @@
-"""Cells: keys that change with whatever changes the numbers, pieces that equal the whole, files whole or not at all."""
+"""Cells: keys that change with everything that changes the numbers, pieces that equal the whole, and atomic files."""
 
 from __future__ import annotations
 
-import importlib
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,12 +15,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import FTM, GLIDE, LAI, POL, ROBD, Environment, Problem, RandomProblem, SCaLE, simulate
-from soqo._changes import Change
-from soqo.errors import ArgumentError
-from soqo.experiments.execution import _cells as module
-from soqo.experiments.execution._cells import Cell, CellResult, Store, cells_of, collect, compute
-from soqo.experiments.settings._spec import Setting
+import soqo
+from soqo import (
+    FTM,
+    GLIDE,
+    LAI,
+    POL,
+    ROBD,
+    Change,
+    Environment,
+    Problem,
+    RandomProblem,
+    Result,
+    SCaLE,
+    simulate,
+)
+from soqo.errors import ArgumentError, UnknownNameError
+from soqo.experiments import Outcome, Setting
+from soqo.experiments.execution import Cell, CellStore, compute_cell, merge_cells, split_into_cells
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
@@ -31,7 +45,7 @@ POLICIES = {
     "SCaLE": SCaLE(1.0, 2, 0.5, c1=2.0),
     "GLIDE": GLIDE(),
 }
-CELL = Cell(ENVIRONMENT, POLICIES, 30, 0, 0, 4, curves=True)
+CELL = Cell(ENVIRONMENT, POLICIES, 30, 0, 0, 4, every_round=True)
 SETTING = Setting("mine", "mine", "", "", "", ENVIRONMENT, POLICIES, 40, (20, 40), 23, 5)
 
 
@@ -44,12 +58,12 @@ CHANGED = {
     "the seed": replace(CELL, seed=1),
     "the first run": replace(CELL, first_run=1),
     "the number of runs": replace(CELL, runs=5),
-    "what is kept": replace(CELL, curves=False),
+    "what is kept": replace(CELL, every_round=False),
     "the noise": replace(CELL, environment=replace(ENVIRONMENT, noise=Uniform(1.5))),
     "the steps": replace(CELL, environment=replace(ENVIRONMENT, process=Gaussian(5.5))),
     "the problem": replace(CELL, environment=replace(ENVIRONMENT, problem=replace(PROBLEM, rank=3))),
     "the start": replace(CELL, environment=replace(ENVIRONMENT, x0=np.ones(3))),
-    "a change of A": replace(CELL, environment=replace(ENVIRONMENT, changes=[Change(9)])),
+    "a change of A": replace(CELL, environment=replace(ENVIRONMENT, changes=(Change(9),))),
     "an argument": with_policies(POL=POL(2e-4)),
     "a policy": with_policies(FTM=GLIDE()),
     "what a policy is made by": with_policies(LAI=ROBD.for_problem),
@@ -69,28 +83,52 @@ def test_the_key_of_the_same_work_is_the_same() -> None:
     assert replace(CELL, environment=again, policies=dict(POLICIES)).key == CELL.key
 
 
-def test_the_key_changes_with_the_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    before = CELL.key
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / "a.py").write_text("1")
-    monkeypatch.setattr(module.soqo, "__file__", str(tmp_path / "__init__.py"))  # type: ignore[attr-defined]  # an import of the module, not a name of it
-    versions = []
-    for text in ("1", "2"):
-        (tmp_path / "sub" / "a.py").write_text(text)
-        versions.append(module.code_version.__wrapped__())
-    (tmp_path / "sub" / "a.py").rename(tmp_path / "sub" / "b.py")
-    versions.append(module.code_version.__wrapped__())
-    assert len({module.code_version(), *versions}) == 4
-    monkeypatch.setattr(module, "code_version", lambda: versions[0])
-    assert CELL.key != before
+KEY = """
+import dataclasses, sys
+import soqo
+from soqo.experiments import find
+from soqo.experiments.execution import code_version, split_into_cells
+
+if len(sys.argv) > 1:
+    sys.path.insert(0, sys.argv[1])
+    import own_cell_policy
+    policies = {"own": own_cell_policy.Own(), "wrapped": soqo.Limited(own_cell_policy.Own(), -1.0, 1.0)}
+else:
+    policies = {"FTM": soqo.FTM()}
+setting = dataclasses.replace(find("intro")[0], policies=policies)
+print(soqo.__file__, code_version(), split_into_cells(setting)[0].key)
+"""
 
 
-def test_the_key_changes_with_the_code_of_an_own_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    keys = []
+def key_in_a_new_process(*arguments: str, path: Path | None = None) -> tuple[str, str]:
+    """Return the version of the code and the key of a cell in another process, with soqo from the path."""
+    environment = {**os.environ, **({"PYTHONPATH": str(path)} if path is not None else {})}
+    command = [sys.executable, "-c", KEY, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    file, version, key = done.stdout.split()
+    assert path is None or file.startswith(str(path))
+    return version, key
+
+
+def test_the_key_changes_with_the_code_that_computes(tmp_path: Path) -> None:
+    package = tmp_path / "soqo"
+    shutil.copytree(Path(soqo.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    first = key_in_a_new_process(path=tmp_path)
+    with (package / "experiments" / "_tune.py").open("a") as file:
+        file.write("# It does not compute cells.\n")
+    assert key_in_a_new_process(path=tmp_path) == first
+    with (package / "_planner.py").open("a") as file:
+        file.write("# A change.\n")
+    second = key_in_a_new_process(path=tmp_path)
+    (package / "added.py").touch()
+    third = key_in_a_new_process(path=tmp_path)
+    assert len({version for version, _ in (first, second, third)}) == 3
+    assert len({key for _, key in (first, second, third)}) == 3
+
+
+def test_the_key_changes_with_the_code_of_an_own_policy(tmp_path: Path) -> None:
+    keys = set()
     for share in ("0.5", "0.25"):
-        monkeypatch.delitem(sys.modules, "own_cell_policy", raising=False)
-        module.hash_of.cache_clear()
         (tmp_path / "own_cell_policy.py").write_text(
             "from dataclasses import dataclass\n"
             "import soqo\n"
@@ -99,14 +137,8 @@ def test_the_key_changes_with_the_code_of_an_own_policy(tmp_path: Path, monkeypa
             "    def decide(self, state, v):\n"
             f"        return {share} * v, None\n"
         )
-        importlib.invalidate_caches()
-        own = importlib.import_module("own_cell_policy").Own()
-        cell = with_policies(own=own)
-        wrapped = with_policies(own=[own])
-        keys += [cell.key, wrapped.key]
-        assert module.own_modules(cell) == {str(tmp_path / "own_cell_policy.py")}
-    assert len(set(keys)) == 4
-    assert module.own_modules(CELL) == set()
+        keys.add(key_in_a_new_process(str(tmp_path)))
+    assert len(keys) == 2
 
 
 def make_pol(problem: Problem) -> POL:
@@ -114,7 +146,7 @@ def make_pol(problem: Problem) -> POL:
 
 
 @pytest.mark.parametrize("maker", [lambda problem: make_pol(problem), partial(make_pol)])
-def test_what_a_key_cannot_know_is_refused(maker: Callable[..., Any]) -> None:
+def test_functions_without_a_name_are_refused(maker: Callable[..., Any]) -> None:
     with pytest.raises(ArgumentError, match=r"policies\['x'\] must be a policy, or a function"):
         _ = replace(CELL, policies={"x": maker}).key
     assert replace(CELL, policies={"x": make_pol}).key
@@ -124,110 +156,101 @@ def test_what_a_key_cannot_know_is_refused(maker: Callable[..., Any]) -> None:
 
 
 def test_cells_cover_every_run_of_every_horizon_once_the_longest_first() -> None:
-    cells = cells_of(SETTING)
-    assert [(c.horizon, c.first_run, c.runs, c.curves) for c in cells] == [
+    cells = split_into_cells(SETTING)
+    assert [(c.horizon, c.first_run, c.runs, c.every_round) for c in cells] == [
         *((40, 0, 10, True), (40, 10, 10, True), (40, 20, 3, True)),
         *((20, 0, 10, False), (20, 10, 10, False), (20, 20, 3, False)),
     ]
     assert {c.seed for c in cells} == {5}
-    assert [c.runs for c in cells_of(SETTING, 4)] == [4, 4]
+    assert [c.runs for c in split_into_cells(SETTING, 4)] == [4, 4]
+
+
+def merged(runs: int | None = None) -> Outcome:
+    cells = split_into_cells(SETTING, runs)
+    return merge_cells(SETTING, cells, {cell.key: compute_cell(cell) for cell in reversed(cells)})
 
 
 def test_pieces_equal_the_whole() -> None:
-    cells = cells_of(SETTING)
-    results = {cell.key: compute(cell) for cell in reversed(cells)}
-    outcome = collect(SETTING, cells, results)
+    outcome = merged()
     assert outcome.horizons == (20, 40)
     assert outcome.runs == 23
     for horizon in (20, 40):
         whole = simulate(ENVIRONMENT, POLICIES, horizon, 23, 5)
-        for index, name in enumerate(POLICIES):
+        result = outcome.results[horizon]
+        assert result.configuration == whole.configuration
+        for name in POLICIES:
             regret = whole.regret(name)
             size = np.abs(regret).max() + 1.0
             np.testing.assert_allclose(outcome.regret(name, horizon), regret[:, -1], rtol=1e-9, atol=1e-9 * size)
-            np.testing.assert_array_equal(outcome.diverged[horizon][index], whole.tracks[name].diverged)
+            np.testing.assert_array_equal(result[name].diverged, whole[name].diverged)
             if horizon == 40:
                 np.testing.assert_allclose(outcome.curve(name), regret, rtol=1e-9, atol=1e-9 * size)
                 assert outcome.median(name) == np.median(outcome.regret(name))
+    assert outcome.summary() == outcome.results[40].summary()
 
 
-def test_an_outcome_names_what_it_has() -> None:
-    cells = cells_of(SETTING, 2)
-    outcome = collect(SETTING, cells, {cell.key: compute(cell) for cell in cells})
-    with pytest.raises(ArgumentError, match=r"policy must be one of \['FTM', .*, got 'X'"):
+def test_unknown_policies_and_horizons_are_named() -> None:
+    outcome = merged(2)
+    with pytest.raises(UnknownNameError, match=r"policy must be one of 'FTM', .*, got 'X'"):
         outcome.regret("X")
     for horizon in (30, 0):
         with pytest.raises(ArgumentError, match=rf"horizon must be one of \[20, 40\], got {horizon}"):
             outcome.regret("FTM", horizon)
 
 
-def test_an_outcome_is_saved_with_its_checksum(tmp_path: Path) -> None:
-    xarray = pytest.importorskip("xarray")
-    cells = cells_of(SETTING, 2)
-    results = {cell.key: compute(cell) for cell in cells}
-    outcome = collect(SETTING, cells, results)
-    with xarray.open_dataset(outcome.save(tmp_path / "x.nc"), engine="scipy") as dataset:
-        np.testing.assert_array_equal(dataset["regret"].sel(policy="POL"), outcome.curve("POL"))
-        np.testing.assert_array_equal(dataset["final_regret"].sel(policy="POL", horizon=20), outcome.regret("POL", 20))
-        assert dataset.attrs["checksum"] == outcome.to_xarray().attrs["checksum"]
-    results[cells[0].key].regret[0, 0, 0] += 1e-12
-    changed = collect(SETTING, cells, results)
-    assert changed.to_xarray().attrs["checksum"] != outcome.to_xarray().attrs["checksum"]
-
-
 # ---- files ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def result() -> CellResult:
-    return compute(CELL)
+def result() -> Result:
+    return compute_cell(CELL)
 
 
-def test_a_kept_cell_comes_back_to_the_bit(result: CellResult, tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    assert store.load(CELL) is None
-    store.save(CELL, result)
-    found = store.load(CELL)
+@pytest.mark.parametrize("every_round", [True, False])
+def test_a_stored_cell_is_bit_identical(tmp_path: Path, every_round: bool) -> None:
+    cell, store = replace(CELL, every_round=every_round), CellStore(tmp_path)
+    result = compute_cell(cell)
+    assert store.load(cell) is None
+    store.save(cell, result)
+    found = store.load(cell)
     assert found is not None
-    np.testing.assert_array_equal(found.regret, result.regret)
-    np.testing.assert_array_equal(found.diverged, result.diverged)
-    assert [path.name for path in tmp_path.iterdir()] == [f"{CELL.key}.cell"]
+    assert found.horizon == 30
+    for name in POLICIES:
+        np.testing.assert_array_equal(found.regret(name), result.regret(name))
+        np.testing.assert_array_equal(found[name].diverged, result[name].diverged)
+    assert [path.name for path in tmp_path.iterdir()] == [f"{cell.key}.nc"]
 
 
-@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "foreign", "other shape"])
-def test_a_damaged_cell_is_set_aside(result: CellResult, tmp_path: Path, damage: str) -> None:
-    store = Store(tmp_path)
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "foreign", "other rounds", "other policies"])
+def test_a_damaged_cell_is_set_aside(result: Result, tmp_path: Path, damage: str) -> None:
+    store = CellStore(tmp_path)
     store.save(CELL, result)
     path = store.path(CELL)
     whole = path.read_bytes()
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 1
-    store.save(CELL, CellResult(result.regret[:, :, :3], result.diverged))
-    other = path.read_bytes()
-    bad = {
-        "cut": whole[:-9],
-        "flip": bytes(flipped),
-        "empty": b"",
-        "foreign": b"PK",
-        "other shape": other,
+    other = {
+        "other rounds": result.total(),
+        "other policies": replace(result, records={"FTM": result["FTM"]}),
     }
-    path.write_bytes(bad[damage])
+    if damage in other:
+        store.save(CELL, other[damage])
+    else:
+        bad = {"cut": whole[:-900], "flip": bytes(flipped), "empty": b"", "foreign": b"PK"}
+        path.write_bytes(bad[damage])
+    damaged = path.read_bytes()
     assert store.load(CELL) is None
     assert not path.exists()
-    assert path.with_suffix(".damaged").read_bytes() == bad[damage]
+    assert path.with_suffix(".damaged").read_bytes() == damaged
     store.save(CELL, result)
     assert store.load(CELL) is not None
 
 
-def test_a_write_that_fails_leaves_nothing(result: CellResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(tmp_path)
-
-    def full(path: Path, data: bytes) -> int:
-        with path.open("wb") as file:
-            file.write(data[:100])
+def test_a_failed_write_leaves_nothing(result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="no space left"):
-        store.save(CELL, result)
+        CellStore(tmp_path).save(CELL, result)
     assert list(tmp_path.iterdir()) == []

@@ -9,33 +9,35 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from soqo.experiments.execution._outcome import Outcome
-from soqo.experiments.judgment import Claim, judge
-from soqo.experiments.judgment._base import verdict
-from soqo.experiments.settings._catalogue import catalogue
-from soqo.experiments.settings._spec import Setting
+from soqo import PolicyResult, Result
+from soqo.experiments import Claim, Outcome, Setting, catalogue, judge
+from soqo.experiments.judgment import decide_verdict
 
 Regret = Callable[[Setting, str, int], float]
 SETTINGS = {setting.name: setting for setting in catalogue()}
 
 
 def invented(setting: Setting, regret: Regret) -> Outcome:
-    """An outcome in which every run has this regret at the end, and paid all of it in the first ten rounds."""
-    horizons = sorted({setting.horizon, *setting.horizons})
-    names = list(setting.policies)
-    final = {h: np.array([[regret(setting, name, h)] * 3 for name in names], dtype=float) for h in horizons}
-    ramp = np.minimum(1.0, np.arange(1, setting.horizon + 1) / 10.0)
-    return Outcome(
-        setting=setting,
-        runs=3,
-        final=final,
-        diverged={h: np.zeros((len(names), 3), dtype=np.bool_) for h in horizons},
-        curves=final[setting.horizon][:, :, None] * ramp,
-    )
+    """Return an outcome in which every run has this regret, and pays all of it in the first ten rounds."""
+    results = {}
+    for T in {setting.horizon, *setting.horizons}:
+        shares = np.where(np.arange(T) < 10, 0.1, 0.0) if setting.horizon == T else np.ones(1)
+        zeros = np.zeros((3, shares.size))
+        results[T] = Result(
+            records={
+                name: PolicyResult(zeros + regret(setting, name, T) * shares, zeros, zeros, np.zeros(3, np.bool_))
+                for name in setting.policies
+            },
+            benchmark_hitting=zeros,
+            benchmark_switching=zeros,
+            first_run=0,
+            configuration={},
+        )
+    return Outcome(setting, results)
 
 
 def as_the_paper_says(setting: Setting, name: str, T: int) -> float:
-    """A world in which every claim of the paper is true."""
+    """Return regret for which every claim of the paper is true."""
     if setting.swept:
         return float(1.0 + np.log(setting.swept[name].value / 3.0) ** 2)
     deficient = "_r1_" in setting.name or setting.figure in ("heavy_tails", "rank_deficient")
@@ -53,14 +55,14 @@ def claims(regret: Regret, names: list[str] | None = None) -> dict[str, Claim]:
     return {claim.text: claim for claim in judge([invented(setting, regret) for setting in chosen])}
 
 
-def test_every_claim_holds_in_a_world_in_which_the_paper_is_right() -> None:
+def test_every_claim_holds_if_the_paper_is_right() -> None:
     found = claims(as_the_paper_says)
     assert len(found) == 18
     assert {claim.verdict for claim in found.values()} == {"holds"}
     assert all(claim.rule and claim.source and claim.variant for claim in found.values())
 
 
-def test_no_claim_holds_in_a_world_in_which_it_is_wrong_about_everything() -> None:
+def test_no_claim_holds_if_the_paper_is_wrong_about_everything() -> None:
     def opposite(setting: Setting, name: str, T: int) -> float:
         if setting.swept:
             return math.pow(setting.swept[name].value, 1.0 if setting.name.endswith("0000") else -1.0)
@@ -79,7 +81,7 @@ def test_no_claim_holds_in_a_world_in_which_it_is_wrong_about_everything() -> No
     assert set(wrong.values()) == {"does not hold"}
 
 
-def test_what_holds_in_one_reading_only_says_so() -> None:
+def test_a_claim_that_holds_in_one_variant_only_says_so() -> None:
     def only_calibrated(setting: Setting, name: str, T: int) -> float:
         value = as_the_paper_says(setting, name, T)
         return 1e9 * T * T if "as printed" in name else value
@@ -92,7 +94,7 @@ def test_what_holds_in_one_reading_only_says_so() -> None:
     assert everywhere.number.startswith("as printed: in 0 of 16; calibrated: in 16 of 16")
 
 
-def test_what_holds_against_badly_tuned_learners_only_says_so() -> None:
+def test_a_claim_that_holds_against_badly_tuned_learners_only_says_so() -> None:
     def tuned(setting: Setting, name: str, T: int) -> float:
         if "1e-8" in name or ("as printed" in name and not setting.swept):
             return 0.1 if "1e-8" in name else 1e9 * T
@@ -102,7 +104,7 @@ def test_what_holds_against_badly_tuned_learners_only_says_so() -> None:
     assert claims(tuned)[text].verdict == "holds only if calibrated and the learners' rate is 1e-6"
 
 
-def test_what_holds_in_some_settings_says_what_they_have_in_common() -> None:
+def test_a_claim_that_holds_in_some_settings_names_their_common_property() -> None:
     def only_full_rank(setting: Setting, name: str, T: int) -> float:
         bad = name.startswith("SCaLE") and "_r1_" in setting.name
         return 1e9 if bad else as_the_paper_says(setting, name, T)
@@ -145,10 +147,10 @@ def test_verdict_names_a_bound_of_the_noise() -> None:
     kept = dict(zip(names, [True, True, True, False, False], strict=True))
     settings = {name: SETTINGS[name] for name in names}
     nothing = dict.fromkeys(names, False)
-    assert verdict({"as printed": kept}, settings) == "holds only if eta is at most 100"
+    assert decide_verdict({"as printed": kept}, settings) == "holds only if eta is at most 100"
     both = {"as printed": nothing, "calibrated": kept}
-    assert verdict(both, settings) == "holds only if calibrated and eta is at most 100"
-    assert verdict({"as printed": nothing}, settings) == "does not hold"
+    assert decide_verdict(both, settings) == "holds only if calibrated and eta is at most 100"
+    assert decide_verdict({"as printed": nothing}, settings) == "does not hold"
 
 
 @pytest.mark.parametrize("best", [0.7, 3.0, 10.0])

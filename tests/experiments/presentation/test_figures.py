@@ -1,11 +1,10 @@
-"""A picture shows the medians and quartiles of the outcome that it was made from."""
+"""A figure shows the medians and quartiles of the outcome that it was made from."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -13,21 +12,16 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from soqo.errors import ArgumentError
-from soqo.experiments.execution._outcome import Outcome
-from soqo.experiments.presentation import _figures as figures
-from soqo.experiments.presentation._figures import (
-    moving_mean,
-    new_figure,
-    power,
+from soqo.experiments.execution import Outcome, run
+from soqo.experiments.presentation import (
+    policy_styles,
     regret_figure,
-    regret_scale,
-    save_figure,
-    shared_title,
     sweep_figure,
-    thinned,
 )
-from soqo.experiments.presentation._style import COLORS
+from soqo.experiments.settings import Setting
 from soqo.typing import Array
+
+WithRegret = Callable[[Outcome, Callable[[str, Array], Array]], Outcome]
 
 
 def line(axes: Axes, label: str) -> tuple[Array, Array]:
@@ -50,7 +44,9 @@ def test_three_panels_have_medians_over_horizons_over_rounds_and_per_round(
         np.testing.assert_allclose(y, np.median(outcome.curve(name), axis=0))
         x, y = line(per_round, name)
         np.testing.assert_array_equal(x, np.arange(7, 61))
-        np.testing.assert_allclose(y[-1], np.median(np.diff(outcome.curve(name))[:, -7:].mean(1)))
+        increments = np.diff(outcome.curve(name), prepend=0.0)
+        means = [np.median(increments[:, t - 7 : t].mean(axis=1)) for t in range(7, 61)]
+        np.testing.assert_allclose(y, means, rtol=1e-9, atol=1e-9)
 
 
 def test_bands_are_quartiles(outcomes: dict[str, Outcome]) -> None:
@@ -68,21 +64,22 @@ def test_one_horizon_makes_two_panels(outcomes: dict[str, Outcome]) -> None:
     assert titles == ["Regret up to round t", "Regret per round, mean of 7 rounds"]
 
 
-def test_a_policy_has_the_same_color_in_every_panel_and_picture(
+def test_a_policy_has_the_same_color_in_every_panel_and_figure(
     outcomes: dict[str, Outcome],
 ) -> None:
     for name in ("intro", "second"):
         for axes in regret_figure(outcomes[name]).axes:
             colors = {str(one.get_label()): to_hex(one.get_color()) for one in axes.get_lines()}
-            assert colors["GLIDE"] == COLORS["GLIDE"].lower()
-            assert colors["POL, rate 1e-4"] == COLORS["POL"].lower()
+            for policy in ("GLIDE", "POL, rate 1e-4"):
+                assert colors[policy] == policy_styles([policy])[policy][0].lower()
 
 
-def test_the_scale_is_logarithmic_if_nothing_is_below_zero(outcomes: dict[str, Outcome]) -> None:
-    outcome = outcomes["intro"]
-    above = replace(outcome, final={h: np.abs(r) + 1.0 for h, r in outcome.final.items()})
-    below = replace(outcome, final={h: r - 1e4 for h, r in outcome.final.items()})
-    assert regret_figure(above).axes[0].get_yscale() == "log"
+def test_the_scale_is_logarithmic_if_all_regret_is_positive(
+    outcomes: dict[str, Outcome], with_regret: WithRegret
+) -> None:
+    above = with_regret(outcomes["intro"], lambda _, shares: np.abs(shares) + 1.0)
+    below = with_regret(outcomes["intro"], lambda _, shares: shares - 1e4)
+    assert {axes.get_yscale() for axes in regret_figure(above).axes} == {"log"}
     axes = regret_figure(below).axes[0]
     assert axes.get_yscale() == "symlog"
     low, high = axes.get_ylim()
@@ -92,27 +89,23 @@ def test_the_scale_is_logarithmic_if_nothing_is_below_zero(outcomes: dict[str, O
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan, 1e300])
-def test_what_diverged_is_left_out_and_stretches_no_axis(outcomes: dict[str, Outcome], value: float) -> None:
-    outcome = outcomes["intro"]
-    curves, final = outcome.curves.copy(), {h: r.copy() for h, r in outcome.final.items()}
-    curves[0, :, 30:] = value
-    for regret in final.values():
-        regret[0] = value
-    picture = regret_figure(replace(outcome, curves=curves, final=final))
-    x, y = line(picture.axes[1], "FTM")
+def test_diverged_rounds_are_omitted_and_do_not_stretch_an_axis(
+    outcomes: dict[str, Outcome], with_regret: WithRegret, value: float
+) -> None:
+    def diverge(name: str, shares: Array) -> Array:
+        late = np.arange(shares.shape[1]) >= min(30, shares.shape[1] - 1)
+        return np.where(late, value, shares) if name == "FTM" else shares
+
+    figure = regret_figure(with_regret(outcomes["intro"], diverge))
+    x, y = line(figure.axes[1], "FTM")
     assert np.isfinite(y[x <= 30]).all()
     assert np.isnan(y[x > 30]).all()
-    assert max(axes.get_ylim()[1] for axes in picture.axes) < 1e9
-    picture.draw_without_rendering()
+    assert max(axes.get_ylim()[1] for axes in figure.axes) < 1e9
+    figure.draw_without_rendering()
 
 
-def test_everything_diverged_is_drawn_all_the_same(outcomes: dict[str, Outcome]) -> None:
-    outcome = outcomes["intro"]
-    infinite = replace(
-        outcome,
-        curves=np.full_like(outcome.curves, np.inf),
-        final={h: np.full_like(r, np.inf) for h, r in outcome.final.items()},
-    )
+def test_a_figure_is_drawn_even_if_every_run_diverged(outcomes: dict[str, Outcome], with_regret: WithRegret) -> None:
+    infinite = with_regret(outcomes["intro"], lambda _, shares: np.full_like(shares, np.inf))
     regret_figure(infinite).draw_without_rendering()
 
 
@@ -136,7 +129,7 @@ def test_a_sweep_has_a_panel_per_family_and_a_line_per_setting(
     np.testing.assert_allclose([float(np.asarray(m.get_ydata())[0]) for m in marks], lowest)
 
 
-def test_a_single_sweep_shows_what_is_not_swept_as_level_lines(
+def test_a_single_sweep_shows_other_policies_as_horizontal_lines(
     outcomes: dict[str, Outcome],
 ) -> None:
     outcome = outcomes["sweep_1"]
@@ -146,70 +139,40 @@ def test_a_single_sweep_shows_what_is_not_swept_as_level_lines(
     np.testing.assert_allclose(y, outcome.median("SCaLE, c1 8"))
 
 
-def test_a_sweep_needs_one(outcomes: dict[str, Outcome]) -> None:
+def test_a_sweep_figure_requires_settings_with_a_sweep(outcomes: dict[str, Outcome]) -> None:
     with pytest.raises(ArgumentError, match="each of a setting with a sweep"):
         sweep_figure([outcomes["second"]])
 
 
-def test_an_svg_has_text_as_text_and_is_the_same_each_time(outcomes: dict[str, Outcome], tmp_path: Path) -> None:
-    one = save_figure(regret_figure(outcomes["intro"]), tmp_path / "one.svg")
-    two = save_figure(regret_figure(outcomes["intro"]), tmp_path / "two.svg")
-    assert one.read_bytes() == two.read_bytes()
-    root = ElementTree.parse(one).getroot()
-    texts = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
-    assert {"GLIDE", "horizon T", "Pair: small steps, η = 1"} <= texts
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.svg", "two.svg"]
-
-
-def test_every_text_of_a_picture_is_inside_it(outcomes: dict[str, Outcome]) -> None:
-    for picture in (
+def test_every_text_is_inside_of_the_figure(outcomes: dict[str, Outcome]) -> None:
+    for figure in (
         regret_figure(outcomes["intro"]),
         sweep_figure([outcomes["sweep_1"], outcomes["sweep_9"]]),
     ):
-        picture.draw_without_rendering()
-        (legend,) = picture.legends
+        figure.draw_without_rendering()
+        (legend,) = figure.legends
         box = legend.get_window_extent()
         assert box.x0 >= 0
         assert box.y0 >= 0
-        assert box.x1 <= picture.bbox.x1
-        for axes in picture.axes:
+        assert box.x1 <= figure.bbox.x1
+        for axes in figure.axes:
             assert axes.xaxis.label.get_window_extent().y0 >= box.y1
 
 
-@pytest.mark.parametrize("low", [-3e4, -20.0, -1e-3, 0.5, 2e5])
-@pytest.mark.parametrize("middle", [1.0, 1e3, 1e5])
-def test_tick_labels_do_not_overlap_and_there_are_enough(low: float, middle: float) -> None:
-    picture = new_figure(4.0, 4.5)
-    axes = picture.subplots()
-    axes.plot([low, low, middle, middle, 2 * middle, 3e5])
-    regret_scale(axes)
-    picture.draw_without_rendering()
-    bottom, top = axes.get_ylim()
-    ticks = [tick for tick in axes.yaxis.get_major_ticks() if bottom <= tick.get_loc() <= top]
-    boxes = sorted((tick.label1.get_window_extent() for tick in ticks), key=lambda box: box.y0)
-    assert 2 <= len(boxes) <= 14
-    assert all(one.y1 < other.y0 + 2 for one, other in pairwise(boxes))
+def test_a_long_curve_is_thinned_but_keeps_the_first_and_the_last_round(
+    small: dict[str, Setting], tmp_path: Path
+) -> None:
+    (outcome,) = run([replace(small["second"], horizon=1000)], tmp_path, workers=1)
+    rounds, median = line(regret_figure(outcome).axes[0], "FTM")
+    assert (rounds[0], rounds[-1]) == (1, 1000)
+    assert 200 <= len(rounds) <= 300
+    assert np.ptp(np.diff(rounds)) <= 1
+    np.testing.assert_allclose(median, np.median(outcome.curve("FTM"), axis=0)[rounds.astype(int) - 1])
 
 
-def test_a_moving_mean_is_the_mean_of_the_last_rounds() -> None:
-    shares = np.random.default_rng(0).standard_normal((3, 20))
-    got = moving_mean(np.cumsum(shares, axis=1), 5)
-    for t in range(16):
-        np.testing.assert_allclose(got[:, t], shares[:, t : t + 5].mean(axis=1), atol=1e-12)
-
-
-def test_thinning_keeps_the_first_and_the_last_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "POINTS", 7)
-    rounds, samples = thinned(np.arange(100.0)[None], first=1)
-    assert len(rounds) == 7
-    assert (rounds[0], rounds[-1]) == (1, 100)
-    np.testing.assert_array_equal(samples[0] + 1, rounds)
-
-
-def test_titles_without_a_common_part_are_all_kept() -> None:
-    assert shared_title(["One", "Two"]) == ("One / Two", ["One", "Two"])
-
-
-@pytest.mark.parametrize(("value", "text"), [(1e3, "10³"), (1000.0 * (1 - 1e-12), "10³"), (-2e-5, "-2·10⁻⁵"), (1, "1")])
-def test_ticks_are_powers(value: float, text: str) -> None:
-    assert power(value) == text
+def test_a_sweep_of_unrelated_titles_shows_all_of_them(outcomes: dict[str, Outcome]) -> None:
+    parts = [outcomes["sweep_1"], outcomes["sweep_9"]]
+    titled = [replace(o, setting=replace(o.setting, title=t)) for o, t in zip(parts, ["One", "Two"], strict=True)]
+    figure = sweep_figure(titled)
+    assert figure.get_suptitle() == "One / Two"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["One", "Two"]

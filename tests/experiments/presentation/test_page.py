@@ -1,100 +1,111 @@
-"""The page of a run: what it says, and that a real browser shows all of it and asks for nothing else."""
+"""The page of a report: its contents, and that a browser shows all of it and requests nothing else."""
 
 from __future__ import annotations
 
-import base64
-import json
-import os
 import re
-import select
 import shutil
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
 
-from soqo.experiments._reproduce import about, prepared, written
-from soqo.experiments.execution._outcome import Outcome
+from soqo.experiments import reproduce
+from soqo.experiments.execution import Outcome
 from soqo.experiments.judgment import Claim
-from soqo.experiments.presentation._page import best_policy
+from soqo.experiments.presentation import render_page, render_svg, report_figures
+from soqo.experiments.settings import Setting
+from soqo.typing import Array
+
+WithRegret = Callable[[Outcome, Callable[[str, Array], Array]], Outcome]
 
 CLAIMS = (
     Claim("It holds", "Section 1", "as <printed>", "slope < 1", "0.5", "holds"),
     Claim("It holds somewhere", "Section 2", "eta = 1", "a & b", "3 of 5", "holds only if c1 > 2"),
-    Claim("It fails", "Section 3", "as read", "never", "0 of 5", "does not hold"),
+    Claim("It fails", "Section 3", "corrected", "never", "0 of 5", "does not hold"),
     Claim("Nobody knows", "Section 4", "", "", "", "not tested"),
 )
 
 
+def page_of(outcomes: Sequence[Outcome], claims: Sequence[Claim], command: str = "", quick: bool = False) -> str:
+    """The page about some outcomes."""
+    figures = report_figures(outcomes)
+    about = {
+        "command": command,
+        "quick": quick,
+        "versions": {"numpy": np.__version__},
+        "code": "0123456789abcdef",
+        "settings": {o.setting.name: {"runs": o.runs, "seed": o.setting.seed} for o in outcomes},
+    }
+    return render_page(figures, claims, about, {figure.name: render_svg(figure.draw()) for figure in figures})
+
+
 @pytest.fixture(scope="module")
-def index(outcomes: dict[str, Outcome], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page with every kind of picture and of verdict, in a folder whose name needs quoting."""
-    folder = prepared(tmp_path_factory.mktemp("page") / "a folder")
-    chosen = list(outcomes.values())
-    return written(chosen, CLAIMS, folder, about(chosen, "soqo reproduce --x '<&>'", True)).index
+def text(outcomes: dict[str, Outcome]) -> str:
+    """A page with every kind of figure and of verdict."""
+    return page_of(list(outcomes.values()), CLAIMS, "soqo reproduce --x '<&>'", quick=True)
 
 
-# ---- what it says --------------------------------------------------------------------------------------------------
+# ---- contents ------------------------------------------------------------------------------------------------------
 
 
-def test_claims_come_first_with_a_word_for_each_verdict(index: Path) -> None:
-    text = index.read_text(encoding="utf-8")
-    claims = text[text.index('<section id="claims">') : text.index('id="figure-intro"')]
-    assert re.findall(r'<tr role="row" class="(\w+)">', claims) == [
-        "holds",
-        "partly",
-        "fails",
-        "untested",
-    ]
+def test_claims_come_first_with_a_word_for_each_verdict(text: str) -> None:
+    claims = text[text.index('<section id="claims">') : text.index('<section id="group-intro">')]
+    assert re.findall(r'<tr role="row" class="(\w+)">', claims) == ["holds", "partly", "fails", "untested"]
     for claim in CLAIMS:
         assert claim.text in claims
     assert "holds only if</span> c₁ &gt; 2" in claims
-    assert "as &lt;printed&gt;" in claims
+    assert 'data-label="Variant">as &lt;printed&gt;' in claims
     assert "a &amp; b" in claims
 
 
-def test_a_page_without_claims_says_so(outcomes: dict[str, Outcome], tmp_path: Path) -> None:
-    chosen = [outcomes["second"]]
-    page = written(chosen, [], prepared(tmp_path), about(chosen, "", False)).index
-    text = page.read_text(encoding="utf-8")
+def test_verdicts_are_counted(text: str) -> None:
+    counts = text[text.index('<ul class="counts">') :].partition("</ul>")[0]
+    found = re.findall(r"</span> ([a-z ]+)</span> (\d+)", counts)
+    assert found == [("holds", "1"), ("holds only if", "1"), ("does not hold", "1"), ("not tested", "1")]
+
+
+def test_a_page_without_claims_says_so(outcomes: dict[str, Outcome]) -> None:
+    text = page_of([outcomes["second"]], [])
     assert "test none of the paper&rsquo;s claims" in text
+    assert "<h1>Simulated regret</h1>" in text
+    assert "claims.csv" not in text
     assert "<dt>Command</dt>" not in text
     assert "first look" not in text
 
 
-def test_it_says_where_the_numbers_come_from(index: Path) -> None:
-    text = index.read_text(encoding="utf-8")
+def test_it_states_the_origin_of_the_numbers(text: str) -> None:
     assert "<code>soqo reproduce --x &#x27;&lt;&amp;&gt;&#x27;</code>" in text
     assert f"numpy {np.__version__}" in text
-    assert "where A &amp; B are &lt;left&gt; open" in text
+    assert "<strong>Note.</strong> where A &amp; B are &lt;left&gt; open" in text
     assert "first look" in text
 
 
-def test_the_best_policy_is_emphasized_and_is_not_told_the_answer(index: Path, outcomes: dict[str, Outcome]) -> None:
-    outcome = outcomes["intro"]
-    knows = outcome.policies.index("ROBD (knows A)")
-    final = {h: r.copy() for h, r in outcome.final.items()}
-    final[60][knows] = -1e9
-    medians = {n: outcome.median(n) for n in outcome.policies if n != "ROBD (knows A)"}
-    assert best_policy(replace(outcome, final=final)) == min(medians, key=lambda n: medians[n])
-    final[60][:] = np.inf
-    final[60][2] = 7.0
-    assert best_policy(replace(outcome, final=final)) == outcome.policies[2]
-    text = index.read_text(encoding="utf-8")
-    article = text[text.index('<article id="picture-intro">') :]
-    best = re.search(r'<tr class="best"><th scope="row">(?:<span[^>]*></span>)?([^<]+)', article)
-    assert best is not None
-    assert best[1] == best_policy(outcome)
+def best_of(outcome: Outcome) -> str:
+    """The policy in bold in the table of an outcome."""
+    article = page_of([outcome], [])
+    (best,) = re.findall(r'<tr class="best"><th scope="row"><span[^>]*></span>([^<]+)', article)
+    return str(best)
 
 
-def test_every_link_leads_to_a_file_and_nothing_leads_to_the_network(index: Path) -> None:
+def test_the_best_policy_is_bold_and_does_not_know_the_answer(
+    outcomes: dict[str, Outcome], with_regret: WithRegret
+) -> None:
+    outcome, knows = outcomes["intro"], "ROBD (knows A)"
+    medians = {n: outcome.median(n) for n in outcome.policies if n != knows}
+    best = min(medians, key=lambda n: medians[n])
+    assert best_of(outcome) == best
+    assert best_of(with_regret(outcome, lambda name, r: np.full_like(r, -1e9) if name == knows else r)) == best
+    worst = max(medians, key=lambda n: medians[n])
+    alone = with_regret(outcome, lambda name, r: np.full_like(r, 7.0 if name == worst else np.inf))
+    assert best_of(alone) == worst
+
+
+def test_every_link_leads_to_a_file_and_none_to_the_network(small: dict[str, Setting], tmp_path: Path) -> None:
+    index = reproduce(list(small.values()), tmp_path / "a folder", workers=1).index
     text = index.read_text(encoding="utf-8")
     links = re.findall(r'<a href="([^"#][^"]*)"', text)
     assert len(links) == 2 + 3 * 4 + 2 + (2 + 2 * 2)
@@ -104,11 +115,11 @@ def test_every_link_leads_to_a_file_and_nothing_leads_to_the_network(index: Path
     assert not re.search(r'\b(src|srcset)=|@import|url\((?!#)|<script|<link (?!rel="icon")', text)
 
 
-# ---- what a browser shows ------------------------------------------------------------------------------------------
+# ---- display -------------------------------------------------------------------------------------------------------
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), "")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = [
-    "--headless=new",
+    "--headless",
     "--no-sandbox",
     "--disable-gpu",
     "--no-first-run",
@@ -116,183 +127,108 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--disable-quic",
-    "--hide-scrollbars",
-    "--remote-debugging-pipe",
 ]
-# The browser reads commands from descriptor 3 and answers on 4.
-TRAMPOLINE = """
-import fcntl, os, sys
-ends = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]
-os.dup2(ends[0], 3)
-os.dup2(ends[1], 4)
-os.execv(sys.argv[3], sys.argv[3:])
-"""
+Scheme = Literal["light", "dark"]
+VIEWS: list[tuple[int, Scheme]] = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
 
 
-class Browser:
-    """Headless Chromium with one tab, driven by the DevTools protocol through a pipe."""
+class View(NamedTuple):
+    """A page in the browser, and its complaints: messages, errors, and requests for anything outside of the page."""
 
-    def __init__(self, profile: Path) -> None:
-        child_in, self.out = os.pipe()
-        self.inward, child_out = os.pipe()
-        command = [sys.executable, "-c", TRAMPOLINE, str(child_in), str(child_out), CHROMIUM]
-        self.process = subprocess.Popen(
-            [*command, *FLAGS, f"--user-data-dir={profile}"],
-            pass_fds=(child_in, child_out),
-            stderr=subprocess.DEVNULL,
-        )
-        os.close(child_in)
-        os.close(child_out)
-        self.buffer, self.count, self.session = b"", 0, ""
-        self.events: list[dict[str, Any]] = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.call(f"{domain}.enable")
-
-    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Ask for something, and wait for the answer; events that come before it are kept."""
-        self.count += 1
-        message = {"id": self.count, "method": method, "params": parameters}
-        if self.session:
-            message["sessionId"] = self.session
-        os.write(self.out, json.dumps(message).encode() + b"\0")
-        while (answer := self.receive()).get("id") != self.count:
-            self.events.append(answer)
-        assert "error" not in answer, answer
-        return dict(answer["result"])
-
-    def receive(self) -> dict[str, Any]:
-        deadline = time.monotonic() + 60.0
-        while b"\0" not in self.buffer:
-            ready, _, _ = select.select([self.inward], [], [], max(0.0, deadline - time.monotonic()))
-            data = os.read(self.inward, 1 << 20) if ready else b""
-            assert data, "Chromium does not answer"
-            self.buffer += data
-        line, _, self.buffer = self.buffer.partition(b"\0")
-        return dict(json.loads(line))
-
-    def open(self, path: Path, width: int, scheme: str) -> None:
-        """Show a file, in a window of this width and in a light or dark scheme."""
-        phone = width < 600
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=900,
-            deviceScaleFactor=1,
-            mobile=phone,
-        )
-        feature = {"name": "prefers-color-scheme", "value": scheme}
-        self.call("Emulation.setEmulatedMedia", features=[feature])
-        self.events.clear()
-        self.call("Page.navigate", url=path.as_uri())
-        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
-            self.events.append(self.receive())
-
-    def value(self, script: str) -> Any:
-        """What a script in the page comes to."""
-        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True)
-        assert "exceptionDetails" not in answer, answer
-        return answer["result"].get("value")
-
-    def screenshot(self, path: Path) -> None:
-        """The whole page as a picture."""
-        answer = self.call("Page.captureScreenshot", captureBeyondViewport=True)
-        path.write_bytes(base64.b64decode(answer["data"]))
-
-    def complaints(self) -> list[str]:
-        """Errors and warnings that the page caused, and requests for anything that is not in it."""
-        found = []
-        for event in self.events:
-            method, parameters = event["method"], event["params"]
-            if method == "Network.requestWillBeSent":
-                url = parameters["request"]["url"]
-                if not url.startswith(("file:", "data:")):
-                    found.append(f"request for {url}")
-            elif method in (
-                "Runtime.exceptionThrown",
-                "Runtime.consoleAPICalled",
-                "Log.entryAdded",
-            ):
-                found.append(json.dumps(parameters))
-        return found
-
-    def close(self) -> None:
-        """End it."""
-        self.process.terminate()
-        self.process.wait(timeout=30)
-        os.close(self.out)
-        os.close(self.inward)
+    page: Page
+    complaints: list[str]
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    if not CHROMIUM:
-        pytest.skip("needs chromium, chromium-browser or google-chrome (make browser)")
-    started = Browser(tmp_path_factory.mktemp("profile"))
-    yield started
-    started.close()
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("no browser is installed: needs chromium, chromium-browser or google-chrome (make browser)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
 
 
-VIEWS = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
+@pytest.fixture(scope="module")
+def index(text: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page in a folder whose name needs quoting."""
+    folder = tmp_path_factory.mktemp("page") / "a folder"
+    folder.mkdir()
+    (folder / "index.html").write_text(text, encoding="utf-8")
+    return folder / "index.html"
+
+
+def show(browser: Browser, path: Path, width: int = 1280, scheme: Scheme = "light") -> View:
+    """Open a file in a window of this width, with a light or dark color scheme."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, is_mobile=width < 600)
+    view = View(context.new_page(), [])
+    view.page.on("console", lambda message: view.complaints.append(message.text))
+    view.page.on("pageerror", lambda error: view.complaints.append(error.message))
+
+    def check(url: str) -> None:
+        if not url.startswith(("file:", "data:")):
+            view.complaints.append(f"request for {url}")
+
+    view.page.on("request", lambda request: check(request.url))
+    view.page.goto(path.as_uri())
+    return view
 
 
 @pytest.mark.parametrize(("width", "scheme"), VIEWS)
-def test_a_browser_shows_every_picture_and_complains_about_nothing(
-    index: Path, browser: Browser, width: int, scheme: str
+def test_a_browser_shows_every_figure_without_complaints(
+    index: Path, browser: Browser, width: int, scheme: Scheme
 ) -> None:
-    browser.open(index, width, scheme)
-    sizes = browser.value(
-        "[...document.querySelectorAll('.picture svg')].map(s => s.getBoundingClientRect())"
-        ".map(r => [r.width, r.height])"
-    )
-    assert len(sizes) == 5
-    assert all(w > 300 and h > 150 for w, h in sizes)
-    assert browser.value("document.documentElement.scrollWidth") <= width
-    assert browser.value("document.querySelectorAll('.picture svg text').length") > 100
-    assert browser.complaints() == []
-    # Kept for who wants to look: pytest names the folder.
-    browser.screenshot(index.with_name(f"{width}_{scheme}.png"))
+    page, complaints = show(browser, index, width, scheme)
+    figures = page.locator(".plot svg").all()
+    assert len(figures) == 5
+    for figure in figures:
+        assert figure.is_visible()
+        box = figure.bounding_box()
+        assert box is not None
+        assert box["width"] > 300
+        assert box["height"] > 150
+    assert page.locator(".plot svg text").count() > 100
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    # The screenshot stays in pytest's temporary folder for inspection.
+    page.screenshot(path=index.with_name(f"{width}_{scheme}.png"), full_page=True)
+    assert complaints == []
 
 
 def test_the_browser_would_complain(browser: Browser, tmp_path: Path) -> None:
     bad = tmp_path / "bad.html"
     bad.write_text("<img src='http://127.0.0.1:9/x.png'><script>nothing()</script>", encoding="utf-8")
-    browser.open(bad, 800, "light")
-    complaints = " ".join(browser.complaints())
+    complaints = show(browser, bad).complaints
     assert "request for http://127.0.0.1:9/x.png" in complaints
     assert "nothing is not defined" in complaints
 
 
-def test_ids_are_unique_and_every_reference_is_found(index: Path, browser: Browser) -> None:
-    browser.open(index, 1280, "light")
-    ids = browser.value("[...document.querySelectorAll('[id]')].map(e => e.id)")
+def test_ids_are_unique_and_every_reference_exists(index: Path, text: str, browser: Browser) -> None:
+    ids = show(browser, index).page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
     assert len(ids) == len(set(ids))
-    text = index.read_text(encoding="utf-8")
     references = set(re.findall(r'(?:url\(|href=")#([^")]+)', text))
     assert references <= set(ids)
     assert len(references) > 20
 
 
-def test_headings_are_in_order_and_pictures_have_names(index: Path, browser: Browser) -> None:
-    browser.open(index, 1280, "light")
-    levels = browser.value("[...document.querySelectorAll('h1,h2,h3,h4')].map(h => +h.tagName[1])")
+def test_headings_are_in_order_and_figures_have_descriptions(index: Path, browser: Browser) -> None:
+    page = show(browser, index).page
+    levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(h => +h.tagName[1])")
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(b <= a + 1 for a, b in pairwise(levels))
-    names = browser.value("[...document.querySelectorAll('svg')].map(s => s.ariaLabel)")
+    names = page.evaluate("[...document.querySelectorAll('svg')].map(s => s.ariaLabel)")
     assert all(len(name) > 60 for name in names)
     assert len(set(names)) == len(names)
-    assert browser.value("[...document.querySelectorAll('table')].every(t => t.caption)")
+    assert page.evaluate("[...document.querySelectorAll('table')].every(t => t.caption)")
 
 
 def test_a_dark_page_has_light_text_and_lines(index: Path, browser: Browser) -> None:
     script = """(() => {
       const of = (s, p) => getComputedStyle(document.querySelector(s))[p];
       const frame = [...document.querySelectorAll('svg path')].map(e => getComputedStyle(e).stroke);
-      return [of('body', 'backgroundColor'), of('.picture svg text', 'fill'), frame.includes('rgb(0, 0, 0)')];
+      return [of('body', 'backgroundColor'), of('.plot svg text', 'fill'), frame.includes('rgb(0, 0, 0)')];
     })()"""
-    browser.open(index, 1280, "light")
-    assert browser.value(script) == ["rgb(244, 245, 247)", "rgb(28, 31, 36)", True]
-    browser.open(index, 1280, "dark")
-    assert browser.value(script) == ["rgb(18, 20, 24)", "rgb(230, 232, 236)", False]
+    light = show(browser, index, scheme="light").page.evaluate(script)
+    assert light == ["rgb(244, 245, 247)", "rgb(28, 31, 36)", True]
+    dark = show(browser, index, scheme="dark").page.evaluate(script)
+    assert dark == ["rgb(18, 20, 24)", "rgb(230, 232, 236)", False]

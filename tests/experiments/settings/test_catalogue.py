@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from soqo._problem import RandomProblem
+from soqo import RandomProblem, SCaLE
 from soqo.errors import ArgumentError
-from soqo.experiments.settings._catalogue import catalogue, figures, find
-from soqo.experiments.settings._spec import Setting
-from soqo.policies._scale import SCaLE
-from soqo.processes import Cauchy, Correlated, Gaussian, Laplace, Process, Scaled
+from soqo.experiments import Setting, catalogue, figures, find
+from soqo.processes import Cauchy, Correlated, Gaussian, Laplace, Process
 
 # The figures of the paper's numerical section by the names of their files, and how many panels each has.
 PAPER = {
@@ -28,8 +26,8 @@ PROCESSES = {"gaussian": Gaussian, "correlated": Correlated, "cauchy": Cauchy, "
 
 
 def scale_of(process: Process) -> Any:
-    """The size of its steps."""
-    assert isinstance(process, Scaled)
+    """Return the size of its steps."""
+    assert isinstance(process, Gaussian | Correlated | Cauchy | Laplace)
     return process.scale
 
 
@@ -53,7 +51,7 @@ def test_every_figure_of_the_paper_is_there() -> None:
         assert all(file in setting.source for setting in figures()[name])
 
 
-def test_names_are_unique_and_each_setting_says_its_source_and_reading() -> None:
+def test_names_are_unique_and_each_setting_has_a_source_and_a_note() -> None:
     assert len({s.name for s in catalogue()}) == len(catalogue()) == 27
     assert all(s.source and s.note and s.title for s in catalogue())
     assert not {s.name for s in catalogue()} & (set(figures()) - {"intro", "primary"})
@@ -63,9 +61,9 @@ def test_all_settings_are_of_dimension_four_and_give_scale_what_it_must_know() -
     for setting in catalogue():
         problem = problem_of(setting)
         assert problem.dim == 4
-        told = [p for p in setting.policies.values() if isinstance(p, SCaLE)]
-        assert told, setting.name
-        for policy in told:
+        policies = [p for p in setting.policies.values() if isinstance(p, SCaLE)]
+        assert policies, setting.name
+        for policy in policies:
             assert policy.noise_cap == setting.environment.noise.cap
             assert (policy.rank, policy.min_eigenvalue) == (problem.rank, problem.min_eigenvalue)
 
@@ -121,13 +119,13 @@ def test_the_appendix_has_the_papers_numbers(process: str, rank: int, sigma: str
         assert (steps.alpha, steps.form) == (0.7, "additive")
 
 
-def test_titles_say_the_numbers_that_are_simulated() -> None:
+def test_titles_name_the_simulated_numbers() -> None:
     for setting in catalogue():
-        said = dict(re.findall(r"(eta|sigma_r) = ([\d.]+)", setting.title))
-        if "eta" in said:
-            assert float(said["eta"]) == setting.environment.noise.cap, setting.name
-        if "sigma_r" in said:
-            assert float(said["sigma_r"]) == problem_of(setting).min_eigenvalue, setting.name
+        named = dict(re.findall(r"(eta|sigma_r) = ([\d.]+)", setting.title))
+        if "eta" in named:
+            assert float(named["eta"]) == setting.environment.noise.cap, setting.name
+        if "sigma_r" in named:
+            assert float(named["sigma_r"]) == problem_of(setting).min_eigenvalue, setting.name
 
 
 def test_a_name_is_a_figure_or_a_panel_and_others_are_refused() -> None:

@@ -1,9 +1,9 @@
-"""GLIDE: what it learns, what it promises, and what its options do."""
+"""GLIDE: its estimate, its regret and its options."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -23,10 +23,10 @@ from soqo import (
     SCaLE,
     simulate,
 )
-from soqo._planner import contraction
+from soqo._model.gains import contraction
 from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
-from soqo.estimators.bayes._scales import SCALE_DEVIATION, SCALES
+from soqo.estimators.bayes._marginal_likelihood import _LOG_SCALES, LOG_SCALE_DEVIATION
 from soqo.noise import Adversarial, Uniform
 from soqo.processes import Cauchy, Correlated, Gaussian
 
@@ -43,10 +43,10 @@ RANK_ONE = Environment(RandomProblem(4, 1, 1.0), Gaussian(50.0), Uniform(10.0))
         GLIDE(bias="none", noise_cap=0.1, drift=False),
         GLIDE(robust=True, probing=False, alarms=False),
     ],
-    ids=["default", "memory", "no bias", "robust"],
+    ids=["default", "window", "no bias", "robust"],
 )
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
-def test_policy_keeps_the_contract(check: Any, policy: Policy[Any]) -> None:
+def test_the_policy_fulfils_the_contract(check: Any, policy: Policy[Any]) -> None:
     check(policy, Scenario())
 
 
@@ -56,13 +56,13 @@ def test_policy_keeps_the_contract(check: Any, policy: Policy[Any]) -> None:
         ("noise_cap", -1.0),
         ("bias", "some"),
         ("drift", "yes"),
-        ("memory", 1.0),
+        ("window", 1.0),
         ("robust", TEXT),
         ("probing", 1),
         ("alarms", None),
     ],
 )
-def test_a_wrong_option_is_an_error_that_names_it(option: str, value: Any) -> None:
+def test_an_invalid_option_is_named_in_the_error(option: str, value: Any) -> None:
     with pytest.raises(ArgumentError, match=option):
         GLIDE(**{option: value})
 
@@ -72,26 +72,25 @@ def test_robust_needs_a_bias_to_bound() -> None:
         GLIDE(robust=True, bias="none")
 
 
-# ---- what it learns ------------------------------------------------------------------------------------------------
+# ---- estimate ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("environment", [FULL, RANK_ONE], ids=["full rank", "rank 1"])
 @pytest.mark.parametrize("cap", [None, 10.0])
-def test_the_error_of_the_estimate_is_what_the_uncertainty_says(environment: Environment, cap: float | None) -> None:
+def test_the_error_of_the_estimate_agrees_with_the_uncertainty(environment: Environment, cap: float | None) -> None:
     policy = GLIDE(noise_cap=cap)
     paths = environment.draw(200, 60, seed=3)
     result = simulate(environment, {"GLIDE": policy}, 200, 60, seed=3)
-    found = result.tracks["GLIDE"].diagnostics
+    found = result["GLIDE"].diagnostics
     A, Q = paths.problem.A, np.linalg.eigh(found["estimate"])[1]
     error = np.einsum("nik,nij,njk->nk", Q, found["estimate"] - A, Q)
     scores = error / found["uncertainty"]
-    # Uniform noise has no tails, and the bias that was allowed for is not there: not more than one deviation, and not
-    # so much less that the number says nothing.
+    # Uniform noise has no tails and the readings have no bias, so the errors are about one deviation or less.
     assert 0.05 < np.sqrt(np.mean(np.square(scores))) < 1.5
     np.testing.assert_allclose(np.median(found["noise"]), 10.0 / np.sqrt(3.0), rtol=0.35)
 
 
-def test_it_plays_lai_with_its_estimate() -> None:
+def test_glide_plays_lai_for_its_estimate() -> None:
     policy, rng = GLIDE(probing=False, drift=False), np.random.default_rng(0)
     A = np.diag([2.0, 0.3, 1.0])
     state, v = policy.start(np.zeros(3), horizon=30), np.zeros(3)
@@ -106,7 +105,7 @@ def test_it_plays_lai_with_its_estimate() -> None:
 
 
 def actions(policy: GLIDE, v: Any, readings: Any) -> Any:
-    """What it plays on a path, where a function says what it hears at each u."""
+    """Return the actions on a path, with the reading at u in round t from a function."""
     state = policy.start(np.zeros(v.shape[1]), horizon=len(v))
     played: list[Any] = []
     for target in v:
@@ -116,45 +115,45 @@ def actions(policy: GLIDE, v: Any, readings: Any) -> Any:
     return np.array(played)
 
 
-@pytest.mark.parametrize("policy", [GLIDE(), GLIDE(robust=True, window=50.0)], ids=["default", "memory"])
-def test_it_has_no_units_and_no_axes_of_its_own(policy: GLIDE) -> None:
+@pytest.mark.parametrize("policy", [GLIDE(), GLIDE(robust=True, window=50.0)], ids=["default", "window"])
+def test_actions_are_equivariant_under_changes_of_units_and_rotations(policy: GLIDE) -> None:
     rng = np.random.default_rng(5)
     A, noise = np.diag([3.0, 1.0, 0.0]), rng.uniform(-1.0, 1.0, 60)
     v = np.cumsum(5.0 * rng.standard_normal((60, 3)), axis=0)
     Q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
     plain = actions(policy, v, lambda u, t: 0.5 * u @ A @ u + noise[t])
-    # A length 8 times as long costs 64 times as much; powers of two cost no digits.
+    # Lengths times 8 are costs times 64; powers of two lose no digits.
     scaled = actions(policy, 8.0 * v, lambda u, t: 0.5 * u @ A @ u + 64.0 * noise[t])
     np.testing.assert_allclose(scaled, 8.0 * plain, rtol=1e-6, atol=1e-4)
-    turned = actions(policy, v @ Q.T, lambda u, t: 0.5 * u @ Q @ A @ Q.T @ u + noise[t])
-    np.testing.assert_allclose(turned, plain @ Q.T, rtol=1e-4, atol=1e-2)
+    rotated = actions(policy, v @ Q.T, lambda u, t: 0.5 * u @ Q @ A @ Q.T @ u + noise[t])
+    np.testing.assert_allclose(rotated, plain @ Q.T, rtol=1e-4, atol=1e-2)
 
 
-# ---- what it promises ----------------------------------------------------------------------------------------------
+# ---- regret --------------------------------------------------------------------------------------------------------
 
 
 def final(environment: Environment, policies: dict[str, Any], horizon: int, runs: int = 12) -> Any:
-    """Median expected regret by policy: the sum of what each action costs beyond LAI's from the same place."""
+    """Return the median expected regret by policy: the sum of the excess costs over LAI's actions."""
     result = simulate(environment, policies, horizon, runs, seed=0)
-    return {name: float(np.median(result.tracks[name].excess.sum(axis=1))) for name in policies}
+    return {name: float(np.median(result[name].low_variance_regret.sum(axis=1))) for name in policies}
 
 
 @pytest.mark.parametrize("rank", [4, 1])
 @pytest.mark.parametrize("process", [Gaussian(50.0), Cauchy(1.0)], ids=["Gaussian", "Cauchy"])
-def test_its_regret_is_a_few_percent_of_scales(process: Any, rank: int) -> None:
+def test_regret_is_a_few_percent_of_that_of_scale(process: Any, rank: int) -> None:
     problem = RandomProblem(4, rank, 1.0, 10.0 if rank > 1 else None)
     environment = Environment(problem, process, Uniform(1.0))
-    told = SCaLE(1.0, rank, 1.0, c1=5.0 if rank > 1 else 10.0)
-    regret = final(environment, {"SCaLE": told, "GLIDE": GLIDE()}, 400)
+    scale = SCaLE(1.0, rank, 1.0, c1=5.0 if rank > 1 else 10.0)
+    regret = final(environment, {"SCaLE": scale, "GLIDE": GLIDE()}, 400)
     assert 0.0 < regret["GLIDE"] < 0.1 * regret["SCaLE"]
 
 
-def test_its_regret_hardly_grows_with_the_horizon() -> None:
+def test_regret_hardly_grows_with_the_horizon() -> None:
     short, long = (final(RANK_ONE, {"G": GLIDE()}, horizon)["G"] for horizon in (100, 800))
     assert long < 1.35 * short  # 8^0.15
 
 
-def test_it_needs_no_horizon() -> None:
+def test_an_infinite_horizon_costs_hardly_more_than_a_known_one() -> None:
     paths = FULL.draw(150, 8, seed=0)
     known, unknown = GLIDE(), GLIDE()
     ends = []
@@ -172,14 +171,16 @@ def test_it_needs_no_horizon() -> None:
 
 
 @pytest.mark.parametrize("aim", ["overstate", "understate", "flatten"])
-def test_false_readings_do_not_make_it_worse_than_knowing_nothing(aim: str) -> None:
-    """Noise ten times as large as what it hides, always in one direction; POL at this rate learns nothing at all."""
+def test_with_adversarial_noise_glide_is_not_much_worse_than_playing_without_learning(
+    aim: Literal["overstate", "understate", "flatten"],
+) -> None:
+    """The noise is ten times as large as the signal and biased; POL with this rate does not learn."""
     environment = Environment(RandomProblem(4, 4, 1.0, 4.0), Gaussian(1.0), Adversarial(10.0, aim))
     regret = final(environment, {"FTM": FTM(), "I": POL(1e-12), "GLIDE": GLIDE()}, 500)
     assert regret["GLIDE"] < 1.5 * min(regret["FTM"], regret["I"])
 
 
-def test_without_a_model_of_bias_false_readings_mislead_it() -> None:
+def test_without_a_bias_in_the_model_adversarial_noise_costs_more() -> None:
     noise = Adversarial(10.0, "understate")
     environment = Environment(RandomProblem(4, 4, 1.0, 4.0), Gaussian(1.0), noise)
     trusting = GLIDE(bias="none")
@@ -187,17 +188,17 @@ def test_without_a_model_of_bias_false_readings_mislead_it() -> None:
     assert regret["robust"] < regret["GLIDE"] < 0.5 * regret["trusting"]
 
 
-def test_a_prior_of_the_wrong_scale_is_soon_corrected() -> None:
+def test_a_prior_of_the_wrong_scale_is_corrected() -> None:
     environment = Environment(RandomProblem(4, 4, 10.0, 100.0), Gaussian(1.0), Uniform(10.0))
     policies = {"FTM": FTM(), "I": LAI(np.eye(4)), "GLIDE": GLIDE()}
     regret = final(environment, policies, 1000, runs=100)
     assert regret["GLIDE"] < 1.5 * regret["FTM"] < 0.1 * regret["I"]
 
 
-def test_the_first_action_is_for_the_mean_of_the_prior() -> None:
-    """No action costs less in expectation where E[C^{-1}] is nearly linear in A, as it is for a large one."""
-    weights = stats.norm.pdf(SCALES, scale=SCALE_DEVIATION)
-    s = np.exp(SCALES)
+def test_the_first_action_is_optimal_for_the_prior_mean() -> None:
+    """No action has a lower expected cost if C^{-1} is nearly linear in A, as it is for a large A."""
+    weights = stats.norm.pdf(_LOG_SCALES, scale=LOG_SCALE_DEVIATION)
+    s = np.exp(_LOG_SCALES)
     v = np.array([3.0, -1.0])
     x, _ = GLIDE().act(GLIDE().start(np.zeros(2)), v)
     share = np.linspace(0.01, 0.99, 99)[:, None]
@@ -207,32 +208,32 @@ def test_the_first_action_is_for_the_mean_of_the_prior() -> None:
     np.testing.assert_allclose(x, (1.0 - best) * v, rtol=0.01)
 
 
-def test_many_unknowns_and_low_rank() -> None:
+def test_a_known_noise_cap_helps_with_many_unknowns_and_low_rank() -> None:
     environment = Environment(RandomProblem(10, 2, 1.0, 4.0), Gaussian(50.0), Uniform(10.0))
-    told, plain = GLIDE(noise_cap=10.0), GLIDE()
-    regret = final(environment, {"told": told, "plain": plain, "POL": POL(1e-8)}, 120, runs=6)
-    assert regret["told"] < regret["plain"] < regret["POL"]
+    capped, plain = GLIDE(noise_cap=10.0), GLIDE()
+    regret = final(environment, {"capped": capped, "plain": plain, "POL": POL(1e-8)}, 120, runs=6)
+    assert regret["capped"] < regret["plain"] < regret["POL"]
 
 
-# ---- what its options do -------------------------------------------------------------------------------------------
+# ---- options -------------------------------------------------------------------------------------------------------
 
 
-def test_an_alarm_follows_a_change_at_once_and_none_comes_without() -> None:
+def test_an_alarm_follows_a_change_and_there_is_none_without() -> None:
     changing = replace(FULL, changes=(Change(150),))
-    policies = {"GLIDE": GLIDE(), "deaf": GLIDE(alarms=False)}
+    policies = {"GLIDE": GLIDE(), "no alarms": GLIDE(alarms=False)}
     result = simulate(changing, policies, 300, 24, seed=1)
-    found = result.tracks["GLIDE"].diagnostics
+    found = result["GLIDE"].diagnostics
     assert (found["last_alarm"] >= 150).all()
     assert (found["last_alarm"] <= 154).all()
     assert found["alarms"].mean() < 1.2
-    after = {name: np.median(result.tracks[name].excess[:, 150:].sum(axis=1)) for name in policies}
-    assert after["GLIDE"] < 0.1 * after["deaf"]
-    calm = simulate(FULL, {"GLIDE": GLIDE()}, 300, 100, seed=2).tracks["GLIDE"].diagnostics["alarms"]
-    assert calm.mean() < 0.1
+    after = {name: np.median(result[name].low_variance_regret[:, 150:].sum(axis=1)) for name in policies}
+    assert after["GLIDE"] < 0.1 * after["no alarms"]
+    without = simulate(FULL, {"GLIDE": GLIDE()}, 300, 100, seed=2)["GLIDE"].diagnostics["alarms"]
+    assert without.mean() < 0.1
 
 
-def test_a_known_cap_makes_a_small_change_proof() -> None:
-    # An offset of five times the cap, in two readings that are otherwise explained.
+def test_with_a_known_cap_a_small_change_is_detected() -> None:
+    # Two readings are off by five times the cap.
     policy, rng = GLIDE(noise_cap=0.1), np.random.default_rng(0)
     A = np.diag([1.0, 2.0])
     state, v = policy.start(np.zeros(2)), np.zeros(2)
@@ -245,25 +246,25 @@ def test_a_known_cap_makes_a_small_change_proof() -> None:
     assert policy.diagnostics(state)["outliers"] == 0
 
 
-def test_forgetting_follows_what_turns_slowly() -> None:
-    turning = replace(FULL, changes=(Change(20, duration=280),))
-    deaf, forgetful = GLIDE(alarms=False), GLIDE(alarms=False, window=30.0)
-    regret = final(turning, {"deaf": deaf, "forgetful": forgetful}, 300)
-    assert regret["forgetful"] < 0.5 * regret["deaf"]
+def test_a_window_tracks_a_slow_change() -> None:
+    changing = replace(FULL, changes=(Change(20, duration=280),))
+    plain, windowed = GLIDE(alarms=False), GLIDE(alarms=False, window=30.0)
+    regret = final(changing, {"plain": plain, "windowed": windowed}, 300)
+    assert regret["windowed"] < 0.5 * regret["plain"]
 
 
-def test_it_uses_what_is_predictable_and_only_that() -> None:
+def test_correlated_steps_are_used_and_uncorrelated_ones_are_not() -> None:
     correlated = Environment(RandomProblem(4, 4, 1.0, 4.0), Correlated(50.0, 0.7), Uniform(10.0))
     policies = {"GLIDE": GLIDE(), "no drift": GLIDE(drift=False)}
     paid = simulate(correlated, policies, 400, 12, seed=0)
     below, above = (np.median(paid.regret(name)[:, -1]) for name in policies)
-    assert below < 0.0 < above  # below LAI, who takes v for a martingale
+    assert below < 0.0 < above  # below LAI, which assumes a martingale
     result = simulate(FULL, policies, 200, 40, seed=0)
-    quiet = np.isclose(result.regret("GLIDE")[:, -1], result.regret("no drift")[:, -1])
-    assert quiet.mean() > 0.85
+    same = np.isclose(result.regret("GLIDE")[:, -1], result.regret("no drift")[:, -1])
+    assert same.mean() > 0.85
 
 
-def test_limits_are_kept_and_what_was_applied_is_learned_from() -> None:
+def test_limits_hold_and_the_applied_action_is_learned_from() -> None:
     policy: Any = Limited(GLIDE(), low=-2.0, high=2.0)
     rng = np.random.default_rng(0)
     A = np.diag([1.0, 3.0])
@@ -276,7 +277,7 @@ def test_limits_are_kept_and_what_was_applied_is_learned_from() -> None:
     np.testing.assert_allclose(policy.diagnostics(state)["estimate"], A, atol=1e-3)
 
 
-def test_diagnostics_say_what_it_knows_for_each_run() -> None:
+def test_diagnostics_have_the_batch_shape() -> None:
     policy = GLIDE()
     state = policy.start(np.zeros((2, 3, 4)))
     found = policy.diagnostics(state)
@@ -286,18 +287,37 @@ def test_diagnostics_say_what_it_knows_for_each_run() -> None:
         assert found[name].shape == (2, 3)
 
 
-def test_one_matrix_for_all_runs_or_one_plant() -> None:
+@pytest.mark.parametrize("batch", [(), (2, 3)], ids=str)
+def test_uncertainty_of_eigenvectors_is_the_uncertainty_and_grows_with_the_square_of_the_length(batch: Any) -> None:
+    policy, rng = GLIDE(), np.random.default_rng(0)
+    v = 5.0 * rng.standard_normal((*batch, 2))
+    x, state = policy.act(policy.start(np.zeros((*batch, 2))), v)
+    state = policy.observe(state, np.square(x - v).sum(axis=-1))
+    found = policy.diagnostics(state)
+    vectors = np.linalg.eigh(found["estimate"])[1].mT
+    np.testing.assert_allclose(policy.uncertainty_of(state, vectors), found["uncertainty"], rtol=1e-6)
+    tripled = policy.uncertainty_of(state, 3.0 * vectors[..., :1, :])
+    np.testing.assert_allclose(tripled, 9.0 * found["uncertainty"][..., :1], rtol=1e-6)
+
+
+def test_equal_options_make_equal_policies() -> None:
+    assert GLIDE(noise_cap=1.0) == GLIDE(noise_cap=1.0)
+    assert GLIDE() != GLIDE(robust=True)
+    assert repr(GLIDE(window=20.0)) == "GLIDE(window=20.0)"
+
+
+def test_all_runs_may_share_one_matrix() -> None:
     result = simulate(Environment(Problem(np.eye(2)), Gaussian(5.0), Uniform(1.0)), {"G": GLIDE()}, 40, 3)
     assert np.isfinite(result.regret("G")).all()
 
 
 @pytest.mark.parametrize(
     ("noise", "probing", "near"),
-    # Where there is no noise but round-off, even a probe of that size is worth its price: it ends farther from v.
+    # Without noise, even a probe of the size of round-off is worth its cost, so x ends farther from v.
     [(0.0, True, 1e-50), (0.0, False, 1e-100), (0.1, True, 1e-100)],
 )
-def test_a_minimizer_at_rest_is_reached_and_nothing_breaks(noise: float, probing: bool, near: float) -> None:
-    """x - v shrinks below the smallest number whose square is one."""
+def test_a_constant_minimizer_is_reached_without_numerical_errors(noise: float, probing: bool, near: float) -> None:
+    """x - v shrinks until its square underflows."""
     policy, rng = GLIDE(probing=probing), np.random.default_rng(0)
     state = policy.start(np.ones(2))
     with np.errstate(over="raise", invalid="raise", divide="raise"):

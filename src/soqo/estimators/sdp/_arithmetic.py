@@ -1,175 +1,236 @@
-"""What differs between solving one program and solving a batch of them: how a number, a product and a factor are had.
+"""The operations that differ between a single program and a batch of programs.
 
-The formulas of the interior point are written once, for vectors (..., m) and matrices (..., d, d). A number that
-belongs to a program (a step length, a gap) multiplies its vectors: it is a float for one program, and an array (runs,
-1) for a batch. `One` calls BLAS and LAPACK directly, because for a small program the time is that of the calls; `Many`
-shares each call among all runs. What a run of a batch comes to does not depend on the other runs.
+The formulas of the interior-point method are written once, for vectors (..., m) and matrices (..., d, d). A scalar of a
+program (a step length, a gap) is a float for a single program, and an array (runs, 1) for a batch, so that it
+multiplies vectors in both cases. `SingleArithmetic` calls BLAS and LAPACK directly, because for a small program the
+overhead of calls dominates; `BatchArithmetic` shares each call among all runs. The result of a run does not depend on
+the others.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from soqo._arguments import surely_finite
-from soqo.estimators.sdp._schur import Inverse, cholesky, factored
+from soqo._foundation.blas import is_finite_quick, max_entry, min_entry
 from soqo.typing import Array
 
-__all__ = ["Many", "Number", "One"]
+__all__ = ["BatchArithmetic", "Scalar", "SingleArithmetic"]
 
-Number = Any
-"""A float, or an array (runs, 1)."""
+Scalar = Any
+"""A float for a single program, an array (runs, 1) for a batch. A union of both would need a cast in every formula."""
+
+_LinearSolve = Callable[[Array], Array]
+"""A function from a right-hand side to the solution."""
 
 
-class One:
-    """A single program."""
+def _factorize_schur(
+    ZG: Array, diagonal: Array, first: Array, K: Array | None = None
+) -> tuple[Array, _LinearSolve] | None:
+    """Return the solutions for the first right-hand sides, (k, m), and a function for others; None without a factor.
 
-    least: Any = staticmethod(min)
-    most: Any = staticmethod(max)
+    The first ones are solved together with the factorization, because for small m each call counts. K is overwritten,
+    if it is given.
+    """
+    if K is None:
+        K = _schur_complement(ZG, diagonal)
+    # Early iterations have a well conditioned matrix. Refinement would not help, so the factor can overwrite it.
+    if diagonal[diagonal.argmin()] >= 1e-8 * diagonal[diagonal.argmax()]:
+        factor, x, fails = lapack.dposv(K, first.T, lower=1, overwrite_a=1)
+        if not fails:
+            return x.T, lambda b: lapack.dpotrs(factor, b, lower=1)[0]
+        K = _schur_complement(ZG, diagonal)
+    factor = _robust_cholesky(K)
+    if factor is None:
+        return None
+
+    def solve_refined(b: Array) -> Array:
+        """Solve with one step of iterative refinement, for b of shape (m,), or (m, k) in Fortran order."""
+        x, _ = lapack.dpotrs(factor, b, lower=1)
+        back = blas.dsymv(1.0, K, x, lower=1) if b.ndim == 1 else blas.dsymm(1.0, K, x, lower=1)
+        correction, _ = lapack.dpotrs(factor, b - back, lower=1)
+        x += correction
+        return np.asarray(x)
+
+    return solve_refined(first.T).T, solve_refined
+
+
+def _schur_complement(ZG: Array, diagonal: Array) -> Array:
+    """Return the lower triangle of K in Fortran order."""
+    K: Array = blas.dsyrk(1.0, ZG.T, trans=1, lower=1)
+    K *= K
+    entries = K.T.ravel()[:: diagonal.size + 1]
+    entries += diagonal
+    return K
+
+
+def _robust_cholesky(matrix: Array) -> Array | None:
+    """Return a Cholesky factor of a matrix in Fortran order; None if it is not positive definite up to round-off.
+
+    If the factorization fails, it is tried again with a relative shift of the diagonal of up to 1e-10.
+    """
+    for shift in (0.0, 1e-14, 1e-12, 1e-10):
+        shifted = matrix
+        if shift:
+            shifted = matrix.copy(order="F")
+            shifted.T.reshape(-1)[:: matrix.shape[0] + 1] *= 1.0 + shift
+        factor, info = lapack.dpotrf(shifted, lower=1, clean=0)
+        if info == 0:
+            return np.asarray(factor)
+    return None
+
+
+class SingleArithmetic:
+    """The operations on one program."""
+
+    minimum: Any = staticmethod(min)
+    """The smaller of two scalars."""
+
+    maximum: Any = staticmethod(max)
+    """The larger of two scalars."""
 
     dot: Any = staticmethod(blas.ddot)
     """The inner product of two vectors."""
 
-    absolute_sum: Any = staticmethod(blas.dasum)
+    l1_norm: Any = staticmethod(blas.dasum)
     """The sum of the absolute values of a vector."""
 
-    product: Any = staticmethod(np.ndarray.dot)
+    matmul: Any = staticmethod(np.ndarray.dot)
     """The product of two matrices."""
 
-    applied: Any = staticmethod(np.ndarray.dot)
+    matvec: Any = staticmethod(np.ndarray.dot)
     """The product of a matrix and a vector."""
 
-    def inner(self, a: Array, b: Array) -> Number:
-        """The inner product of two matrices."""
+    min_entry: Any = staticmethod(min_entry)
+    """The smallest entry of a vector."""
+
+    max_entry: Any = staticmethod(max_entry)
+    """The largest entry of a vector."""
+
+    factorize_schur: Any = staticmethod(_factorize_schur)
+    """The Cholesky factorization of the Schur complement K = (ZG ZG')^2 + diagonal, where the square is elementwise."""
+
+    def inner(self, a: Array, b: Array) -> Scalar:
+        """Return the inner product of two matrices."""
         return blas.ddot(a.ravel(), b.ravel())
 
-    def total(self, a: Array) -> Number:
-        """The sum of a vector."""
+    def sum(self, a: Array) -> Scalar:
+        """Return the sum of a vector."""
         return float(np.add.reduce(a))
 
-    def lowest(self, a: Array) -> Number:
-        """The smallest entry of a vector."""
-        return a.item(a.argmin())  # three times as fast as min
-
-    def highest(self, a: Array) -> Number:
-        """The largest entry of a vector."""
-        return a.item(a.argmax())
-
-    def last(self, a: Array) -> Number:
-        """The last entry of a vector."""
+    def last(self, a: Array) -> Scalar:
+        """Return the last entry of a vector."""
         return a.item(-1)
 
     def outer(self, a: Array) -> Array:
-        """The matrix a a' for a vector a."""
+        """Return the matrix a a' for a vector a."""
         return np.asarray(blas.dger(1.0, a, a).T)
 
-    def means(self, a: Array) -> Array:
-        """The means of any two entries of a vector."""
+    def pairwise_means(self, a: Array) -> Array:
+        """Return the matrix of means of any two entries of a vector."""
         half = 0.5 * a
         return np.asarray(half[:, None] + half)
 
     def weighted_gram(self, rows: Array, weights: Array) -> Array:
-        """The matrix sum_i w_i r_i r_i' for the rows r_i."""
+        """Return the matrix sum_i w_i r_i r_i' for the rows r_i."""
         gram: Array = (rows.T * weights).dot(rows)
         return gram
 
-    def plus(self, diagonal: Array | float, matrix: Array) -> Array:
-        """Add to the diagonal of a matrix, in place."""
+    def add_to_diagonal(self, diagonal: Array | float, matrix: Array) -> Array:
+        """Add to the diagonal of a matrix in place, and return the matrix."""
         entries = matrix.ravel()[:: matrix.shape[0] + 1]
         entries += diagonal
         return matrix
 
-    def times(self, number: Number, matrix: Array) -> Array:
-        """A number times a matrix, in place."""
-        matrix *= number
+    def scale_matrix(self, scalar: Scalar, matrix: Array) -> Array:
+        """Multiply a matrix by a scalar in place, and return it."""
+        matrix *= scalar
         return matrix
 
-    def extremes(self, matrix: Array) -> tuple[Number, Number]:
-        """The smallest and the largest eigenvalue, infinite where the matrix is not finite; may overwrite it."""
+    def extreme_eigenvalues(self, matrix: Array) -> tuple[Scalar, Scalar]:
+        """Return the smallest and the largest eigenvalue, infinite for a non-finite matrix; may overwrite it."""
         values, _, fails = lapack.dsyevd(matrix.T, compute_v=0, lower=1, overwrite_a=1)
         lowest, highest = float(values[0]), float(values[-1])
         if fails or not math.isfinite(highest - lowest):
             return -math.inf, math.inf
         return lowest, highest
 
-    def root(self, matrix: Array) -> Array | None:
-        """A factor R with R R' = matrix; None where the matrix is not positive definite."""
+    def square_root(self, matrix: Array) -> Array | None:
+        """Return a factor R with R R' = matrix; None if the matrix is not positive definite."""
         R, fails = lapack.dpotrf(matrix.T, lower=1, clean=1)
         return None if fails else np.asarray(R)
 
-    def spectrum(self, matrix: Array) -> tuple[Array, Array] | None:
-        """Eigenvalues and eigenvectors; None where they are not positive (NaN is not positive either)."""
+    def positive_eigh(self, matrix: Array) -> tuple[Array, Array] | None:
+        """Return eigenvalues and eigenvectors; None unless all eigenvalues are positive (NaN is not)."""
         values, vectors, fails = lapack.dsyevd(matrix, compute_v=1, lower=1)
         return None if fails or not values[0] > 0.0 else (values, vectors)
 
-    factored: Any = staticmethod(factored)
-    """See :func:`soqo.estimators.sdp._schur.factored`."""
-
-    def inverted(self, matrix: Array) -> Inverse | None:
-        """The inverse of a positive definite matrix, to be applied to vectors; None where it is not."""
-        factor = cholesky(matrix.T)
+    def inverse(self, matrix: Array) -> _LinearSolve | None:
+        """Return the inverse of a positive definite matrix as a function of vectors; None if there is no factor."""
+        factor = _robust_cholesky(matrix.T)
         return None if factor is None else lambda b: lapack.dpotrs(factor, b, lower=1)[0]
 
     def stack(self, a: Array, b: Array) -> Array:
-        """Two vectors as the rows of a matrix."""
+        """Return two vectors as the rows of a matrix."""
         return np.array([a, b])
 
 
-class Many(One):
-    """A batch of programs, (runs, ...). Whatever goes wrong in a run shows as NaN or infinity in that run alone."""
+class BatchArithmetic(SingleArithmetic):
+    """The operations on a batch of programs, (runs, ...); a failure is NaN or infinity in its run only."""
 
-    least = staticmethod(np.minimum)
-    most = staticmethod(np.maximum)
-    product = staticmethod(np.matmul)
+    minimum = staticmethod(np.minimum)
+    maximum = staticmethod(np.maximum)
+    matmul = staticmethod(np.matmul)
 
-    def dot(self, a: Array, b: Array) -> Number:
+    def dot(self, a: Array, b: Array) -> Scalar:
         return np.vecdot(a, b)[:, None]
 
-    def absolute_sum(self, a: Array) -> Number:
-        return self.total(np.abs(a))
+    def l1_norm(self, a: Array) -> Scalar:
+        return self.sum(np.abs(a))
 
-    def applied(self, matrix: Array, vector: Array) -> Array:
+    def matvec(self, matrix: Array, vector: Array) -> Array:
         return np.asarray(np.matmul(matrix, vector[..., None])[..., 0])
 
-    def inner(self, a: Array, b: Array) -> Number:
-        return np.vecdot(a.reshape(len(a), -1), b.reshape(len(b), -1))[:, None]
-
-    def total(self, a: Array) -> Number:
-        return np.add.reduce(a, axis=-1, keepdims=True)
-
-    def lowest(self, a: Array) -> Number:
+    def min_entry(self, a: Array) -> Scalar:
         return np.minimum.reduce(a, axis=-1, keepdims=True)
 
-    def highest(self, a: Array) -> Number:
+    def max_entry(self, a: Array) -> Scalar:
         return np.maximum.reduce(a, axis=-1, keepdims=True)
 
-    def last(self, a: Array) -> Number:
+    def inner(self, a: Array, b: Array) -> Scalar:
+        return np.vecdot(a.reshape(len(a), -1), b.reshape(len(b), -1))[:, None]
+
+    def sum(self, a: Array) -> Scalar:
+        return np.add.reduce(a, axis=-1, keepdims=True)
+
+    def last(self, a: Array) -> Scalar:
         return a[:, -1:]
 
     def outer(self, a: Array) -> Array:
         return np.asarray(a[:, :, None] * a[:, None, :])
 
-    def means(self, a: Array) -> Array:
+    def pairwise_means(self, a: Array) -> Array:
         half = 0.5 * a
         return np.asarray(half[:, :, None] + half[:, None, :])
 
     def weighted_gram(self, rows: Array, weights: Array) -> Array:
         return np.asarray(np.matmul(rows.mT * weights[:, None, :], rows))
 
-    def plus(self, diagonal: Array | float, matrix: Array) -> Array:
+    def add_to_diagonal(self, diagonal: Array | float, matrix: Array) -> Array:
         entries = matrix.reshape(len(matrix), -1)[:, :: matrix.shape[-1] + 1]
         entries += diagonal
         return matrix
 
-    def times(self, number: Number, matrix: Array) -> Array:
-        matrix *= number[..., None]
+    def scale_matrix(self, scalar: Scalar, matrix: Array) -> Array:
+        matrix *= scalar[..., None]
         return matrix
 
-    def extremes(self, matrix: Array) -> tuple[Number, Number]:
-        if surely_finite(matrix):
+    def extreme_eigenvalues(self, matrix: Array) -> tuple[Scalar, Scalar]:
+        if is_finite_quick(matrix):
             values = np.linalg.eigvalsh(matrix)
             return values[:, :1], values[:, -1:]
         finite = np.isfinite(self.inner(matrix, matrix))
@@ -177,48 +238,47 @@ class Many(One):
         lowest = np.where(finite, values[:, :1], -math.inf)
         return lowest, np.where(finite, values[:, -1:], math.inf)
 
-    def root(self, matrix: Array) -> Array | None:
+    def square_root(self, matrix: Array) -> Array | None:
         try:
             return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
-        except np.linalg.LinAlgError:  # in some run; eigenvalues say in which
-            values, vectors = self.spectrum(matrix)
+        except np.linalg.LinAlgError:  # the eigenvalues show in which run
+            values, vectors = self.positive_eigh(matrix)
             return np.asarray(vectors * np.sqrt(values)[:, None, :])
 
-    def spectrum(self, matrix: Array) -> tuple[Array, Array]:
+    def positive_eigh(self, matrix: Array) -> tuple[Array, Array]:
         finite = np.isfinite(self.inner(matrix, matrix))
         clean = matrix if finite.all() else np.where(finite[..., None], matrix, 0.0)
         values, vectors = np.linalg.eigh(clean)
         return np.where(finite & (values[:, :1] > 0.0), values, math.nan), vectors
 
-    def factored(self, ZG: Array, diagonal: Array, first: Array) -> tuple[Array, Inverse]:
-        """Run by run: a batch of small factors is no faster in one call."""
-        # With the transpose as an array of its own, which is three times as fast: for a view of the same array NumPy
-        # calls BLAS's product of a matrix with itself, and then copies one triangle to the other entry by entry.
+    def factorize_schur(self, ZG: Array, diagonal: Array, first: Array) -> tuple[Array, _LinearSolve]:
+        """Factorize run by run: one call for a batch of small matrices is not faster."""
+        # The contiguous copy makes the product three times as fast: for a matrix and a view of it, NumPy calls BLAS's
+        # symmetric product and then copies one triangle to the other entry by entry.
         K = np.matmul(ZG, np.ascontiguousarray(ZG.mT))
         K *= K
-        self.plus(diagonal, K)
-        x, ways = np.full_like(first, math.nan), []
+        self.add_to_diagonal(diagonal, K)
+        x, solves = np.full_like(first, math.nan), []
         for run in range(len(K)):
-            found = factored(ZG[run], diagonal[run], first[run], K[run].T)
-            if found is not None:
-                x[run] = found[0]
-            ways.append(found and found[1])
+            factorization = _factorize_schur(ZG[run], diagonal[run], first[run], K[run].T)
+            if factorization is not None:
+                x[run] = factorization[0]
+            solves.append(factorization and factorization[1])
 
-        def inverse(b: Array) -> Array:
+        def solve_runs(b: Array) -> Array:
             x = np.full_like(b, math.nan)
-            for run, way in enumerate(ways):
-                if way is not None:
-                    x[run] = way(b[run])
+            for run, solve in enumerate(solves):
+                if solve is not None:
+                    x[run] = solve(b[run])
             return x
 
-        return x, inverse
+        return x, solve_runs
 
-    def inverted(self, matrix: Array) -> Inverse:
-        """Of runs whose matrix is singular, NaN."""
+    def inverse(self, matrix: Array) -> _LinearSolve:
         try:
             inverse = np.linalg.inv(matrix)
-        except np.linalg.LinAlgError:  # in some run; eigenvalues say in which
-            values, vectors = self.spectrum(matrix)
+        except np.linalg.LinAlgError:  # the eigenvalues show in which run
+            values, vectors = self.positive_eigh(matrix)
             inverse = np.matmul(vectors / values[:, None, :], vectors.mT)
         return lambda b: np.asarray(np.matvec(inverse, b))
 

@@ -1,27 +1,25 @@
-"""The engine of the semidefinite estimators: a primal-dual interior point that uses rank-1 data.
+"""The interior-point method of the semidefinite estimators, primal-dual and for rank-1 data.
 
-All of them fit a positive semi-definite X to readings, measure(Z, X) + r = y, and price X and the residual r:
+All estimators fit a positive semi-definite X to readings, measure(Z, X) + r = y, and minimize a cost of X and of the
+residual r:
 
-    minimize  <C, X> + price(r);    dual:  S = C - adjoint(lambda) PSD, lambda in the domain of the price's conjugate.
+    minimize  <C, X> + loss(r);    dual:  S = C - adjoint(lambda) PSD, lambda in the domain of the loss's conjugate.
 
-`Residual` says what the price is; here is what they share. With Nesterov-Todd scaling W = G G' (G takes both X and S to
-the same diagonal matrix), the Schur complement of the semidefinite block is 1/4 (Z W Z') o (Z W Z'), elementwise, which
-costs O(m^2 d) to form. The residual adds a positive diagonal and at most one border (`_schur`).
+`Loss` is the part that differs. With Nesterov-Todd scaling W = G G' (`_nesterov_todd`), the Schur complement of the
+semidefinite block is 1/4 (Z W Z') o (Z W Z'), elementwise, which costs O(m^2 d) to form. The loss adds a positive
+diagonal and at most one border (`_newton_system`). Directions are Mehrotra's predictor and corrector.
 
-Z enters as sqrt(1/2) Z, so that readings are sums of squares without a factor, and every array that can be had from
-another is: for small problems the time is that of the calls, not of the arithmetic. The formulas serve one program and
-a batch of them alike (`_arithmetic`); `interior_point` is the loop for one.
+Z is multiplied by sqrt(1/2), so that readings are sums of squares without a factor. Arrays are derived from each other
+where possible: small problems take the time of the calls, not of the arithmetic. The formulas of `Program` serve a
+single program and a batch (`_arithmetic`); `interior_point` is the loop for a single one.
 
-The dual point is feasible up to round-off all the way; whoever wants a proof makes it so to the last digit
-(`trace_bound`). Directions are Mehrotra's predictor and corrector; see Todd, Toh and Tutuncu, "On the Nesterov-Todd
-direction in semidefinite programming" (1998), for the scaling.
+The dual point stays feasible up to round-off; the bounds that prove an estimate remove the rest (`trace_bound`).
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -29,106 +27,113 @@ from typing import Any
 import numpy as np
 
 from soqo.errors import ArgumentError
-from soqo.estimators.sdp._arithmetic import Number, One
-from soqo.estimators.sdp._reduced import reduced_solver
-from soqo.estimators.sdp._schur import Border, Solution, Solve, Solved
+from soqo.estimators._nesterov_todd import scaling_from_spectrum, step_length
+from soqo.estimators.sdp._arithmetic import Scalar, SingleArithmetic
+from soqo.estimators.sdp._newton_system import Border, Solve, SolvedSystem, dense_solver, woodbury_solver
 from soqo.estimators.sdp._starting_point import starting_point
 from soqo.typing import Array, BoolArray
 
-__all__ = ["Iterate", "Program", "Residual", "interior_point"]
+__all__ = ["MAX_DENSE_READINGS", "MAX_DUAL", "MIN_STEP", "Iterate", "Loss", "Program", "interior_point", "is_gap_small"]
 
-Step = tuple[Array, Array, Array, Number, Number]
-"""The scaled moves of X and -S, the change of the multipliers, the lengths of the primal and the dual step."""
+_Evaluation = tuple[Array, Array, Array, Scalar, Scalar, Scalar]
+"""Z G, the fitted readings, the defect of the equations, the primal and the dual value, the violation."""
 
-Survey = tuple[Array, Array, Array, Number, Number, Number]
+_Scaling = tuple[Array, Array]
+"""G and the diagonal of X and S in its coordinates."""
 
-Way = Callable[[Array, Array, Border, Array, Number], Solved | None]
+_Step = tuple[Array, Array, Array, Scalar, Scalar]
+"""The scaled dX and -dS, the change of the multipliers, the lengths of the primal and the dual step."""
 
-PATIENCE = 15
-"""Iterations without a point that is half as bad after which round-off has won."""
+_MAX_ITERATIONS = 80
 
-SMALL = 400
-"""Up to so many readings a factor of order m is quick enough, and it is the more exact one."""
+_PATIENCE = 15
+"""Stop after this many iterations without halving the merit function: round-off dominates."""
 
-SHORTEST = 1e-8
-"""A step below this is none."""
+MAX_DENSE_READINGS = 400
+"""Up to this number of readings a factor of order m is fast enough, and it is the more accurate one."""
 
-UNBOUNDED = 1e50
+MIN_STEP = 1e-8
+"""Stop at steps shorter than this."""
+
+_MIN_WOODBURY_STEP = 0.05
+"""A step of the Woodbury solver that is shorter than this means that it has lost too many digits."""
+
+MAX_DUAL = 1e50
 """A dual value above this, for data of the order of one, means that there is no solution."""
 
 
-class Residual(ABC):
-    """The price of the residual r = y - measure(Z, X), and the variables that stand for it."""
+class Loss(ABC):
+    """The cost of the residual r = y - measure(Z, X), and the variables that represent it."""
 
     joint_steps = False
-    """Whether the primal and the dual step must be of one length, because a variable belongs to both sides."""
+    """Whether the primal and the dual step must have the same length, because a variable belongs to both sides."""
 
     floor = 1.0
-    """What the gap may be compared with where the values themselves are zero."""
+    """The scale of the gap when the values themselves are zero."""
 
     pairs = 0
-    """How many pairs of variables there are whose products go to zero."""
+    """The number of complementary pairs of variables."""
 
-    steepest: tuple[Number, Number] = (0.0, 0.0)
+    min_relative_changes: tuple[Scalar, Scalar] = (0.0, 0.0)
     """The smallest relative change of a positive variable in the last direction, primal and dual."""
 
-    def __init__(self, kind: One) -> None:
-        self.kind = kind
+    def __init__(self, ops: SingleArithmetic) -> None:
+        self.ops = ops
 
-    def scale(self, y: Array) -> Number:
-        """What a violation of the equations is measured against."""
-        return self.kind.absolute_sum(y)
+    def scale(self, y: Array) -> Scalar:
+        """Return the scale of a violation of the equations."""
+        return self.ops.l1_norm(y)
 
     @abstractmethod
-    def start(self, y: Array, fitted: Array, level: Number, even: Array) -> tuple[Array, float]:
-        """Set the variables for residual y - fitted; the first lambda, and the weight C of the trace.
+    def start(self, y: Array, fitted: Array, mean_eigenvalue: Scalar, multipliers: Array) -> tuple[Array, float]:
+        """Set the variables for the residual y - fitted; return the first lambda and the weight C of the trace.
 
-        ``level`` is the mean eigenvalue of X, ``even`` are multipliers whose adjoint is about the identity.
+        The mean eigenvalue is that of X. The adjoint of the given multipliers is about the identity.
         """
 
     @abstractmethod
-    def prepare(self) -> tuple[Array, Border]:
-        """What the residual adds to the diagonal of the Schur complement, and its border, if it has one."""
+    def schur_terms(self) -> tuple[Array, Border]:
+        """Return the diagonal and the border that the loss adds to the Schur complement."""
 
     @abstractmethod
-    def prediction(self, y: Array) -> tuple[Array, Number]:
-        """The right-hand side, of the equations and of the border, of the direction that makes for the optimum."""
+    def predictor_rhs(self, y: Array) -> tuple[Array, Scalar]:
+        """Return the right-hand sides of the equations and of the border for the predictor."""
 
     @abstractmethod
-    def predict(self, change: Array, border_change: Number) -> None:
-        """Keep the residual's own part of that direction, given what was solved for."""
+    def record_predictor(self, change: Array, border_change: Scalar) -> None:
+        """Store the loss's own part of the predictor, given the solution of its system."""
 
     @abstractmethod
-    def correct(self, solve: Solve, rhs: Array, center: Number) -> tuple[Array, Array]:
-        """d lambda and -dS of the direction that aims at products of this size, with what the prediction left out.
+    def corrector(self, solve: Solve, rhs: Array, center: Scalar) -> tuple[Array, Array]:
+        """Return d lambda and -dS of the corrector, which aims at products of size ``center``.
 
-        ``rhs`` is that of the equations measure(X) + r = y, without the residual's own part.
+        ``rhs`` is that of the equations measure(X) + r = y, without the loss's own part.
         """
 
-    @abstractmethod
-    def products(self) -> Number:
-        """The sum of products of the residual's own pairs."""
+    def complementarity(self) -> Scalar:
+        """Return the sum of products of the loss's own pairs."""
+        return 0.0
+
+    def predicted_complementarity(self, products: Scalar, primal: Scalar, dual: Scalar) -> Scalar:
+        """Return the same sum after a step along the predictor, given the current one."""
+        return 0.0
 
     @abstractmethod
-    def predicted_products(self, products: Number, primal: Number, dual: Number) -> Number:
-        """The same after a step along the prediction, given what it is now."""
-
-    @abstractmethod
-    def move(self, primal: Number, dual: Number) -> None:
+    def advance(self, primal: Scalar, dual: Scalar) -> None:
         """Take the step."""
 
     @abstractmethod
     def residual(self) -> Array:
-        """r, as the variables have it."""
+        """Return r as the variables represent it."""
 
     @abstractmethod
-    def values(self, trace: Number, y: Array, multipliers: Array) -> tuple[Number, Number, Number]:
-        """Primal value, dual value, and the violation of constraints that are the residual's own."""
+    def values(self, trace: Scalar, y: Array, multipliers: Array) -> tuple[Scalar, Scalar, Scalar]:
+        """Return the primal value, the dual value, and the violation of the loss's own constraints."""
 
 
 @dataclass
 class Iterate:
-    """Where the method stands: X = G diag(values) G', S = inv(G)' diag(values) inv(G)."""
+    """A point of the method: X = G diag(values) G', S = inv(G)' diag(values) inv(G)."""
 
     G: Array
     values: Array
@@ -138,227 +143,187 @@ class Iterate:
     violation: float = math.inf
     iterations: int = 0
     converged: bool = False
-    log: list[tuple[float, float, float]] = field(default_factory=list)
+    history: list[tuple[float, float, float]] = field(default_factory=list)
 
     @property
     def X(self) -> Array:
-        """The matrix."""
+        """The primal matrix."""
         factor = self.G * np.sqrt(self.values)
         return factor @ factor.T
-
-    @property
-    def gap(self) -> float:
-        """Primal minus dual value."""
-        return self.primal - self.dual
 
 
 class Program:
     """One program or a batch of them, Z (..., m, d) and y (..., m), and the formulas of an iteration."""
 
-    def __init__(self, Z: Array, y: Array, residual: Residual) -> None:
-        self.half, self.y, self.residual, self.kind = math.sqrt(0.5) * Z, y, residual, residual.kind
-        self.size = residual.scale(y)
+    def __init__(self, Z: Array, y: Array, loss: Loss) -> None:
+        ops = loss.ops
+        self.half, self.y, self.loss, self.ops = math.sqrt(0.5) * Z, y, loss, ops
+        self.size = loss.scale(y)
         self.dim = Z.shape[-1]
-        X, even = starting_point(self.kind, Z, y)
-        level = self.kind.total(X.diagonal(axis1=-2, axis2=-1)) / self.dim
-        fitted = np.vecdot(self.kind.product(self.half, X), self.half)
-        self.multipliers, self.weight = residual.start(y, fitted, level, even)
+        X, multipliers = starting_point(ops, Z, y)
+        mean_eigenvalue = ops.sum(X.diagonal(axis1=-2, axis2=-1)) / self.dim
+        fitted = np.vecdot(ops.matmul(self.half, X), self.half)
+        self.multipliers, self.weight = loss.start(y, fitted, mean_eigenvalue, multipliers)
         identity = np.eye(self.dim)
-        S = self.weight * identity - self.kind.weighted_gram(self.half, self.multipliers)
-        self.scaling = self.rescaled(identity, X, S)
+        S = self.weight * identity - ops.weighted_gram(self.half, self.multipliers)
+        self.initial_scaling = self._rescale(identity, X, S)
 
-    def keep(self, runs: BoolArray) -> None:
-        """Of a batch, go on with these runs."""
+    def select(self, runs: BoolArray) -> None:
+        """Restrict a batch to some of its runs."""
         self.half, self.y, self.size = self.half[runs], self.y[runs], self.size[runs]
 
-    def survey(self, G: Array, values: Array, multipliers: Array) -> Survey:
-        """Where a point stands: Z G, its readings, by how much they miss, primal and dual value, violation."""
-        kind, residual = self.kind, self.residual
-        ZG = kind.product(self.half, G)
-        fitted = kind.applied(ZG * ZG, values)
-        off = self.y - fitted - residual.residual()
-        trace = self.weight * kind.absolute_sum(kind.applied(G * G, values))
-        primal, dual, violation = residual.values(trace, self.y, multipliers)
-        violation = kind.most(violation, kind.absolute_sum(off)) / self.size
-        return ZG, fitted, off, primal, dual, violation
+    def evaluate(self, G: Array, values: Array, multipliers: Array) -> _Evaluation:
+        """Evaluate the equations and the objectives at a point."""
+        ops, loss = self.ops, self.loss
+        ZG = ops.matmul(self.half, G)
+        fitted = ops.matvec(ZG * ZG, values)
+        defect = self.y - fitted - loss.residual()
+        trace = self.weight * ops.l1_norm(ops.matvec(G * G, values))
+        primal, dual, violation = loss.values(trace, self.y, multipliers)
+        violation = ops.maximum(violation, ops.l1_norm(defect)) / self.size
+        return ZG, fitted, defect, primal, dual, violation
 
-    def full_solver(self, ZG: Array, diagonal: Array, border: Border, b: Array, g: Number) -> Any:
-        """What is `Solved` by a factor of order m; None where one program has none."""
-        kind = self.kind
-        if border is None:
-            found = kind.factored(ZG, diagonal, b[..., None, :])
-            if found is None:
-                return None
-            first, inverse = found
+    def step(self, ZG: Array, values: Array, fitted: Array, defect: Array, solved: SolvedSystem) -> _Step:
+        """Return the next step: a predictor, and a corrector that uses its second-order terms.
 
-            def plain(x: Array) -> Solution:
-                return x, 0.0, kind.weighted_gram(ZG, x)
-
-            return plain(first[..., 0, :]), lambda b, _: plain(inverse(b))
-        c, f = border
-        found = kind.factored(ZG, diagonal, kind.stack(b, c))
-        if found is None:
-            return None
-        first, inverse = found
-        along = first[..., 1, :]
-        corner = f + kind.dot(c, c / diagonal - along)
-
-        def finished(x: Array, g: Number) -> Solution:
-            t = (g - kind.dot(c, x)) / corner
-            x = x - along * t
-            return x, t, kind.weighted_gram(ZG, x)
-
-        return finished(first[..., 0, :], g), lambda b, g: finished(inverse(b), g)
-
-    def step(self, ZG: Array, values: Array, fitted: Array, off: Array, solved: Solved) -> Step:
-        """The next step: a prediction, and with what it tells a correction.
-
-        Both directions have dX + dS = T in scaled coordinates, where X and S are diag(values): the predictor's T is
-        -diag(values), so that all it needs of dX follows from dS.
+        Both directions satisfy dX + dS = T in scaled coordinates, in which X and S are diag(values). The predictor has
+        T = -diag(values), so that its dX follows from dS.
         """
-        kind, residual = self.kind, self.residual
-        products, pairs = residual.products(), self.dim + residual.pairs
-        square = kind.dot(values, values)
+        ops, loss = self.ops, self.loss
+        products, pairs = loss.complementarity(), self.dim + loss.pairs
+        square = ops.dot(values, values)
         mu = (square + products) / pairs
-        scale = kind.outer(np.sqrt(values))
+        scale = ops.outer(np.sqrt(values))
 
-        (change, border_change, less), solve = solved  # the matrix is -dS
-        residual.predict(change, border_change)
-        lowest, highest = kind.extremes(less / scale)
-        primal, dual = self.lengths(lowest - 1.0, -highest, 1.0)
-        along = kind.dot(change, fitted)  # -<diag(values), dS>
+        (change, border_change, minus_dS), solve = solved
+        loss.record_predictor(change, border_change)
+        lowest, highest = ops.extreme_eigenvalues(minus_dS / scale)
+        primal, dual = self._step_lengths(lowest - 1.0, -highest, 1.0)
+        along = ops.dot(change, fitted)  # -<diag(values), dS>
         affine = square + (primal - dual) * along - primal * square
-        affine = affine + primal * dual * (along - kind.inner(less, less))
-        affine = affine + residual.predicted_products(products, primal, dual)
-        shorter = kind.least(primal, dual)
-        left = kind.most(kind.least(affine / (pairs * mu), 1.0), 0.0)
-        center = mu * kind.most(left ** kind.most(2.2 * shorter, 1.0), 1e-6)
+        affine = affine + primal * dual * (along - ops.inner(minus_dS, minus_dS))
+        affine = affine + loss.predicted_complementarity(products, primal, dual)
+        shorter = ops.minimum(primal, dual)
+        left = ops.maximum(ops.minimum(affine / (pairs * mu), 1.0), 0.0)
+        center = mu * ops.maximum(left ** ops.maximum(2.2 * shorter, 1.0), 1e-6)
 
-        # -(dX dS + dS dX) of the predictor, with dX = -diag(values) - dS, and what brings the products to the center.
-        T = kind.plus(center - values * values, kind.product(less, less))
-        T /= kind.means(values)
-        T -= less
-        rhs = off - np.vecdot(kind.product(ZG, T), ZG)
-        change, less = residual.correct(solve, rhs, center)
-        T += less
-        lowest_X, highest_S = kind.extremes(T / scale)[0], kind.extremes(less / scale)[1]
-        return T, less, change, *self.lengths(lowest_X, -highest_S, 0.9 + 0.098 * shorter)
+        # -(dX dS + dS dX) of the predictor with dX = -diag(values) - dS, and the terms that center the products.
+        T = ops.add_to_diagonal(center - values * values, ops.matmul(minus_dS, minus_dS))
+        T /= ops.pairwise_means(values)
+        T -= minus_dS
+        rhs = defect - np.vecdot(ops.matmul(ZG, T), ZG)
+        change, minus_dS = loss.corrector(solve, rhs, center)
+        T += minus_dS
+        lowest_X, highest_S = ops.extreme_eigenvalues(T / scale)[0], ops.extreme_eigenvalues(minus_dS / scale)[1]
+        return T, minus_dS, change, *self._step_lengths(lowest_X, -highest_S, 0.9 + 0.098 * shorter)
 
-    def lengths(self, lowest_X: Number, lowest_S: Number, share: Number) -> tuple[Number, Number]:
-        """The longest steps, up to a share of the way to the boundary and to one; I + t dX has eigenvalues 1 + t ...
-
-        A change that is not a number comes out as a length that is none.
-        """
-        least, most = self.kind.least, self.kind.most
-        steepest_primal, steepest_dual = self.residual.steepest
-        primal = share / most(-least(steepest_primal, lowest_X), share)
-        dual = share / most(-least(steepest_dual, lowest_S), share)
-        if self.residual.joint_steps:
-            primal = dual = least(primal, dual)
+    def _step_lengths(self, lowest_X: Scalar, lowest_S: Scalar, share: Scalar) -> tuple[Scalar, Scalar]:
+        """Return the primal and the dual step length, given the smallest eigenvalues of the directions."""
+        minimum, maximum = self.ops.minimum, self.ops.maximum
+        lowest_primal, lowest_dual = self.loss.min_relative_changes
+        primal = step_length(minimum(lowest_primal, lowest_X), share, maximum)
+        dual = step_length(minimum(lowest_dual, lowest_S), share, maximum)
+        if self.loss.joint_steps:
+            primal = dual = minimum(primal, dual)
         return primal, dual
 
-    def rescaled(self, G: Array, X: Array, S: Array) -> Any:
-        """The next G and values, from X and S in the coordinates of the last ones; None if one of them is not positive
-        definite (in a batch, NaN for the runs where it is not).
+    def advance(self, G: Array, values: Array, step: _Step) -> _Scaling | None:
+        """Return G and the diagonal after a step; None if round-off has moved X or S out of the cone.
 
-        With X = R R' and R' S R = V diag(values^2) V', the new G is G R V values^{-1/2}. In the coordinates of the last
-        scaling both are far from singular, so that squares do no harm; going on from factors, not from X and S
-        themselves, keeps digits that those have lost once they are nearly singular.
+        In a batch, NaN marks the runs where it has.
         """
-        kind = self.kind
-        R = kind.root(X)
+        dX, minus_dS, _, primal, dual = step
+        ops = self.ops
+        X, S = ops.scale_matrix(primal, dX), ops.scale_matrix(-dual, minus_dS)
+        return self._rescale(G, ops.add_to_diagonal(values, X), ops.add_to_diagonal(values, S))
+
+    def _rescale(self, G: Array, X: Array, S: Array) -> _Scaling | None:
+        """Return the next G and diagonal, given X and S in the coordinates of the last G."""
+        ops = self.ops
+        R = ops.square_root(X)
         if R is None:
             return None
-        found = kind.spectrum(kind.product(R.mT, kind.product(S, R)))
-        if found is None:
+        spectrum = ops.positive_eigh(ops.matmul(R.mT, ops.matmul(S, R)))
+        if spectrum is None:
             return None
-        squares, V = found
-        values = np.sqrt(squares)
-        return kind.product(kind.product(G, R), V) / np.sqrt(values)[..., None, :], values
-
-    def moved(self, G: Array, values: Array, step: Step) -> Any:
-        """G and values after a step, as in :meth:`rescaled`; round-off may have brought X or S to the boundary."""
-        dX, less, _, primal, dual = step
-        kind = self.kind
-        X, S = kind.times(primal, dX), kind.times(-dual, less)
-        return self.rescaled(G, kind.plus(values, X), kind.plus(values, S))
+        squares, V = spectrum
+        return scaling_from_spectrum(ops.matmul(ops.matmul(G, R), V), squares)
 
 
-def interior_point(
-    Z: Array,
-    y: Array,
-    residual: Residual,
-    *,
-    gap_tolerance: float,
-    tolerance: float,
-    most_iterations: int,
-) -> Iterate:
-    """Solve one program; Z must have full column rank, and both Z and y be of the order of one.
+def interior_point(Z: Array, y: Array, loss: Loss, *, gap_tolerance: float, tolerance: float) -> Iterate:
+    """Solve one program.
 
     Parameters
     ----------
     Z : Array, shape (m, d)
+        Measurements of full column rank, of the order of one.
     y : Array, shape (m,)
-    residual : Residual
-    gap_tolerance, tolerance
-        On the gap, relative to the values and the residual's floor, and on the violation of equations, relative to the
-        residual's scale.
+        Readings of the order of one.
+    loss : Loss
+        The cost of the residual.
+    gap_tolerance : float
+        The tolerance of the gap, relative to the values and the loss's floor.
+    tolerance : float
+        The tolerance of the violation of equations, relative to the loss's scale.
 
     Returns
     -------
     Iterate
-        The solution, or the best point where ``converged`` is False.
+        The solution, or the best point if ``converged`` is False.
     """
+    program = Program(Z, y, loss)
+    if program.initial_scaling is None:
+        raise ArgumentError(f"Z must have full column rank, got a matrix of shape {Z.shape} that is rank deficient")
+    point = best = Iterate(*program.initial_scaling, program.multipliers)
+    min_merit, halved_merit, halved_at = math.inf, math.inf, 0
+    solvers: list[Any] = [dense_solver]
     m, d = Z.shape
-    program = Program(Z, y, residual)
-    if program.scaling is None:
-        raise ArgumentError("Z must have full column rank, got one that has not")
-    G, values = program.scaling
-    at = best = Iterate(G, values, program.multipliers)
-    least, halved, since = math.inf, math.inf, 0
-    ways: list[Way] = [program.full_solver]
-    if m > max(SMALL, 3 * d * (d + 1) // 4):
-        ways = [partial(reduced_solver, program.kind, refinements=2), program.full_solver]
-    for _ in range(most_iterations):
-        here = program.survey(at.G, at.values, at.multipliers)
-        ZG, fitted, off, at.primal, at.dual, at.violation = here
-        at.log.append((at.primal, at.dual, at.violation))
-        bad = badness(at.primal, at.dual, at.violation)
-        if bad < 0.5 * halved:
-            halved, since = bad, at.iterations
-        if bad < least:
-            best, least = at, bad
-        if close(at.primal, at.dual, residual.floor, gap_tolerance) and at.violation <= tolerance:
-            at.converged = True
-            return at
-        if at.iterations - since > PATIENCE or at.dual > UNBOUNDED:
+    if m > max(MAX_DENSE_READINGS, 3 * d * (d + 1) // 4):
+        solvers = [partial(woodbury_solver, refinements=2), dense_solver]
+    for _ in range(_MAX_ITERATIONS):
+        evaluation = program.evaluate(point.G, point.values, point.multipliers)
+        *_, primal, dual, violation = evaluation
+        point.primal, point.dual, point.violation = primal, dual, violation
+        point.history.append((primal, dual, violation))
+        merit = violation + abs(primal - dual) / (1.0 + abs(primal) + abs(dual))
+        if merit < 0.5 * halved_merit:
+            halved_merit, halved_at = merit, point.iterations
+        if merit < min_merit:
+            best, min_merit = point, merit
+        if is_gap_small(primal, dual, loss.floor, gap_tolerance) and violation <= tolerance:
+            point.converged = True
+            return point
+        if point.iterations - halved_at > _PATIENCE or dual > MAX_DUAL:
             break
-        step = None
-        while ways:
-            solved = ways[0](ZG, *residual.prepare(), *residual.prediction(y))
-            step = solved and program.step(ZG, at.values, fitted, off, solved)
-            if step and min(step[-2:]) > (0.05 if len(ways) > 1 else SHORTEST):
-                break
-            step = None
-            ways = ways[1:]  # out of digits: a slower way with more of them
-        if not step:
+        following = _take_step(program, point, evaluation, solvers)
+        if following is None:
             break
-        scaling = program.moved(at.G, at.values, step)
-        if scaling is None:
-            break  # round-off has brought X or S to the boundary: nothing better is to be had
-        *_, change, primal, dual = step
-        residual.move(primal, dual)
-        G, values = scaling
-        moved = at.multipliers + dual * change
-        at = Iterate(G, values, moved, iterations=at.iterations + 1, log=at.log)
+        point = following
     return best
 
 
-def close(primal: Number, dual: Number, floor: float, tolerance: float) -> Any:
-    """Whether the gap is small beside the values."""
+def _take_step(program: Program, point: Iterate, evaluation: _Evaluation, solvers: list[Any]) -> Iterate | None:
+    """Return the next point by the first solver that is accurate enough; None if round-off prevents a step.
+
+    Solvers that are not accurate enough are removed from the list.
+    """
+    ZG, fitted, defect, *_ = evaluation
+    loss = program.loss
+    while solvers:
+        solved = solvers[0](program.ops, ZG, *loss.schur_terms(), *loss.predictor_rhs(program.y))
+        step = solved and program.step(ZG, point.values, fitted, defect, solved)
+        if step and min(step[-2:]) > (_MIN_WOODBURY_STEP if len(solvers) > 1 else MIN_STEP):
+            scaling = program.advance(point.G, point.values, step)
+            if scaling is None:
+                return None
+            *_, change, primal, dual = step
+            loss.advance(primal, dual)
+            multipliers = point.multipliers + dual * change
+            return Iterate(*scaling, multipliers, iterations=point.iterations + 1, history=point.history)
+        del solvers[0]
+    return None
+
+
+def is_gap_small(primal: Scalar, dual: Scalar, floor: float, tolerance: float) -> Any:
+    """Return whether the gap is small relative to the values."""
     return abs(primal - dual) <= tolerance * (floor + abs(primal) + abs(dual))
-
-
-def badness(primal: Number, dual: Number, violation: Number) -> Number:
-    """What to compare points by that are no solutions yet."""
-    return violation + abs(primal - dual) / (1.0 + abs(primal) + abs(dual))

@@ -1,4 +1,4 @@
-"""Work cut into cells: a setting, a horizon and a few runs, computed anywhere and kept as soon as it is done."""
+"""Cells: a setting, a horizon and a few runs, which are computed anywhere and stored as soon as they are done."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,147 +17,169 @@ import numpy as np
 import scipy
 
 import soqo
-from soqo._environment import Environment
-from soqo._simulation import simulate
-from soqo._storage.files import decode, encode, replacing, sealed, unsealed
+from soqo._foundation.values import Value
+from soqo._simulation.environment import Environment
+from soqo._simulation.result import Result
+from soqo._simulation.simulate import simulate
 from soqo._storage.records import describe
-from soqo._storage.registry import register
 from soqo.errors import ArgumentError, FileFormatError
 from soqo.experiments.execution._outcome import Outcome
-from soqo.experiments.settings._spec import Setting
-from soqo.typing import Array, BoolArray
+from soqo.experiments.settings import Setting
 
-__all__ = ["Cell", "CellResult", "Store", "cells_of", "code_version", "collect", "compute"]
+__all__ = [
+    "Cell",
+    "CellStore",
+    "code_version",
+    "compute_cell",
+    "find_user_modules",
+    "merge_cells",
+    "split_into_cells",
+]
 
-MAGIC = b"soqo-cell 1\n"
-
-CHUNK = 10
-"""Runs in a cell: enough to share the calls of a round, and few enough to lose little at an interruption."""
+_RUNS_PER_CELL = 10
+"""Enough runs to share the calls of a round, and few enough to lose little at an interruption."""
 
 
-@dataclass(frozen=True, eq=False)
-class Cell:
-    """A piece of work with all that determines its numbers.
+@dataclass(frozen=True, eq=False, repr=False)
+class Cell(Value):
+    """A piece of work with everything that determines its numbers.
 
     Attributes
     ----------
     environment, policies, horizon, seed
         As in :func:`soqo.simulate`.
     first_run, runs : int
-        Which runs.
-    curves : bool
-        Whether regret in every round is kept, or only that at the end.
+        The first run, and the number of runs.
+    every_round : bool
+        Whether the result is recorded in every round, or summed over the rounds.
     """
 
-    environment: Environment
-    policies: Mapping[str, object]
+    environment: Environment = field(repr=False)
+    policies: Mapping[str, object] = field(repr=False)
     horizon: int
     seed: int
     first_run: int
     runs: int
-    curves: bool
+    every_round: bool
 
     @property
     def key(self) -> str:
-        """A name that no other cell has, and this one only as long as the code is the same.
-
-        Of classes that are not soqo's, the code is the file that they are in.
-        """
+        """A hash of the cell and of the code that computes it, including the files of the user's own classes."""
         specification = {
             "environment": describe(self.environment),
-            # Pairs, since the rows of a result are in their order.
+            # As pairs, since the order of the policies is that of the result.
             "policies": [[name, describe(entry)] for name, entry in self.policies.items()],
-            "own": {name: hash_of(path) for name, path in sorted(own_classes(self).items())},
+            "user": {name: _hash_file(path) for name, path in sorted(_find_user_code(self).items())},
             "horizon": self.horizon,
             "seed": self.seed,
             "runs": [self.first_run, self.runs],
-            "curves": self.curves,
+            "every_round": self.every_round,
             "code": code_version(),
         }
         return hashlib.sha256(json.dumps(specification, sort_keys=True).encode()).hexdigest()[:32]
 
 
-@register("CellResult")
-@dataclass(frozen=True, eq=False)
-class CellResult:
-    """Regret, shape (policies, runs, rounds) or (policies, runs, 1) for the end alone; and who diverged."""
-
-    regret: Array
-    diverged: BoolArray
-
-
 @cache
 def code_version() -> str:
-    """A hash of the source that makes the numbers, and of the versions of what it computes with.
+    """Return a hash of the source code that computes results, and of the versions of NumPy and SciPy.
 
-    The command and the experiments around this file only say what to compute, and draw what came of it.
+    The command line and the experiments, except for this file, only choose what to compute and present it.
+
+    Examples
+    --------
+    >>> len(code_version())
+    16
     """
     digest = hashlib.sha256(f"{np.__version__} {scipy.__version__}".encode())
     root = Path(soqo.__file__).parent
-    around = {*root.glob("_cli.py"), *root.glob("experiments/**/*.py")} - {Path(__file__)}
-    for path in sorted({*root.rglob("*.py")} - around):
+    excluded = {*root.glob("_cli.py"), *root.glob("experiments/**/*.py")} - {Path(__file__)}
+    for path in sorted({*root.rglob("*.py")} - excluded):
         digest.update(path.relative_to(root).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def own_classes(cell: Cell) -> dict[str, str]:
-    """The classes and functions of a cell that are not soqo's, and the files that they are in."""
-    found: dict[str, str] = {}
-    collect_own(cell.environment, "environment", found)
-    for name, entry in cell.policies.items():
-        collect_own(entry, f"policies[{name!r}]", found)
-    return found
+# ---- the user's own code -------------------------------------------------------------------------------------------
 
 
-def own_modules(cell: Cell) -> set[str]:
-    """The files of own classes that a worker on another machine must be sent: modules outside of any package."""
-    return {path for path in own_classes(cell).values() if not is_packaged(Path(path))}
+def find_user_modules(cell: Cell) -> set[str]:
+    """Return the files that a worker on another machine needs: modules of the user's that are not in a package."""
+    return {path for path in _find_user_code(cell).values() if not _is_packaged(Path(path))}
 
 
-def is_packaged(path: Path) -> bool:
-    """Whether a module is in a package, or installed; such ones a worker has to have by itself."""
+def _is_packaged(path: Path) -> bool:
+    """Return whether a module is in a package or installed; a worker must have such modules already."""
     return (path.parent / "__init__.py").exists() or "site-packages" in path.parts
 
 
-def collect_own(value: Any, where: str, found: dict[str, str]) -> None:
-    """Look for own classes in a value and in all that it holds."""
+def _find_user_code(cell: Cell) -> dict[str, str]:
+    """Return the classes and functions of a cell that are not part of soqo, with the files that define them."""
+    found: dict[str, str] = {}
+    _collect_user_code(cell.environment, "environment", found)
+    for name, entry in cell.policies.items():
+        _collect_user_code(entry, f"policies[{name!r}]", found)
+    return found
+
+
+def _collect_user_code(value: Any, where: str, found: dict[str, str]) -> None:
+    """Add the classes and functions of a value and of its contents."""
     if isinstance(value, Mapping):
         for key, item in value.items():
-            collect_own(item, f"{where}[{key!r}]", found)
+            _collect_user_code(item, f"{where}[{key!r}]", found)
     elif isinstance(value, tuple | list):
         for index, item in enumerate(value):
-            collect_own(item, f"{where}[{index}]", found)
+            _collect_user_code(item, f"{where}[{index}]", found)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        add_own(type(value), found)
+        _add_user_code(type(value), found)
         for one in dataclasses.fields(value):
             if one.init:
-                collect_own(getattr(value, one.name), f"{where}.{one.name}", found)
+                _collect_user_code(getattr(value, one.name), f"{where}.{one.name}", found)
     elif callable(value):
-        # A worker imports it by this name, and the key of the cell knows no more of it.
+        # A worker imports it by this name, and the key of the cell has only the name.
         name = getattr(value, "__qualname__", "<unnamed>")
         if "<" in name:
             raise ArgumentError(
-                f"{where} must be a policy, or a function that a module has by name, such as ROBD.for_problem, got {name}"
+                f"{where} must be a policy, or a function with a name in a module, such as ROBD.for_problem, got {name}"
             )
-        add_own(getattr(value, "__self__", value), found)
+        _add_user_code(getattr(value, "__self__", value), found)
 
 
-def add_own(kind: Any, found: dict[str, str]) -> None:
-    """Note a class or function, unless it is soqo's."""
-    module = str(kind.__module__)
+def _add_user_code(definition: Any, found: dict[str, str]) -> None:
+    module = str(definition.__module__)
     if module.partition(".")[0] != "soqo":
-        found[kind.__qualname__] = getattr(sys.modules.get(module), "__file__", None) or ""
+        found[definition.__qualname__] = getattr(sys.modules.get(module), "__file__", None) or ""
 
 
-@cache
-def hash_of(path: str) -> str:
-    """Of a file's contents; of nothing where there is no file, as for what was typed in at a prompt."""
+def _hash_file(path: str) -> str:
+    """Return a hash of a file's contents; code that was typed at a prompt has no file, and an empty path."""
     return hashlib.sha256(Path(path).read_bytes() if path else b"").hexdigest()[:16]
 
 
-def cells_of(setting: Setting, runs: int | None = None) -> list[Cell]:
-    """The cells of a setting, the longest first, so that none of them is waited for at the end."""
+# ---- work ----------------------------------------------------------------------------------------------------------
+
+
+def split_into_cells(setting: Setting, runs: int | None = None) -> list[Cell]:
+    """Split a setting into cells, those with the longest horizon first, so that none of them is started last.
+
+    Parameters
+    ----------
+    setting : Setting
+        The setting.
+    runs : int, optional
+        The number of runs, instead of the setting's own.
+
+    Returns
+    -------
+    list of Cell
+        The cells.
+
+    Examples
+    --------
+    >>> from soqo.experiments.settings import find
+    >>> cells = split_into_cells(find("primary")[0], runs=20)
+    >>> [(cell.horizon, cell.first_run, cell.runs) for cell in cells[:3]]
+    [(2000, 0, 10), (2000, 10, 10), (1400, 0, 10)]
+    """
     total = setting.runs if runs is None else runs
     return [
         Cell(
@@ -166,80 +188,134 @@ def cells_of(setting: Setting, runs: int | None = None) -> list[Cell]:
             horizon=horizon,
             seed=setting.seed,
             first_run=first,
-            runs=min(CHUNK, total - first),
-            curves=horizon == setting.horizon,
+            runs=min(_RUNS_PER_CELL, total - first),
+            every_round=horizon == setting.horizon,
         )
         for horizon in sorted({setting.horizon, *setting.horizons}, reverse=True)
-        for first in range(0, total, CHUNK)
+        for first in range(0, total, _RUNS_PER_CELL)
     ]
 
 
-def compute(cell: Cell) -> CellResult:
-    """Do the work of a cell; the same numbers wherever it is done on machines of one kind."""
-    result = simulate(
-        cell.environment,
-        cell.policies,
-        cell.horizon,
-        cell.runs,
-        cell.seed,
-        first_run=cell.first_run,
-    )
-    regret = np.stack([result.regret(name) for name in cell.policies])
-    diverged = np.stack([result.tracks[name].diverged for name in cell.policies])
-    return CellResult(regret if cell.curves else regret[:, :, -1:], diverged)
+def compute_cell(cell: Cell) -> Result:
+    """Simulate a cell; the numbers are the same on all machines of one kind.
+
+    Parameters
+    ----------
+    cell : Cell
+        The cell.
+
+    Returns
+    -------
+    Result
+        The result, recorded in every round or as a total, as the cell requires.
+
+    Examples
+    --------
+    >>> from soqo import FTM, Environment, Problem, noise, processes
+    >>> environment = Environment(Problem([[1.0]]), processes.Gaussian(5.0), noise.Uniform(1.0))
+    >>> cell = Cell(environment, {"FTM": FTM()}, horizon=9, seed=0, first_run=4, runs=2, every_round=False)
+    >>> compute_cell(cell)
+    Result(FTM; horizon 9, runs 4..5)
+    """
+    result = simulate(cell.environment, cell.policies, cell.horizon, cell.runs, cell.seed, first_run=cell.first_run)
+    return result if cell.every_round else result.total()
 
 
-def collect(setting: Setting, cells: Iterable[Cell], results: Mapping[str, CellResult]) -> Outcome:
-    """Put the cells of a setting together."""
-    by_horizon: dict[int, list[tuple[int, CellResult]]] = {}
-    for cell in cells:
-        by_horizon.setdefault(cell.horizon, []).append((cell.first_run, results[cell.key]))
-    joined = {
-        horizon: [result for _, result in sorted(parts, key=lambda part: part[0])]
-        for horizon, parts in by_horizon.items()
-    }
-    curves = np.concatenate([part.regret for part in joined[setting.horizon]], axis=1)
-    return Outcome(
-        setting=setting,
-        runs=int(curves.shape[1]),
-        final={
-            horizon: np.concatenate([part.regret[:, :, -1] for part in parts], axis=1)
-            for horizon, parts in joined.items()
-        },
-        diverged={
-            horizon: np.concatenate([part.diverged for part in parts], axis=1) for horizon, parts in joined.items()
-        },
-        curves=curves,
-    )
+def merge_cells(setting: Setting, cells: Iterable[Cell], results: Mapping[str, Result]) -> Outcome:
+    """Merge the results of a setting's cells, given by key, into its outcome.
+
+    Parameters
+    ----------
+    setting : Setting
+        The setting.
+    cells : iterable of Cell
+        The cells, from :func:`split_into_cells`.
+    results : mapping of str to Result
+        The result of each cell, by the key of the cell.
+
+    Returns
+    -------
+    Outcome
+        The outcome.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from soqo import FTM
+    >>> from soqo.experiments.settings import find
+    >>> setting = replace(find("intro")[0], policies={"FTM": FTM()}, horizon=9)
+    >>> cells = split_into_cells(setting)
+    >>> merge_cells(setting, cells, {cell.key: compute_cell(cell) for cell in cells}).runs
+    20
+    """
+    by_horizon: dict[int, list[Result]] = {}
+    for cell in sorted(cells, key=lambda cell: cell.first_run):
+        by_horizon.setdefault(cell.horizon, []).append(results[cell.key])
+    return Outcome(setting, {horizon: Result.concat(parts) for horizon, parts in by_horizon.items()})
 
 
 @dataclass(frozen=True)
-class Store:
-    """A folder of finished cells, each a file that is there whole or not at all."""
+class CellStore:
+    """A folder with the results of finished cells, each a file that is written atomically.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder, which must exist.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from soqo.experiments.settings import find
+    >>> cell = split_into_cells(find("intro")[0])[0]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(CellStore(Path(folder)).load(cell))
+    None
+    """
 
     folder: Path
 
     def path(self, cell: Cell) -> Path:
-        """Where a cell is kept."""
-        return self.folder / f"{cell.key}.cell"
+        """Return the file of a cell.
 
-    def load(self, cell: Cell) -> CellResult | None:
-        """A finished cell, or None; a damaged file is set aside, for the cell to be computed anew."""
+        Parameters
+        ----------
+        cell : Cell
+            The cell.
+        """
+        return self.folder / f"{cell.key}.nc"
+
+    def load(self, cell: Cell) -> Result | None:
+        """Return the result of a finished cell, or None; a damaged file is renamed, and the cell computed again.
+
+        Parameters
+        ----------
+        cell : Cell
+            The cell.
+        """
         path = self.path(cell)
         try:
-            found: Any = decode(unsealed(MAGIC, path.read_bytes(), path))
+            found = Result.load(path)
         except FileNotFoundError:
             return None
         except FileFormatError:
-            found = None
-        rounds = cell.horizon if cell.curves else 1
-        shape = (len(cell.policies), cell.runs, rounds)
-        if isinstance(found, CellResult) and found.regret.shape == shape:
-            return found
+            pass
+        else:
+            rounds = cell.horizon if cell.every_round else 1
+            if found.policies == tuple(cell.policies) and found.benchmark_hitting.shape == (cell.runs, rounds):
+                return found
         os.replace(path, path.with_suffix(".damaged"))
         return None
 
-    def save(self, cell: Cell, result: CellResult) -> None:
-        """Keep a finished cell."""
-        with replacing(self.path(cell)) as temporary:
-            temporary.write_bytes(sealed(MAGIC, encode(result)))
+    def save(self, cell: Cell, result: Result) -> None:
+        """Store the result of a finished cell.
+
+        Parameters
+        ----------
+        cell : Cell
+            The cell.
+        result : Result
+            Its result.
+        """
+        result.save(self.path(cell))

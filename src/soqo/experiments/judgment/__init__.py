@@ -1,20 +1,10 @@
-"""The paper's claims that simulation can test, judged by stated rules from the numbers of a run."""
+"""Judgment: the paper's claims that simulation can test, judged by stated rules from the numbers of a run.
 
-from __future__ import annotations
+A claim is a function with the decorator ``claim`` in one of the modules ``_ranking_claims``, ``_rate_claims`` and ``_tuning_claims``.
+"""
 
-from collections.abc import Sequence
+from soqo.experiments.judgment import _ranking_claims, _rate_claims, _tuning_claims  # noqa: F401  # each module adds its claims
+from soqo.experiments.judgment._claims import UNTESTED, Claim, PaperOutcomes, claim, judge
+from soqo.experiments.judgment._variants import VARIANTS, Variant, decide_verdict
 
-from soqo.experiments.execution._outcome import Outcome
-from soqo.experiments.judgment._base import UNTESTED, Book, Claim
-from soqo.experiments.judgment._order import ORDER
-from soqo.experiments.judgment._rates import RATES
-from soqo.experiments.judgment._tuning import TUNING
-
-__all__ = ["UNTESTED", "Claim", "judge"]
-
-
-def judge(outcomes: Sequence[Outcome]) -> list[Claim]:
-    """Judge every claim from what was simulated; those that it does not test come last."""
-    book = Book(outcomes)
-    found = [rule(book) for rule in (*ORDER, *RATES, *TUNING)]
-    return sorted(found, key=lambda claim: claim.verdict == UNTESTED)
+__all__ = ["UNTESTED", "VARIANTS", "Claim", "PaperOutcomes", "Variant", "claim", "decide_verdict", "judge"]

@@ -1,15 +1,18 @@
-"""One look for all figures: a color per policy, safe for the color-blind (Okabe and Ito), and quiet axes."""
+"""The style of all figures: a color per policy, safe for color-blind readers (Okabe and Ito), and quiet axes."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import Any
+from zlib import crc32
 
-from soqo.errors import require_extra
+from soqo._foundation.optional_imports import require_extra
 
-__all__ = ["BOUNDS", "COLORS", "RC", "SMALL", "VARIANTS", "look", "ordered", "symbols"]
+__all__ = ["CAPTION_COLOR", "POLICY_COLORS", "house_style", "policy_styles", "sequential_colors", "typeset"]
 
-COLORS = {
+POLICY_COLORS = {
     "LAI": "#000000",
     "FTM": "#D55E00",
     "ROBD": "#009E73",
@@ -19,41 +22,19 @@ COLORS = {
     "HySCaLE": "#56B4E9",
     "GLIDE": "#7A1FA2",
 }
-"""By policy; the same everywhere."""
+"""Fixed colors. Any other policy gets one of ``_OTHER_COLORS``, so this table need not grow."""
 
-OTHERS = ("#7F7F7F", "#8C564B", "#B8A800")
-"""For policies that have no color of their own, in the order they come."""
+_OTHER_COLORS = ("#8C564B", "#1F2BD1", "#9DC44E", "#5A2A4E", "#4A4A10", "#B1893B", "#6B5BFF", "#80D8A0")
 
-BOUNDS = {
-    "Theorem 1": "#6FB7E0",
-    "Theorem 2": "#888888",
-    "Theorem 3": "#3FA796",
-    "Theorem 4": "#117733",
-    "Theorem 5": "#117733",
-    "Corollary 1": "#882255",
-    "Second order": "#AA4499",
-}
-"""By statement of the theory: muted, none of them a policy's, and darker for lines that lie on others."""
+CAPTION_COLOR = "#666666"
+"""The gray of captions and of auxiliary lines."""
 
-VARIANTS = {"corrected": "--", "as_printed": ":", "appendix": "-."}
-"""The line style of a bound, by variant."""
+_SYMBOLS = {"eta": "η", "sigma_r": "σᵣ", "sigma_v": "σᵥ", "c1": "c₁", "x0": "x₀", "v0": "v₀"}
+"""The paper's symbols for names that the text of a setting spells out."""
 
-SMALL = "#666666"
-"""The color of captions."""
+_LINE_STYLES = ("-", "--", ":", "-.")
 
-SYMBOLS = {
-    "eta": "η",
-    "sigma_r": "σᵣ",
-    "sigma_v": "σᵥ",
-    "c1": "c₁",
-    "x0": "x₀",
-    "v0": "v₀",
-}
-"""How the paper writes what a setting's text spells out."""
-
-STYLES = ("-", "--", ":", "-.")
-
-RC: dict[str, Any] = {
+_RC: dict[str, Any] = {
     "axes.grid": True,
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -67,59 +48,105 @@ RC: dict[str, Any] = {
     "lines.linewidth": 1.6,
     "savefig.bbox": "tight",
     "svg.fonttype": "none",
-    "svg.hashsalt": "soqo",
+    "svg.hashsalt": "soqo",  # a fixed salt makes the ids of an SVG reproducible
 }
-"""Settings for ``matplotlib.rc_context``; the salt makes an SVG the same from run to run."""
 
 
-def look(names: tuple[str, ...]) -> dict[str, tuple[str, str]]:
-    """Color and line style for each name.
+def house_style() -> AbstractContextManager[None]:
+    """Return a context in which Matplotlib draws in the style of soqo's figures (extra ``lab``).
 
-    A policy is told by the first word of its name; variants of one policy share its color and differ in line style.
-    What is as printed in the paper is dashed.
+    Returns
+    -------
+    context manager
+        The settings of Matplotlib are restored on exit.
 
     Examples
     --------
-    >>> look(("FTM", "POL, rate 1e-6", "POL, rate 1e-8"))["POL, rate 1e-8"]
+    >>> from soqo.experiments.presentation import new_figure
+    >>> with house_style():
+    ...     figure = new_figure(6.0, 4.0)
+    ...     lines = figure.subplots().plot([1.0, 2.0])
+    >>> lines[0].get_linewidth()
+    1.6
+    """
+    matplotlib = require_extra("matplotlib", "lab")
+    return matplotlib.rc_context(_RC)  # type: ignore[no-any-return]  # imported at run time, hence untyped
+
+
+def policy_styles(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return a color and a line style for each name of a policy.
+
+    The first word of a name identifies the policy. Names of one policy share its color and differ in line style; a name
+    with "as printed" is dashed. A policy without a fixed color gets one that depends on its name only, unless another
+    policy among ``names`` has it already.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The labels of the lines in one figure, such as "POL, rate 1e-8".
+
+    Returns
+    -------
+    dict of str to (str, str)
+        By name, the color as a hexadecimal code and the line style as Matplotlib writes it.
+
+    Examples
+    --------
+    >>> policy_styles(["FTM", "POL, rate 1e-6", "POL, rate 1e-8"])["POL, rate 1e-8"]
     ('#0072B2', '--')
-    >>> look(("SCaLE as printed",))["SCaLE as printed"]
+    >>> policy_styles(["SCaLE as printed"])["SCaLE as printed"]
     ('#E69F00', '--')
     """
-    taken: dict[str, list[str]] = {}
-    colors = dict(COLORS)
-    looks = {}
+    colors = dict(POLICY_COLORS)
+    used: dict[str, list[str]] = {}
+    styles = {}
     for name in names:
-        family = name.replace(",", " ").split()[0]
-        used = taken.setdefault(family, [])
-        wanted = ("--", *STYLES) if "as printed" in name else STYLES
-        free = [style for style in wanted if style not in used]
-        style = free[0] if free else STYLES[len(used) % len(STYLES)]
-        used.append(style)
-        unknown = len(colors) - len(COLORS)
-        color = colors.setdefault(family, OTHERS[unknown % len(OTHERS)])
-        looks[name] = (color, style)
-    return looks
+        policy = name.replace(",", " ").split()[0]
+        color = colors.setdefault(policy, _choose_color(policy, set(colors.values())))
+        taken = used.setdefault(color, [])
+        wanted = ("--", *_LINE_STYLES) if "as printed" in name else _LINE_STYLES
+        style = next((s for s in wanted if s not in taken), _LINE_STYLES[len(taken) % len(_LINE_STYLES)])
+        taken.append(style)
+        styles[name] = (color, style)
+    return styles
 
 
-def symbols(text: str) -> str:
-    """A text with the paper's symbols.
+def _choose_color(policy: str, taken: set[str]) -> str:
+    """Return the first free color, counted from the one that a checksum of the name selects."""
+    start = crc32(policy.encode()) % len(_OTHER_COLORS)
+    order = _OTHER_COLORS[start:] + _OTHER_COLORS[:start]
+    return next((color for color in order if color not in taken), order[0])
+
+
+def sequential_colors(count: int) -> list[str]:
+    """Return colors for an ordered parameter, from dark to light, that stand out on white (extra ``lab``).
+
+    Parameters
+    ----------
+    count : int
+        The number of colors.
+
+    Returns
+    -------
+    list of str
+        Hexadecimal codes.
 
     Examples
     --------
-    >>> symbols("Heavy tails: sigma_r = 0.01, eta = 50")
-    'Heavy tails: σᵣ = 0.01, η = 50'
-    """
-    return re.sub(rf"\b({'|'.join(SYMBOLS)})\b", lambda found: SYMBOLS[found[1]], text)
-
-
-def ordered(count: int) -> list[str]:
-    """Colors in an order that the eye follows, from dark to light, without the ends that paper would swallow.
-
-    Examples
-    --------
-    >>> ordered(2)
+    >>> sequential_colors(2)
     ['#482475', '#7ad151']
     """
     colors = require_extra("matplotlib.colors", "lab")
     viridis = require_extra("matplotlib", "lab").colormaps["viridis"]
     return [colors.to_hex(viridis(0.1 + 0.7 * k / max(1, count - 1))) for k in range(count)]
+
+
+def typeset(text: str) -> str:
+    """Replace the names of parameters in a text by the paper's symbols.
+
+    Examples
+    --------
+    >>> typeset("Heavy tails: sigma_r = 0.01, eta = 50")
+    'Heavy tails: σᵣ = 0.01, η = 50'
+    """
+    return re.sub(rf"\b({'|'.join(_SYMBOLS)})\b", lambda match: _SYMBOLS[match[1]], text)

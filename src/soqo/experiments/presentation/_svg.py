@@ -1,105 +1,104 @@
-"""Put an SVG that Matplotlib wrote into a page: ids that no other picture has, colors that follow the page."""
+"""Prepare an SVG from Matplotlib for a page: ids become unique, and colors follow the color scheme of the page."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-__all__ = ["adapted", "color_rules"]
+__all__ = ["inline_svg", "render_color_rules"]
 
-INK, PAPER = "#000000", "#ffffff"
-DARK_PAPER = "#1b1e24"
-TITLE_ID, TITLE_HEIGHT = "title", 18.0
-"""The group that holds a picture's title, and how many points it takes at the top: a page has a heading for it."""
+_DARK_PAGE = "#1b1e24"
+_FIXED = {"#000000": "#e6e8ec", "#ffffff": _DARK_PAGE}
+"""Colors of ink and paper, and what they become on a dark page."""
 
-CONTRAST = 4.0
-"""Of a line against the dark page, as WCAG measures it; it asks for 3 at least."""
+_TITLE_HEIGHT = 18.0
+"""The height of a figure's title in points. A page replaces the title by a heading."""
+
+_MIN_CONTRAST = 4.0
+"""The contrast of a line with the dark page, as WCAG measures it. WCAG requires 3."""
 
 
-def adapted(svg: str, name: str) -> tuple[str, set[str]]:
-    """The ``<svg>`` element for a page, and the colors in it, each of which has become a variable.
+def inline_svg(svg: str, name: str) -> tuple[str, set[str]]:
+    """Return the ``<svg>`` element for a page, and the colors in it, each replaced by a CSS variable.
 
     Examples
     --------
     >>> svg = '<?xml version="1.0"?><svg width="9pt" viewBox="0 0 9 9"><path id="a" style="fill: #7A1FA2"/></svg>'
-    >>> adapted(svg, "x")
+    >>> inline_svg(svg, "x")
     ('<svg viewBox="0 0 9 9"><path id="x-a" style="fill: var(--c-7a1fa2)"/></svg>', {'#7a1fa2'})
     """
     text = svg[svg.index("<svg") :].strip()
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
     opening, rest = text[: text.index(">")], text[text.index(">") :]
     opening = re.sub(r'\s(width|height|version|xmlns(:\w+)?)="[^"]*"', "", opening)
-    text = opening + rest.replace("xlink:href=", "href=")
-    text = without_title(text)
+    text = _remove_title(opening + rest.replace("xlink:href=", "href="))
     prefix = re.sub(r"[^A-Za-z0-9_-]", "-", name)
     text = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', text)
     text = re.sub(r'(url\(|href=")#([^")]+)', rf"\1#{prefix}-\2", text)
-    colors = {found.lower() for found in re.findall(r": (#[0-9A-Fa-f]{6})\b", text)}
-    text = re.sub(r": #([0-9A-Fa-f]{6})\b", lambda found: f": var(--c-{found[1].lower()})", text)
+    colors = {color.lower() for color in re.findall(r": (#[0-9A-Fa-f]{6})\b", text)}
+    text = re.sub(r": #([0-9A-Fa-f]{6})\b", lambda match: f": var(--c-{match[1].lower()})", text)
     return text, colors
 
 
-def without_title(svg: str) -> str:
-    """An SVG without the group of its title, and without the room for it.
+def _remove_title(svg: str) -> str:
+    """Remove the title of a figure and the space that it occupies.
 
     Examples
     --------
-    >>> without_title('<svg viewBox="0 0 90 50"><g id="title"><text>T</text></g><g/></svg>')
+    >>> _remove_title('<svg viewBox="0 0 90 50"><g id="title"><text>T</text></g><g/></svg>')
     '<svg viewBox="0 18 90 32"><g/></svg>'
     """
-    shorter, found = re.subn(rf'<g id="{TITLE_ID}">.*?</g>\s*', "", svg, flags=re.DOTALL)
-    if not found:
+    shorter, count = re.subn(r'<g id="title">.*?</g>\s*', "", svg, flags=re.DOTALL)
+    if not count:
         return svg
-    box = re.compile(r'viewBox="0 0 (\S+) ([^"\s]+)"')
-    return box.sub(
-        lambda m: f'viewBox="0 {TITLE_HEIGHT:g} {m[1]} {float(m[2]) - TITLE_HEIGHT:g}"',
+    return re.sub(
+        r'viewBox="0 0 (\S+) ([^"\s]+)"',
+        lambda match: f'viewBox="0 {_TITLE_HEIGHT:g} {match[1]} {float(match[2]) - _TITLE_HEIGHT:g}"',
         shorter,
         count=1,
     )
 
 
-def color_rules(colors: Iterable[str]) -> str:
-    """The variables for a light page, and for a dark one what can be told from its ground."""
+def render_color_rules(colors: Iterable[str]) -> str:
+    """Return the CSS that defines the variables of the colors, for a light and for a dark page."""
     names = sorted(colors)
     light = " ".join(f"--c-{color[1:]}: {color};" for color in names)
-    dark = " ".join(f"--c-{color[1:]}: {on_dark(color)};" for color in names)
+    dark = " ".join(f"--c-{color[1:]}: {_adapt_to_dark(color)};" for color in names)
     return f":root {{ {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"
 
 
-def on_dark(color: str) -> str:
-    """A color for the dark page: ink and paper change places, others become lighter until they stand out.
+def _adapt_to_dark(color: str) -> str:
+    """Return a color for the dark page: black and white are replaced, others are mixed with white as far as needed.
 
     Examples
     --------
-    >>> on_dark("#000000"), on_dark("#e69f00"), on_dark("#7a1fa2")
+    >>> _adapt_to_dark("#000000"), _adapt_to_dark("#e69f00"), _adapt_to_dark("#7a1fa2")
     ('#e6e8ec', '#e69f00', '#a567c0')
     """
-    if color == INK:
-        return "#e6e8ec"
-    if color == PAPER:
-        return DARK_PAPER
+    if color in _FIXED:
+        return _FIXED[color]
     channels = [int(color[k : k + 2], 16) for k in (1, 3, 5)]
-    for step in range(0, 101, 2):
-        mixed = "#" + "".join(f"{round(c + (255 - c) * step / 100):02x}" for c in channels)
-        if contrast(mixed, DARK_PAPER) >= CONTRAST:
+    for percent in range(0, 101, 2):
+        mixed = "#" + "".join(f"{round(c + (255 - c) * percent / 100):02x}" for c in channels)
+        if _contrast(mixed, _DARK_PAGE) >= _MIN_CONTRAST:
             break
     return mixed
 
 
-def contrast(one: str, other: str) -> float:
-    """The ratio of the luminances of two colors, from 1 to 21.
+def _contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of two colors as WCAG defines it, from 1 to 21.
 
     Examples
     --------
-    >>> round(contrast("#000000", "#ffffff"), 3)
+    >>> round(_contrast("#000000", "#ffffff"), 3)
     21.0
     """
-    low, high = sorted((luminance(one), luminance(other)))
+    low, high = sorted((_luminance(one), _luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 
-def luminance(color: str) -> float:
-    """Relative luminance as WCAG defines it."""
+def _luminance(color: str) -> float:
+    """Return the relative luminance as WCAG defines it."""
     parts = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -1,4 +1,4 @@
-"""The paper's settings, from the catalogue beside this file."""
+"""The paper's settings, read from ``catalogue.toml``."""
 
 from __future__ import annotations
 
@@ -6,20 +6,27 @@ from functools import cache
 from importlib.resources import files
 
 from soqo.errors import ArgumentError
-from soqo.experiments.settings._spec import Setting, settings_in
+from soqo.experiments.settings._setting import Setting
+from soqo.experiments.settings._settings_file import parse_settings
 
 __all__ = ["catalogue", "figures", "find"]
 
 
 @cache
 def catalogue() -> tuple[Setting, ...]:
-    """Every setting there is, in the paper's order."""
+    """Return all settings of the paper, in the paper's order.
+
+    Examples
+    --------
+    >>> len(catalogue())
+    27
+    """
     text = files("soqo.experiments.settings").joinpath("catalogue.toml").read_text(encoding="utf-8")
-    return tuple(settings_in(text, "catalogue.toml", "catalogue"))
+    return tuple(parse_settings(text, "catalogue.toml", "catalogue"))
 
 
 def figures() -> dict[str, list[Setting]]:
-    """The settings by the figure that they are panels of.
+    """Return the paper's settings by figure; a figure's settings are its panels.
 
     Examples
     --------
@@ -33,7 +40,17 @@ def figures() -> dict[str, list[Setting]]:
 
 
 def find(name: str) -> list[Setting]:
-    """The settings of a figure, or the one setting of a name.
+    """Return the settings of a figure of the paper, or the one setting with this name.
+
+    Parameters
+    ----------
+    name : str
+        The name of a figure or of a panel.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such figure or panel.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-r"""The predictable part of v's steps, and where a player aims who uses it.
+r"""The predictable part of the steps of v, and the target of a player who uses it.
 
-If steps go on as d_{t+1} = rho d_t + something new, then v is expected rho d + ... + rho^k d further after k rounds.
-A player with many rounds to go then aims not at v but at v + rho C (I - rho C)^{-1} d: this solves the optimality
-condition (2I + A) x_t = x_{t-1} + E x_{t+1} + A v_t. With n rounds to go, the geometric sum is cut after n - 1 terms;
-that gains change towards the end is left out, which costs a percent or so of the last few rounds.
+If the steps follow the autoregression d_{t+1} = rho d_t + noise, then v is expected to move by rho d + ... + rho^k d
+within k rounds. The optimal target with many rounds to go is then not v but v + rho C (I - rho C)^{-1} d, which solves
+the optimality condition (2I + A) x_t = x_{t-1} + E x_{t+1} + A v_t. With n rounds to go, the geometric sum has n - 1
+terms. The change of the gains towards the end is neglected, which costs about a percent in the last few rounds.
 """
 
 from __future__ import annotations
@@ -12,65 +12,79 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soqo._spectrum import Spectrum
-from soqo._storage.registry import register
+from soqo._foundation.values import Value
+from soqo._model.spectrum import Spectrum
+from soqo._storage.registry import register, rename_fields
 from soqo.typing import Array
 
 __all__ = ["Drift"]
 
-SIGNIFICANT = 3.0
-"""A correlation counts from so many of its standard deviations on."""
+_SIGNIFICANT_DEVIATIONS = 3.0
+"""A correlation of fewer of its standard deviations is set to zero."""
 
-LARGEST = 0.95
-"""No correlation above this is believed."""
+_MAX_CORRELATION = 0.95
+"""Larger correlations are clipped to this value."""
 
 
-@register("GLIDE.drift")
-@dataclass(frozen=True, eq=False)
-class Drift:
-    """How v's steps go on.
+@register(
+    "GLIDE.drift",
+    migrations={0: rename_fields(step="last_step", product="products", square="squares", spread="squared_products")},
+)
+@dataclass(frozen=True, eq=False, repr=False)
+class Drift(Value):
+    """The autoregression of the steps of v, for each run.
 
     Attributes
     ----------
-    step : Array, shape (runs, d)
-        The last one.
-    product, square : Array, shape (runs,)
-        Sums of d_{t+1}.d_t and of |d_t|^2.
-    spread : Array, shape (runs,)
-        The sum of (d_{t+1}.d_t)^2, which is what the first sum varies by where steps are unrelated.
+    last_step : Array, shape (runs, d)
+        The last step.
+    products, squares : Array, shape (runs,)
+        The sums of d_{t+1}.d_t and of |d_t|^2.
+    squared_products : Array, shape (runs,)
+        The sum of (d_{t+1}.d_t)^2, which is the variance of the first sum if the steps are uncorrelated.
     """
 
-    step: Array
-    product: Array
-    square: Array
-    spread: Array
+    last_step: Array
+    products: Array
+    squares: Array
+    squared_products: Array
 
     @classmethod
     def start(cls, runs: int, dim: int) -> Drift:
-        """Before the first step."""
+        """Return the state before the first step."""
         return cls(np.zeros((runs, dim)), np.zeros(runs), np.zeros(runs), np.zeros(runs))
 
-    def seen(self, step: Array) -> Drift:
-        """With one more step."""
-        inner = np.vecdot(step, self.step)
+    def update(self, step: Array) -> Drift:
+        """Return the state after one more step."""
+        product = np.vecdot(step, self.last_step)
         return Drift(
             step,
-            self.product + inner,
-            self.square + np.vecdot(self.step, self.step),
-            self.spread + np.square(inner),
+            self.products + product,
+            self.squares + np.vecdot(self.last_step, self.last_step),
+            self.squared_products + np.square(product),
         )
 
     def correlation(self) -> Array:
-        """rho, zero unless it is significant; shape (runs,)."""
-        significant = np.abs(self.product) > SIGNIFICANT * np.sqrt(self.spread)
-        rho = self.product / np.where(self.square > 0.0, self.square, 1.0)
-        return np.where(significant, np.clip(rho, -LARGEST, LARGEST), 0.0)
+        """Return the estimate of rho, or zero if it is not significant; shape (runs,)."""
+        significant = np.abs(self.products) > _SIGNIFICANT_DEVIATIONS * np.sqrt(self.squared_products)
+        rho = self.products / np.where(self.squares > 0.0, self.squares, 1.0)
+        return np.where(significant, np.clip(rho, -_MAX_CORRELATION, _MAX_CORRELATION), 0.0)
 
-    def lead(self, spectrum: Spectrum, go: Array, to_go: float) -> Array:
-        """How far ahead of v to aim, shape (runs, d), for a player who goes the share ``go`` of the way."""
+    def target_offset(self, spectrum: Spectrum, advances: Array, rounds_to_go: float) -> Array:
+        """Return how far ahead of v the optimal player aims, shape (runs, d).
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+            The spectrum of A.
+        advances : Array, shape (runs, d)
+            The eigenvalues of I - C.
+        rounds_to_go : float
+            The number of rounds to go, the current one included.
+        """
         rho = self.correlation()
         if not rho.any():
-            return np.zeros_like(self.step)
-        fading = rho[:, None] * (1.0 - go)
-        share = fading / (1.0 - fading) * (1.0 - fading ** (to_go - 1.0))
-        return spectrum.apply(share, self.step)
+            return np.zeros_like(self.last_step)
+        ratio = rho[:, None] * (1.0 - advances)
+        geometric_sum = ratio / (1.0 - ratio) * (1.0 - ratio ** (rounds_to_go - 1.0))
+        return spectrum.apply(geometric_sum, self.last_step)

@@ -1,88 +1,81 @@
-r"""GLIDE: learn A from the movement that happens anyway.
+r"""GLIDE: learn A from the movement that optimal play causes.
 
-Every step of LAI leaves u = x - v different from zero, of the size of v's own steps, and the reading 1/2 u'Au + noise
-is linear in A. So the player need not pay for information: it plays LAI with what it believes so far, and learns from
-each reading by least squares. When v is a martingale, expected regret is exactly the sum of 1/2 E |x_t - x*_t|^2 in the
-norm of C_t^{-1}, where x*_t is LAI's step from the player's own x_{t-1}: second order in the error of the estimate.
+Every step of LAI leaves u = x - v different from zero, of the size of the steps of v, and the reading 1/2 u'Au + noise
+is linear in A. The player therefore need not pay for information: it plays LAI for the current estimate and learns from
+each reading by least squares. If v is a martingale, the expected regret is exactly the sum of 1/2 E |x_t - x*_t|^2 in
+the norm of C_t^{-1}, where x*_t is LAI's step from the player's own x_{t-1}: it is of second order in the error of the
+estimate.
 
-    belief     recursive least squares with unknown noise and scale     soqo.estimators.bayes._recursive
-    cone       the most likely positive semi-definite matrix            soqo.estimators.bayes._cone
-    suspicion  has A changed, or was a reading wrong?                   soqo.policies.glide._outliers
-    probing    steps aside, only where they pay                         soqo.policies.glide._probes
-    drift      the predictable part of v's steps                        soqo.policies.glide._drift
+    posterior   recursive least squares with unknown noise and scale    soqo.estimators.bayes
+    estimate    the MAP estimate in the cone                            soqo.estimators.bayes
+    outliers    tests for outliers and changes of A                     soqo.policies.glide._outliers
+    probes      deviations that are worth their cost                    soqo.policies.glide._probes
+    drift       the predictable part of the steps of v                  soqo.policies.glide._drift
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 
-from soqo._arguments import choice, number
-from soqo._planner import advance, towards
-from soqo._spectrum import Spectrum
+from soqo._foundation.arguments import choice, number
+from soqo._foundation.values import Value, evolve, set_fields
+from soqo._model.gains import advance
+from soqo._model.planner import towards
+from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import compose, map_field, register, rename_fields
 from soqo.errors import ArgumentError
-from soqo.estimators._measurements import smat
-from soqo.estimators.bayes._cone import most_likely_in_cone
-from soqo.estimators.bayes._recursive import (
-    FARTHEST,
-    Belief,
-    Model,
-    eigenvalue_deviations,
-    tamed,
-)
+from soqo.estimators.bayes import MAX_DISTANCE, Posterior, ReadingModel, clip_inputs, map_estimate
 from soqo.policies._base import Policy, State
 from soqo.policies.glide._drift import Drift
-from soqo.policies.glide._outliers import CALM, Suspicion
-from soqo.policies.glide._probes import BOLD, boldly, worthwhile_probe
-from soqo.typing import Array, BoolArray, Rng
+from soqo.policies.glide._outliers import OutlierMonitor
+from soqo.policies.glide._probes import EXPLORATION_ROUNDS, best_probe, exploratory_spectrum
+from soqo.typing import Array, Rng
 
 __all__ = ["GLIDE", "GlideMemory"]
 
-OFTEN, SELDOM, YOUNG = 4, 16, 64
-"""Whether a probe pays is asked every fourth round up to the 64th, and every sixteenth later."""
+_EARLY_PROBE_PERIOD, _LATE_PROBE_PERIOD, _EARLY_ROUNDS = 4, 16, 64
+"""A probe is considered in every fourth round up to round 64, and in every sixteenth later."""
 
-ALPHA = 0.1
-"""The weight of the Wishart density that keeps the estimate inside of the cone."""
+_MAX_BIAS_DIM = 12
+"""Up to this dimension, a bias for each direction costs little time."""
 
-FIRST_STEPS, LATER_STEPS = 12, 6
-"""Steps to the most likely matrix: while everything is new, and once the last one is a good start."""
+_CONFIDENT_DEVIATION = 0.05
+"""GLIDE reports itself as confident if the deviation of the gain is at most this."""
 
-CONFIDENT = 0.05
-"""Where the gain is known within this, GLIDE calls itself confident."""
-
-INSIDE = 6.0
-"""By how many deviations a mean must be inside of the cone to stand for itself."""
+_UNKNOWNS_PER_PAUSE = 100
+"""With more unknowns than this, the estimate is not computed in every round."""
 
 
-@register("GLIDE.memory")
-@dataclass(frozen=True, eq=False)
-class GlideMemory:
-    """What GLIDE remembers, for each run.
+@register("GLIDE.memory", migrations={0: rename_fields(belief="posterior", suspicion="monitor")})
+@dataclass(frozen=True, eq=False, repr=False)
+class GlideMemory(Value):
+    """The memory of GLIDE. The batch of any shape is flattened: arrays have the shape (runs, ...).
 
     Attributes
     ----------
-    belief : Belief
-        What the readings say about A.
+    posterior : Posterior
+        The posterior of A.
     spectrum : Spectrum
-        Of the estimate: the most likely positive semi-definite matrix.
+        The spectrum of the estimate.
     moment : Array, shape (runs, d, d)
-        The mean of (x_prev - v)(x_prev - v)': how much there is to win by a better estimate.
-    suspicion : Suspicion
-        Which readings do not fit, and are held back until it is clear whether A has changed.
+        The mean of (x_prev - v)(x_prev - v)', which determines the value of a better estimate.
+    monitor : OutlierMonitor
+        The test for outliers and changes.
     probes, alarms, last_probe, last_alarm : Array, shape (runs,)
-        How many there were, and the rounds of the last ones (0 for none).
+        The numbers of probes and alarms, and the rounds of the last ones (0 for none).
     drift : Drift
-        What is predictable in the steps of v.
+        The predictable part of the steps of v.
     """
 
-    belief: Belief
+    posterior: Posterior
     spectrum: Spectrum
     moment: Array
-    suspicion: Suspicion
+    monitor: OutlierMonitor
     probes: Array
     alarms: Array
     last_probe: Array
@@ -93,33 +86,39 @@ class GlideMemory:
 @register(
     "GLIDE", migrations={0: compose(rename_fields(memory="window"), map_field("drift", lambda drift: drift == "auto"))}
 )
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GLIDE(Policy[GlideMemory]):
-    """Play LAI with the current belief, and learn from every reading; nothing needs to be known beforehand.
+    """LAI for the current estimate of A, which is learned from every reading without prior knowledge.
 
-    With p = d(d+1)/2 unknowns a round costs O(p^2) = O(d^4), and O(p^3) where the scales are weighed anew (ever more
-    seldom) or the estimate is found anew near the cone's boundary (in every round while the readings are fewer than
-    4p, in every fourth later; above a hundred unknowns, less often).
+    With p = d(d+1)/2 unknowns a round costs O(p^2) = O(d^4). It costs O(p^3) if the noise and the scale are estimated
+    again (ever more rarely) or if the estimate is near the boundary of the cone (in every round while there are fewer
+    than 4p readings, in every fourth round later, and less often with more than a hundred unknowns).
 
     Parameters
     ----------
     noise_cap : float, optional
         A bound on the noise of a reading, if one is known; otherwise the noise is estimated.
     bias : {"auto", "direction", "constant", "none"}
-        What may be wrong with the readings beside independent noise: a bias that depends on the direction of x - v, the
-        same bias everywhere, or nothing. ``"auto"`` is ``"direction"`` up to d = 12, where it costs little, and
+        The bias of the readings in addition to independent noise: one that depends on the direction of x - v, the same
+        bias everywhere, or none. ``"auto"`` is ``"direction"`` up to d = 12, where it costs little time, and
         ``"constant"`` above.
     robust : bool
-        Whether such a bias may be several times as large as the noise; for an adversary.
+        Whether this bias may be several times as large as the noise, as for an adversary.
     probing : bool
-        Whether to step aside where the information is worth its price, and to play the first rounds boldly where the
-        readings do not show how large A is.
+        Whether to deviate from LAI if the information is worth its cost, and to explore in the first rounds if the
+        readings do not show the scale of A.
     alarms : bool
-        Whether to look out for changes of A.
+        Whether to detect outliers and changes of A.
     window : float, optional
-        The number of rounds after which a reading counts for little, where A drifts slowly; None remembers all.
+        The number of rounds after which a reading has lost most of its weight, for an A that changes slowly; None for
+        no forgetting.
     drift : bool
-        Whether to use what turns out to be predictable in v's steps.
+        Whether to use the predictable part of the steps of v.
+
+    See Also
+    --------
+    soqo.SCaLE : The paper's policy, which pays for its information by probes.
+    soqo.estimators.bayes.Posterior : The posterior of A.
 
     Examples
     --------
@@ -136,7 +135,7 @@ class GLIDE(Policy[GlideMemory]):
     """
 
     noise_cap: float | None = None
-    bias: str = "auto"
+    bias: Literal["auto", "direction", "constant", "none"] = "auto"
     robust: bool = False
     probing: bool = True
     alarms: bool = True
@@ -145,36 +144,30 @@ class GLIDE(Policy[GlideMemory]):
 
     def __post_init__(self) -> None:
         if self.noise_cap is not None:
-            cap = number("noise_cap", self.noise_cap, least=0.0)
-            object.__setattr__(self, "noise_cap", cap)
+            set_fields(self, noise_cap=number("noise_cap", self.noise_cap, least=0.0))
         if self.window is not None:
-            object.__setattr__(self, "window", number("window", self.window, least=2.0))
+            set_fields(self, window=number("window", self.window, least=2.0))
         choice("bias", self.bias, ("auto", "direction", "constant", "none"))
         for name in ("robust", "probing", "alarms", "drift"):
             if not isinstance(getattr(self, name), bool):
                 raise ArgumentError(f"{name} must be True or False, got {getattr(self, name)!r}")
         if self.robust and self.bias == "none":
-            raise ArgumentError("bias must not be 'none' where robust is True: there is nothing to bound")
+            raise ArgumentError("bias must be 'auto', 'direction' or 'constant' if robust is True, got 'none'")
 
-    def model(self, dim: int) -> Model:
-        """What is assumed about the readings."""
-        bias = self.bias
-        if bias == "auto":
-            bias = "direction" if dim <= 12 else "constant"
-        forgetting = 1.0 if self.window is None else 1.0 - 1.0 / self.window
-        return Model(dim, bias, 3.0 if self.robust else 1.0, self.noise_cap, forgetting)
+    def _model(self, dim: int) -> ReadingModel:
+        return _reading_model(dim, self.bias, self.robust, self.noise_cap, self.window)
 
     # ---- a round ---------------------------------------------------------------------------------------------------
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GlideMemory:
         d, runs = x0.shape[-1], math.prod(x0.shape[:-1])
-        belief = Belief.start(self.model(d), runs)
+        posterior = Posterior.start(self._model(d), runs)
         zeros = np.zeros(runs)
         return GlideMemory(
-            belief=belief,
-            spectrum=Spectrum.of(belief.scale[:, None, None] * belief.prior_mean),
+            posterior=posterior,
+            spectrum=Spectrum.of(posterior.scale[:, None, None] * posterior.prior_mean),
             moment=np.zeros((runs, d, d)),
-            suspicion=Suspicion.none(runs, d),
+            monitor=OutlierMonitor.start(runs, d),
             probes=zeros,
             alarms=zeros,
             last_probe=zeros,
@@ -186,169 +179,184 @@ class GLIDE(Policy[GlideMemory]):
         d, memory = v.shape[-1], state.memory
         x_prev, target = state.x.reshape(-1, d), v.reshape(-1, d)
         drift, spectrum = memory.drift, memory.spectrum
-        if self.probing and state.round in BOLD:
-            spectrum = boldly(memory.belief, self.model(d), spectrum)
+        if self.probing and state.round in EXPLORATION_ROUNDS:
+            spectrum = exploratory_spectrum(memory.posterior, self._model(d), spectrum)
         aim = target
-        go = advance(spectrum.values, state.rounds_to_go)
+        advances = advance(spectrum.values, state.rounds_to_go)
         if self.drift:
             if state.round:
                 step = target - state.v.reshape(-1, d)
-                drift = drift.seen(np.clip(step, -FARTHEST, FARTHEST))
-            aim = target + drift.lead(spectrum, go, state.rounds_to_go)
-        x = towards(spectrum, go, x_prev, aim)
-        w = np.clip(x_prev - target, -FARTHEST, FARTHEST)
-        moment = averaged_moment(memory.moment, w, state.round)
+                drift = drift.update(np.clip(step, -MAX_DISTANCE, MAX_DISTANCE))
+            aim = target + drift.target_offset(spectrum, advances, state.rounds_to_go)
+        x = towards(spectrum, advances, x_prev, aim)
+        moment = _update_moment(memory.moment, np.clip(x_prev - target, -MAX_DISTANCE, MAX_DISTANCE), state.round)
         probes, last_probe = memory.probes, memory.last_probe
-        if self.probing and asks_for_probes(state.round):
-            # Without a horizon, it is as likely as not that there is as much to come as there was.
-            left = max(state.round, 100) if state.horizon is None else state.rounds_to_go - 1
-            step = worthwhile_probe(
-                memory.belief,
-                self.model(d),
+        if self.probing and _may_probe(state.round):
+            probe = best_probe(
+                memory.posterior,
+                self._model(d),
                 memory.spectrum,
-                np.clip(x - target, -FARTHEST, FARTHEST),
-                moment,
-                state.rounds_to_go,
-                left,
+                np.clip(x - target, -MAX_DISTANCE, MAX_DISTANCE),
+                moment=moment,
+                rounds_to_go=state.rounds_to_go,
+                # Without a horizon, assume that as many rounds follow as have been played.
+                rounds_to_save=max(state.round, 100) if state.horizon is None else state.rounds_to_go - 1,
             )
-            probed = step.any(axis=1)
-            x, probes = x + step, probes + probed
+            probed = probe.any(axis=1)
+            x, probes = x + probe, probes + probed
             last_probe = np.where(probed, float(state.round + 1), last_probe)
-        return x.reshape(v.shape), replace(memory, moment=moment, probes=probes, last_probe=last_probe, drift=drift)
+        memory = evolve(memory, moment=moment, probes=probes, last_probe=last_probe, drift=drift)
+        return x.reshape(v.shape), memory
 
     def learn(self, state: State[GlideMemory], y: Array) -> GlideMemory:
-        d, memory, model = state.x.shape[-1], state.memory, self.model(state.x.shape[-1])
-        u, reading = tamed((state.x - state.v).reshape(-1, d), y.reshape(-1))
-        belief, suspicion = memory.belief, memory.suspicion
+        d, memory = state.x.shape[-1], state.memory
+        model = self._model(d)
+        u, reading = clip_inputs((state.x - state.v).reshape(-1, d), y.reshape(-1))
+        features = model.features(u)
+        posterior, monitor = memory.posterior, memory.monitor
         alarms, last_alarm = memory.alarms, memory.last_alarm
         if self.alarms:
-            changed, misled, withheld, suspicion = memory.suspicion.weighed(model, belief, u, reading, state.round)
+            changed, corrupted, withheld, monitor = memory.monitor.assess(
+                model, posterior, u, reading, features, state.round
+            )
             reading = np.where(withheld, np.nan, reading)
             if changed.any():
-                belief = belief.restarted(changed, memory.spectrum.matrix())
-                for u_held, y_held in memory.suspicion.kept():
-                    belief = belief.update(model, u_held, np.where(changed, y_held, np.nan))
+                posterior = posterior.restart(changed, memory.spectrum.matrix())
+                for kept_u, kept_y in memory.monitor.kept_readings():
+                    posterior = posterior.update(model, kept_u, np.where(changed, kept_y, np.nan))
                 alarms = alarms + changed
                 last_alarm = np.where(changed, float(state.round), last_alarm)
-            if misled.any():
-                belief = belief.taken_back(misled)
-        belief = belief.update(model, u, reading)
-        # Once the readings are many times the unknowns, one more changes little: every fourth round will do.
-        turn, fourth = (state.round % (k * model.pause) == 0 for k in (1, 4))
-        which = ~np.isnan(reading) & turn & (fourth | (belief.readings <= 4 * model.unknowns))
-        spectrum = estimate(model, belief, memory.spectrum, which)
-        return replace(
+            if corrupted.any():
+                posterior = posterior.reset(corrupted)
+        posterior = posterior.update(model, u, reading, features)
+        # With many times more readings than unknowns, one more changes little: every fourth round suffices.
+        pause = 1 + model.unknowns // _UNKNOWNS_PER_PAUSE
+        now, fourth = (state.round % (k * pause) == 0 for k in (1, 4))
+        which = ~np.isnan(reading) & now & (fourth | (posterior.readings <= 4 * model.unknowns))
+        return evolve(
             memory,
-            belief=belief,
-            spectrum=spectrum,
-            suspicion=suspicion,
+            posterior=posterior,
+            spectrum=map_estimate(model, posterior, memory.spectrum, which),
+            monitor=monitor,
             alarms=alarms,
             last_alarm=last_alarm,
         )
 
-    # ---- what it says ----------------------------------------------------------------------------------------------
+    # ---- reports ---------------------------------------------------------------------------------------------------
 
     def diagnostics(self, state: State[GlideMemory]) -> dict[str, Any]:
-        """The estimate, its deviation per eigenvector (``uncertainty``), the noise, the drift, and how often it probed,
-        raised an alarm, or found a reading wrong (``outliers``)."""
+        """Return what is known about the policy's internals, by name.
+
+        ``estimate`` is the estimate of A, ``uncertainty`` the standard deviation of q'A q for each of its eigenvectors
+        q, ``noise`` the deviation of a reading, and ``drift`` the correlation of successive steps of v. ``probes``,
+        ``alarms`` and ``outliers`` are numbers, and ``last_alarm`` is the round of the last alarm (0 for none).
+
+        Parameters
+        ----------
+        state : State
+            The state.
+        """
         memory, batch = state.memory, state.batch_shape
-        belief = memory.belief
         return {
             **super().diagnostics(state),
             "estimate": memory.spectrum.matrix().reshape(*state.x.shape, -1),
-            "uncertainty": eigenvalue_deviations(
-                belief.root[:, : self.model(state.x.shape[-1]).unknowns], memory.spectrum
-            ).reshape(state.x.shape),
-            "noise": belief.noise.reshape(batch),
+            "uncertainty": self._eigenvalue_deviations(memory).reshape(state.x.shape),
+            "noise": memory.posterior.noise.reshape(batch),
             "probes": memory.probes.reshape(batch),
-            "outliers": memory.suspicion.outliers.reshape(batch),
+            "outliers": memory.monitor.outliers.reshape(batch),
             "alarms": memory.alarms.reshape(batch),
             "last_alarm": memory.last_alarm.reshape(batch),
             "drift": memory.drift.correlation().reshape(batch),
         }
 
+    def uncertainty_of(self, state: State[GlideMemory], directions: Array) -> Array:
+        """Return the standard deviation of w'A w for some directions w, shape (*batch, k).
+
+        Parameters
+        ----------
+        state : State
+            The state.
+        directions : Array, shape (*batch, k, d)
+            The directions w, which need not have length one.
+        """
+        flat = directions.reshape(-1, *directions.shape[-2:])
+        return state.memory.posterior.deviations(flat).reshape(directions.shape[:-1])
+
     def explain(self, state: State[GlideMemory]) -> str:
-        """Whether it suspects a change or a wrong reading, is probing, learning, or confident: the first that is so."""
-        memory, p = state.memory, self.model(state.x.shape[-1]).unknowns
-        suspicion, belief = memory.suspicion, memory.belief
-        readings, alarm = int(belief.readings.item()), int(memory.last_alarm.item())
-        wrong = int(suspicion.outliers.item())
-        found = f" Found wrong so far: {wrong}." if wrong else ""
-        doubt = self.doubt(state).item()
-        known = f"how far to go towards v is known to {100.0 * doubt:.2g} % of the way"
-        if suspicion.held.item():
+        """Describe whether the policy is testing a reading, restarting, probing, learning or confident.
+
+        Parameters
+        ----------
+        state : State
+            The state of the batch ``()``.
+        """
+        memory, p = state.memory, self._model(state.x.shape[-1]).unknowns
+        monitor, posterior = memory.monitor, memory.posterior
+        readings, alarm = int(posterior.readings.item()), int(memory.last_alarm.item())
+        outliers = int(monitor.outliers.item())
+        found = f" Outliers so far: {outliers}." if outliers else ""
+        if monitor.withheld.item():
             return (
-                f"GLIDE is in doubt: the reading of round {int(suspicion.last.item())} does not fit what was learned "
-                f"before. It is held back until others tell whether A has changed or it was wrong.{found}"
+                f"GLIDE is testing a reading: that of round {int(monitor.last_withheld.item())} does not fit the "
+                f"earlier ones. It is withheld until others show whether A has changed or the reading was wrong.{found}"
             )
         if alarm and readings < p:
             return (
-                f"GLIDE suspects a change: the reading of round {alarm} does not fit what was learned before. It is "
-                f"learning anew; readings since: {readings}, unknowns: {p}.{found}"
+                f"GLIDE suspects a change: the reading of round {alarm} does not fit the earlier ones. It has "
+                f"restarted learning; readings since: {readings}, unknowns: {p}.{found}"
             )
         if int(memory.last_probe.item()) == state.round > 0:
-            return "GLIDE is probing: this step aside costs less than what its reading will save."
+            return "GLIDE is probing: the reading of this deviation will save more than the deviation costs."
         since = f" since the change it suspected in round {alarm}" if alarm else ""
-        if suspicion.calm(belief, CALM).item():
+        if monitor.is_noise_suspicious(posterior).item():
             return (
-                f"GLIDE is in doubt (readings{since}: {readings}): they are much calmer than it expects, as if an "
-                f"earlier one had been wrong. If they stay so, it will start anew.{found}"
+                f"GLIDE suspects that an earlier reading was wrong (readings{since}: {readings}): the recent ones "
+                "differ from its predictions by much less than the noise it estimates. If this continues, it will "
+                f"restart learning.{found}"
             )
-        if doubt > CONFIDENT:
-            return f"GLIDE is learning (readings{since}: {readings}, unknowns: {p}): {known}.{found}"
-        return f"GLIDE is confident (readings{since}: {readings}): {known}.{found}"
+        deviation = self._gain_deviation(state)
+        status = "learning" if deviation > _CONFIDENT_DEVIATION else "confident"
+        unknowns = f", unknowns: {p}" if status == "learning" else ""
+        return (
+            f"GLIDE is {status} (readings{since}: {readings}{unknowns}): the share of the distance to v that a step "
+            f"should cover is known within {100.0 * deviation:.2g} %.{found}"
+        )
 
-    def doubt(self, state: State[GlideMemory]) -> Array:
-        """The deviation of the gain where it is known least: 0 where all is known, 1/2 where nothing is."""
-        spectrum = state.memory.spectrum
-        root = state.memory.belief.root[:, : self.model(state.x.shape[-1]).unknowns]
-        deviations = eigenvalue_deviations(root, spectrum)
+    def _eigenvalue_deviations(self, memory: GlideMemory) -> Array:
+        return memory.posterior.deviations(memory.spectrum.vectors.mT)
+
+    def _gain_deviation(self, state: State[GlideMemory]) -> float:
+        """Return the largest deviation of an eigenvalue of the gain, between 0 (known) and 1/2 (unknown)."""
+        values, deviations = state.memory.spectrum.values, self._eigenvalue_deviations(state.memory)
         n = max(1.0, state.rounds_to_go)
-        lowest = advance(np.maximum(spectrum.values - deviations, 0.0), n)
-        highest = advance(spectrum.values + deviations, n)
-        return np.asarray(0.5 * (highest - lowest).max(axis=-1).reshape(state.batch_shape))
+        lower, upper = advance(np.maximum(values - deviations, 0.0), n), advance(values + deviations, n)
+        return float(0.5 * (upper - lower).max())
 
 
-def asks_for_probes(rounds: int) -> bool:
-    """Whether this is a round in which a probe may be played."""
-    return rounds > 0 and rounds % (OFTEN if rounds <= YOUNG else SELDOM) == 0
+@cache
+def _reading_model(
+    dim: int,
+    bias: Literal["auto", "direction", "constant", "none"],
+    robust: bool,
+    noise_cap: float | None,
+    window: float | None,
+) -> ReadingModel:
+    """Return the assumptions about the readings; cached, because every round needs them."""
+    if bias == "auto":
+        bias = "direction" if dim <= _MAX_BIAS_DIM else "constant"
+    forgetting = 1.0 if window is None else 1.0 - 1.0 / window
+    return ReadingModel(dim, bias, 3.0 if robust else 1.0, noise_cap, forgetting)
 
 
-def estimate(model: Model, belief: Belief, last: Spectrum, which: BoolArray) -> Spectrum:
-    """The spectrum of the most likely positive semi-definite matrix in some of the runs, the last one in the others.
-
-    Where the mean is inside of the cone by many deviations and the readings determine it, it is the mean itself.
-    """
-    runs = np.flatnonzero(which)
-    if not runs.size:
-        return last
-    p = model.unknowns
-    mean, root = smat(belief.mean[runs, :p]), belief.root[runs, :p]
-    values, vectors = last.values.copy(), last.vectors.copy()
-    new = Spectrum.of(mean)
-    values[runs], vectors[runs] = new.values, new.vectors
-    lowest = Spectrum(new.values[:, :1], new.vectors[:, :, :1])
-    margin = INSIDE * eigenvalue_deviations(root, lowest)[:, 0]
-    young = belief.readings[runs] <= 2.0 * p
-    near = np.flatnonzero(young | (new.values[:, 0] < margin))
-    if near.size:
-        among, root = runs[near], root[near]
-        # An eigenvalue far below its own doubt would take many steps to come back.
-        begin = Spectrum(last.values[among], last.vectors[among])
-        doubts = eigenvalue_deviations(root, begin)
-        begin = Spectrum(np.maximum(begin.values, 1e-2 * doubts + 1e-150), begin.vectors)
-        steps = np.where(young[near], FIRST_STEPS, LATER_STEPS)
-        covariance = root @ root.mT
-        inside = most_likely_in_cone(mean[near], covariance, begin, ALPHA, belief.scale[among], steps)
-        values[among], vectors[among] = inside.values, inside.vectors
-    return Spectrum(values, vectors)
+def _may_probe(rounds: int) -> bool:
+    """Return whether a probe is considered after this number of rounds."""
+    return rounds > 0 and rounds % (_EARLY_PROBE_PERIOD if rounds <= _EARLY_ROUNDS else _LATE_PROBE_PERIOD) == 0
 
 
-def averaged_moment(moment: Array, w: Array, rounds: int) -> Array:
-    """The mean of w w' with one more; a giant counts as ten times the mean, or one jump would rule for ever."""
+def _update_moment(moment: Array, w: Array, rounds: int) -> Array:
+    """Return the mean of w w' with one more term, clipped to ten times the mean so that no jump dominates it."""
     outer = w[:, :, None] * w[:, None, :]
     if rounds:
-        usual = 10.0 * np.trace(moment, axis1=1, axis2=2)
-        size = np.vecdot(w, w)
-        outer = outer * np.minimum(1.0, usual / np.maximum(size, 1e-300))[:, None, None]
+        bound = 10.0 * np.trace(moment, axis1=1, axis2=2)
+        outer = outer * np.minimum(1.0, bound / np.maximum(np.vecdot(w, w), 1e-300))[:, None, None]
     return np.asarray(moment + (outer - moment) / (rounds + 1))

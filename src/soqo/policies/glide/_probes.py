@@ -1,130 +1,127 @@
-r"""When a step aside is worth its price.
+r"""Probes: deviations from the planned action whose information is worth more than their cost.
 
-Regret is of second order in the error E of the estimate: with C the gain, c_i its eigenvalues and f_ij the divided
-differences of c over the eigenvalues of A, an average round costs
+Regret is of second order in the error E of the estimate. Let C be the gain, c_i its eigenvalues and f_ij the divided
+differences of c over the eigenvalues of A. Then a round costs on average
 
     1/2 sum_i (1/c_i) sum_jk f_ij f_ik Cov(E_ij, E_ik) W_jk,        W = E[(x_prev - v)(x_prev - v)'],
 
-in the eigenbasis of the estimate. A reading at u takes Cov(E) down by the outer product of its covariance with E over
-its own variance; so what it saves per round is a quadratic form. It saves so for the rounds to come, but no longer than
-until the movement that happens anyway would have told the same. To step aside by delta costs 1/2 delta'C^{-1} delta,
-future included.
+in the eigenbasis of the estimate. A reading at u reduces Cov(E) by the outer product of its covariance with E, divided
+by its own variance, so its saving per round is a quadratic form. The value of information is this saving over the
+rounds to come, limited to the time after which the movement without probes would give the same information. A probe
+delta costs 1/2 delta'C^{-1} delta, including its effect on later rounds.
 
-That is for small errors. The scale of A may be wrong by factors, when the first readings are little more than noise;
-and if A is large, playing for a small one costs much in every round. What a reading tells grows with the fourth power
-of |u| and what it costs with the square, so a few readings from far off find the scale for less than many from nearby:
-:func:`boldly`.
+This holds for small errors. The scale of A may be wrong by large factors while the first readings are little more than
+noise; and if A is large, playing for a small A is expensive in every round. The information of a reading grows with the
+fourth power of |u| and its cost with the square, so a few readings far from v find the scale at a lower cost than many
+readings close to v: :func:`exploratory_spectrum`.
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from soqo._planner import contraction
-from soqo._spectrum import Spectrum
-from soqo.estimators._measurements import smat, svec
-from soqo.estimators.bayes._recursive import TRACE, Belief, Model, eigenvalue_deviations
+from soqo._model.gains import contraction
+from soqo._model.spectrum import Spectrum
+from soqo.estimators.bayes import TRACE_DEVIATION, Posterior, ReadingModel
 from soqo.typing import Array
 
-__all__ = ["BOLD", "boldly", "worthwhile_probe"]
+__all__ = ["EXPLORATION_ROUNDS", "best_probe", "exploratory_spectrum"]
 
-SAFETY = 32.0
-"""How many times its price a probe must promise to save."""
+_SAFETY_FACTOR = 32.0
+"""A probe must save this many times its cost."""
 
-BOLD = range(2, 6)
-"""How many rounds there were before one that may be played boldly: one reading cannot be told from noise at all, and
-what four bold ones do not show is too small to be worth more."""
+EXPLORATION_ROUNDS = range(2, 6)
+"""The numbers of previous rounds after which :func:`exploratory_spectrum` is used: one reading cannot be distinguished
+from noise, and what four exploratory readings do not show is too small to be worth more of them."""
 
-SIZES = (0.3, 1.0, 3.0)
-"""Probes to consider, in units of the size at which the doubt about A outweighs the noise."""
+_PROBE_SIZES = (0.3, 1.0, 3.0)
+"""The sizes of the candidate probes, in units of the size at which the uncertainty about A equals the noise."""
 
 
-def worthwhile_probe(
-    belief: Belief,
-    model: Model,
+def best_probe(
+    posterior: Posterior,
+    model: ReadingModel,
     spectrum: Spectrum,
     planned: Array,
+    *,
     moment: Array,
-    to_go: float,
-    left: float,
+    rounds_to_go: float,
+    rounds_to_save: float,
 ) -> Array:
-    """The best step aside from the planned x - v, shape (runs, d); zero where none pays.
+    """Return the probe with the largest net value, shape (runs, d); zero if no probe pays.
 
     Parameters
     ----------
-    belief, model, spectrum
-        What is believed, and the spectrum of the estimate.
+    posterior, model : Posterior and ReadingModel
+        The posterior of A, and the assumptions about the readings.
+    spectrum : Spectrum
+        The spectrum of the estimate.
     planned : Array, shape (runs, d)
-        x - v as it would be without a probe.
+        x - v without a probe.
     moment : Array, shape (runs, d, d)
         The mean W of (x_prev - v)(x_prev - v)'.
-    to_go, left
-        Rounds to go, for the gain; and rounds in which a better estimate pays.
+    rounds_to_go : float
+        The number of rounds to go, which determines the gain.
+    rounds_to_save : float
+        The number of rounds in which a better estimate saves cost.
     """
     runs, d = planned.shape
     Q = spectrum.vectors
     Qt = Q.swapaxes(-1, -2)
-    root = belief.root[:, : model.unknowns]
-    # The deviation of each eigenvalue; no gain is steeper than at that distance from zero.
-    deviation = eigenvalue_deviations(root, spectrum) + 1e-300
+    # The slope of the gain is evaluated no closer to zero than one deviation of the eigenvalue.
+    deviation = posterior.deviations(Qt) + 1e-300
     values = np.maximum(spectrum.values, deviation)
-    c = contraction(values, to_go)
-    slopes = divided_differences(values, c, to_go)
+    c = contraction(values, rounds_to_go)
+    slopes = _divided_differences(values, c, rounds_to_go)
     W = Qt @ moment @ Q
-    seen = belief.second_moment / np.maximum(belief.readings, 1.0)[:, None, None]
+    mean_moment = posterior.second_moment / np.maximum(posterior.readings, 1.0)[:, None, None]
 
-    def saved(u: Array) -> Array:
-        """What a reading at u saves in all."""
-        spread = np.vecmat(model.features(u), belief.root)
-        variance = np.vecdot(spread, spread)
-        X = smat(np.matvec(root, spread))  # the covariance of the reading with A
+    def saving(u: Array) -> Array:
+        """Return the total saving by a reading at u."""
+        variance, X = posterior.cross_covariance(model, model.features(u))
         Y = slopes * (Qt @ X @ Q)
-        noise = np.square(belief.noise)
+        noise = np.square(posterior.noise)
         per_round = 0.5 * (np.vecdot(Y @ W, Y) / c).sum(axis=1) / (variance + noise)
-        # How fast the movement that happens anyway tells the same, if it is as it was and normal.
-        XS = X @ seen
+        # The rate at which normal movement with the past second moment gives the same information without probes.
+        XS = X @ mean_moment
         trace = np.trace(XS, axis1=1, axis2=2)
-        free = 0.5 * (XS * XS.swapaxes(-1, -2)).sum(axis=(1, 2)) + 0.25 * np.square(trace)
-        rate = free / np.maximum(variance * noise, 1e-300)
-        return np.asarray(per_round * left / (1.0 + rate * left))
+        information = 0.5 * (XS * XS.swapaxes(-1, -2)).sum(axis=(1, 2)) + 0.25 * np.square(trace)
+        rate = information / np.maximum(variance * noise, 1e-300)
+        return np.asarray(per_round * rounds_to_save / (1.0 + rate * rounds_to_save))
 
-    anyway = saved(planned)
-    best, gain = np.zeros_like(planned), np.zeros(runs)
-    unit = np.sqrt(2.0 * belief.noise[:, None] / deviation)
+    without = saving(planned)
+    best, best_value = np.zeros_like(planned), np.zeros(runs)
+    unit = np.sqrt(2.0 * posterior.noise[:, None] / deviation)
     for k in range(d):
-        for size in SIZES:
+        for size in _PROBE_SIZES:
             length = size * unit[:, k]
-            step = length[:, None] * Q[:, :, k]
-            price = 0.5 * np.square(length) / c[:, k]
-            net = saved(planned + step) - anyway - SAFETY * price
-            better = net > gain
-            best = np.where(better[:, None], step, best)
-            gain = np.where(better, net, gain)
+            probe = length[:, None] * Q[:, :, k]
+            cost = 0.5 * np.square(length) / c[:, k]
+            value = saving(planned + probe) - without - _SAFETY_FACTOR * cost
+            better = value > best_value
+            best = np.where(better[:, None], probe, best)
+            best_value = np.where(better, value, best_value)
     return best
 
 
-def boldly(belief: Belief, model: Model, spectrum: Spectrum) -> Spectrum:
-    """What to play for: the estimate, or no more than the switching weight where the scale of A is still unknown.
+def exploratory_spectrum(posterior: Posterior, model: ReadingModel, spectrum: Spectrum) -> Spectrum:
+    """Return the spectrum to play for: the estimate, with eigenvalues of at most one while the scale of A is unknown.
 
-    It is unknown where the deviation of A along the identity is above TRACE times the mean eigenvalue, more than the
-    prior says for a known scale. One is the prior's median of s; its mean, which the estimate begins with, is larger
-    and right for a single round, but from there one sees little.
+    The scale is unknown if the deviation of A along the identity is above TRACE_DEVIATION times the mean eigenvalue,
+    which is its prior deviation for a known scale. One is the prior median of s. The prior mean, from which the
+    estimate starts, is larger. It is right for a single round, but the readings that it leads to are close to v and
+    contain little information.
     """
-    along = svec(np.eye(model.dim)) / math.sqrt(model.dim)
-    spread = along @ belief.root[:, : model.unknowns]
-    unknown = np.sqrt(np.vecdot(spread, spread)) > TRACE * spectrum.values.mean(axis=1)
-    return Spectrum(
-        np.where(unknown[:, None], np.minimum(spectrum.values, 1.0), spectrum.values),
-        spectrum.vectors,
-    )
+    unknown = posterior.identity_deviation(model) > TRACE_DEVIATION * spectrum.values.mean(axis=1)
+    values = np.where(unknown[:, None], np.minimum(spectrum.values, 1.0), spectrum.values)
+    return Spectrum(values, spectrum.vectors)
 
 
-def divided_differences(a: Array, c: Array, to_go: float) -> Array:
-    """(c_i - c_j) / (a_i - a_j), and the slope of c where they are near each other; shape (runs, d, d)."""
+def _divided_differences(a: Array, c: Array, rounds_to_go: float) -> Array:
+    """Return (c_i - c_j) / (a_i - a_j), or the slope of c if a_i and a_j are close; shape (runs, d, d)."""
     difference = a[:, :, None] - a[:, None, :]
     middle = 0.5 * (a[:, :, None] + a[:, None, :])
-    near = np.abs(difference) <= 1e-3 * middle
-    slope = (contraction(1.001 * middle, to_go) - contraction(0.999 * middle, to_go)) / (0.002 * middle)
-    return np.where(near, slope, (c[:, :, None] - c[:, None, :]) / np.where(near, 1.0, difference))
+    close = np.abs(difference) <= 1e-3 * middle
+    upper, lower = contraction(1.001 * middle, rounds_to_go), contraction(0.999 * middle, rounds_to_go)
+    slope = (upper - lower) / (0.002 * middle)
+    return np.where(close, slope, (c[:, :, None] - c[:, None, :]) / np.where(close, 1.0, difference))

@@ -1,0 +1,1 @@
+"""Control of live plants: the controller and its state, logs, and shadow mode."""

@@ -1,0 +1,241 @@
+r"""Shadow mode: what another policy would have done on a recorded log, and what that would have cost.
+
+The readings of the log determine a posterior of A. The policy plays the minimizers of the log, from the position of the
+plant, for the most likely A and for a number of draws. If A is the draw A_s, then the noise of round t was
+y_t - 1/2 u_t'A_s u_t, with u = x - v as recorded; so the policy observes 1/2 w_t'A_s w_t plus that same noise at its
+own w = x - v, and no reading where the log has none. The spread over the draws is the uncertainty that the log leaves.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import stdtrit
+
+from soqo._control.log import Log
+from soqo._foundation.arguments import integer
+from soqo._foundation.random_streams import streams
+from soqo._foundation.values import Value
+from soqo._model.coordinates import Coordinates
+from soqo.errors import ArgumentError
+from soqo.estimators.bayes import BayesianRegression
+from soqo.policies import Policy, wrap_for_plant
+from soqo.typing import Array, BoolArray
+
+__all__ = ["Information", "Replay", "replay"]
+
+
+class Information(Enum):
+    """How much information about A a log holds."""
+
+    FULL = "full"
+    """The readings inform about every direction."""
+    PARTIAL = "partial"
+    """Some directions are not informed; there, the interval relies on the prior alone."""
+    NONE = "none"
+    """The readings carry no information: no saving can be estimated."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Replay(Value):
+    """What a policy would have done on a log, and at what cost.
+
+    Attributes
+    ----------
+    policy : str
+        The name of the policy.
+    rounds : int
+        The number of rounds.
+    information : Information
+        How much information about A the log holds.
+    learned, unknowns : int
+        The number of directions of A that the log informs about, of d(d+1)/2.
+    estimate : Array, shape (d, d)
+        The most likely A, in the units of the plant.
+    noise : float
+        The estimated standard deviation of the noise.
+    actions : Array, shape (T, d)
+        The actions of the policy if A is the estimate.
+    recorded, cost : Array, shape (draws,)
+        The total cost of the log, and of the policy, for each draw of A.
+    low_rank : BoolArray, shape (draws,)
+        The draws in which the eigenvalues of A that cannot be distinguished from zero are zero.
+    diverged : BoolArray, shape (draws,)
+        The draws in which the policy diverged.
+    """
+
+    policy: str
+    rounds: int
+    information: Information
+    learned: int
+    unknowns: int
+    estimate: Array = field(repr=False)
+    noise: float
+    actions: Array = field(repr=False)
+    recorded: Array = field(repr=False)
+    cost: Array = field(repr=False)
+    low_rank: BoolArray = field(repr=False)
+    diverged: BoolArray = field(repr=False)
+
+    @property
+    def saving(self) -> float:
+        """The total saving of the policy: the mean over the draws; NaN if the log holds no information."""
+        return float(np.mean(self.recorded - self.cost)) if self._is_informed else np.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """A 95 % interval of the saving; unbounded if the log holds no information.
+
+        If eigenvalues of A cannot be distinguished from zero, it covers the case that they are zero and the case that
+        they are not.
+        """
+        if not self._is_informed:
+            return -np.inf, np.inf
+        saved = self.recorded - self.cost
+        ends = [_prediction_interval(saved[kind]) for kind in (~self.low_rank, self.low_rank) if kind.any()]
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    @property
+    def _is_informed(self) -> bool:
+        return self.information is not Information.NONE
+
+    def __str__(self) -> str:
+        if not self._is_informed:
+            return (
+                f"The log of {self.rounds} rounds holds no information about A: the plant was never far enough from v "
+                f"for the cost to exceed the noise. The saving of {self.policy} cannot be estimated. Move the plant "
+                "only part of the way to v for some rounds."
+            )
+        low, high = self.interval
+        recorded = float(np.mean(self.recorded))
+        text = (
+            f"Over {self.rounds} rounds {self.policy} would have cost {recorded - self.saving:.4g} instead of "
+            f"{recorded:.4g}: a saving of {self.saving:.4g} ({low:.4g} .. {high:.4g}, 95 %)."
+        )
+        if self.information is Information.PARTIAL:
+            text += (
+                f" The log informs about {self.learned} of {self.unknowns} directions of A only; in the others the "
+                "interval relies on the prior."
+            )
+        if self.diverged.any():
+            text += f" The policy diverged in {int(self.diverged.sum())} of {self.diverged.size} draws of A."
+        return text
+
+
+def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int = 40, seed: int = 0) -> Replay:
+    """Estimate what a policy would have done on a recorded log, and at what cost.
+
+    The estimate assumes that the noise of a reading has the same bias everywhere, that A did not change, and that v
+    would have moved in the same way.
+
+    Parameters
+    ----------
+    policy : Policy
+        As for a :class:`soqo.Controller`: for an unweighted switching cost and without limits, which the log has.
+    log : Log or path
+        The log, or the journal of a controller.
+    draws : int
+        The number of draws of A, each of which is played in full.
+    seed : int
+        The seed of these draws and of the random numbers of the policy.
+
+    Returns
+    -------
+    Replay
+        The actions, the costs and the saving with its interval.
+
+    Examples
+    --------
+    >>> import soqo
+    >>> rng = np.random.default_rng(0)
+    >>> v = np.cumsum(10.0 * rng.standard_normal((200, 2)), axis=0)
+    >>> x = np.empty_like(v)
+    >>> for t in range(200):                    # a plant that moves half of the way
+    ...     x[t] = 0.5 * (v[t] + (x[t - 1] if t else 0.0))
+    >>> y = 0.1 * ((x - v) ** 2).sum(axis=1) + rng.uniform(-1.0, 1.0, 200)    # A = 0.2 I
+    >>> found = replay(soqo.GLIDE(), Log(v, x, y, x0=[0.0, 0.0]))
+    >>> found.information.name, bool(found.interval[0] > 0.0)
+    ('FULL', True)
+    >>> replay(soqo.GLIDE(), Log(v, v, y - y, x0=[0.0, 0.0])).information.name     # always at v
+    'NONE'
+    """
+    if not isinstance(policy, Policy):
+        raise ArgumentError(f"policy must be a Policy, got {type(policy).__name__}")
+    recorded = log if isinstance(log, Log) else Log.read(log)
+    integer("draws", draws, least=4)
+    integer("seed", seed, least=0)
+    coordinates = Coordinates(recorded.switching_weight)
+    u = coordinates.to_plain(recorded.x - recorded.v)
+    regression = BayesianRegression.fit(u, recorded.y)
+    learned, p = regression.informed_directions(), regression.unknowns
+    worlds = regression.sample(draws, np.random.default_rng(seed))
+    every = np.concatenate([worlds.mode[None], worlds.draws])
+    play = _play(policy, recorded, coordinates, every, seed)
+    half = coordinates.to_plain(worlds.mode)
+    return Replay(
+        policy=type(policy).__name__,
+        rounds=len(recorded),
+        information=_information(learned, p),
+        learned=learned,
+        unknowns=p,
+        estimate=coordinates.to_plain(half.T),
+        noise=regression.noise,
+        actions=play.actions,
+        recorded=play.recorded[1:],
+        cost=play.cost[1:],
+        low_rank=worlds.low_rank,
+        diverged=play.diverged[1:],
+    )
+
+
+def _prediction_interval(values: Array) -> tuple[float, float]:
+    """Return an interval that holds a further value with a probability of 95 %."""
+    n = values.size
+    half = float(stdtrit(n - 1, 0.975) * values.std(ddof=1) * np.sqrt(1.0 + 1.0 / n))
+    return float(values.mean()) - half, float(values.mean()) + half
+
+
+def _information(learned: int, unknowns: int) -> Information:
+    if learned == 0:
+        return Information.NONE
+    return Information.FULL if learned == unknowns else Information.PARTIAL
+
+
+class _Play(NamedTuple):
+    """The actions for the first A, and the costs of the log and of the policy for every A."""
+
+    actions: Array
+    recorded: Array
+    cost: Array
+    diverged: BoolArray
+
+
+def _play(policy: Policy[Any], log: Log, coordinates: Coordinates, curvatures: Array, seed: int) -> _Play:
+    """Play the policy on the log for every A at once."""
+
+    def hitting_cost(u: Array) -> Array:
+        return np.asarray(0.5 * np.vecdot(u, np.matvec(curvatures, u)))
+
+    player = wrap_for_plant(policy, log.switching_weight, log.low, log.high)
+    many = len(curvatures)
+    x = np.tile(log.x0, (many, 1))
+    state = player.start(x, log.horizon, streams(seed, range(many), "policy"))
+    actions, recorded, cost = np.empty(log.v.shape), np.zeros(many), np.zeros(many)
+    logged_before = log.x0
+    for t, (v, logged, y) in enumerate(zip(log.v, log.x, log.y, strict=True)):
+        logged_cost = hitting_cost(coordinates.to_plain(logged - v)[None])
+        move = coordinates.to_plain(logged - logged_before)
+        recorded += logged_cost + 0.5 * np.vecdot(move, move)
+        logged_before, before = logged, x
+        x, state = player.act(state, np.broadcast_to(v, x.shape))
+        own_cost = hitting_cost(coordinates.to_plain(x - v))
+        move = coordinates.to_plain(x - before)
+        cost += own_cost + 0.5 * np.vecdot(move, move)
+        noise = 0.0 * y if player.exact_feedback else y - logged_cost
+        state = player.observe(state, own_cost + noise)
+        actions[t] = x[0]
+    return _Play(actions, recorded, cost, player.diverged(state))

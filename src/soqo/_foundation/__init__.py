@@ -1,0 +1,1 @@
+"""What every package uses: validation, value equality, random streams, intervals, fast reductions."""

@@ -1,0 +1,41 @@
+"""Quick answers about small arrays, for code that runs in every round."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy.typing as npt
+from scipy.linalg.blas import ddot
+
+from soqo.typing import Array
+
+__all__ = ["is_finite_quick", "max_entry", "min_entry", "sum_of_squares"]
+
+
+def is_finite_quick(array: Array) -> bool:
+    """Return True if one call of BLAS shows that all entries are finite.
+
+    False may also mean that entries exceed 1e154, whose squares overflow.
+    """
+    flat = array.ravel()
+    return flat.size == 0 or math.isfinite(ddot(flat, flat))
+
+
+def sum_of_squares(array: Array) -> float:
+    """Return the sum of squares by one call of BLAS.
+
+    This takes a fifth of the time of NumPy's functions and raises no warning on overflow.
+    """
+    flat = array.ravel()
+    return ddot(flat, flat) if flat.size else 0.0
+
+
+def max_entry(array: npt.NDArray[Any]) -> Any:
+    """Return the largest entry of a nonempty array; for small arrays, in a third of the time of ``max``."""
+    return array.item(array.argmax())
+
+
+def min_entry(array: npt.NDArray[Any]) -> Any:
+    """Return the smallest entry of a nonempty array; for small arrays, in a third of the time of ``min``."""
+    return array.item(array.argmin())

@@ -1,0 +1,1 @@
+"""Simulation: sample paths, policies that play them, their costs and regret."""

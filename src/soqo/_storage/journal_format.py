@@ -1,0 +1,215 @@
+r"""The layout of a journal: an append-only file of records, each with a checksum, that survives a crash at any byte.
+
+::
+
+    file      = MAGIC record*                      the first record is a snapshot
+    record    = kind (1 byte)  length (4 bytes)  payload  checksum (4 bytes)
+    payload   = snapshot:  MARK  digest (16 bytes)  state
+                act:       v, x                   float64 each
+                observe:   y, or y and the applied x
+
+Numbers are little-endian. A checksum is the CRC-32 of kind, length and payload, started with the checksum of the
+previous record, so that a record that is lost, repeated or moved is detected. The digest of a snapshot is the BLAKE2b
+hash of every byte of the file before it. A reader that needs the last state therefore searches for the last snapshot
+from the end, verifies the hash of what precedes it, and replays only what follows: a million records take the time of
+reading the file.
+
+A crash can cut short the last record and nothing else. So an incomplete end is cut off, while a damaged record with
+complete ones after it was not caused by a crash, and is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from soqo._storage.checksummed import starts_with
+from soqo.errors import FileFormatError
+
+__all__ = [
+    "ACT",
+    "CHECKSUM",
+    "DIGEST_BYTES",
+    "HEAD",
+    "INITIAL_CHECKSUM",
+    "MAGIC",
+    "MARK",
+    "OBSERVE",
+    "SNAPSHOT",
+    "Contents",
+    "Record",
+    "is_journal",
+    "read",
+    "read_all",
+]
+
+MAGIC = b"soqo-journal 1\n\0"
+MARK = b"soqo snapshot 1\n"
+SNAPSHOT, ACT, OBSERVE = b"S", b"A", b"O"
+HEAD = struct.Struct("<cI")
+CHECKSUM = struct.Struct("<I")
+DIGEST_BYTES = 16
+INITIAL_CHECKSUM = zlib.crc32(MAGIC)
+"""The value with which the checksum of the first record starts."""
+
+
+class Record(NamedTuple):
+    """A complete record: its kind, payload, first byte, last byte plus one, and checksum."""
+
+    kind: bytes
+    payload: bytes
+    start: int
+    end: int
+    checksum: int
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """The contents of a journal.
+
+    Attributes
+    ----------
+    state : bytes
+        The state in the last complete snapshot.
+    records : list of Record
+        The complete records after it.
+    end, checksum : int
+        The end of the last complete record, and its checksum.
+    snapshot : int
+        The length of the record of the last snapshot.
+    cut : int
+        The number of bytes after the last complete record.
+    """
+
+    state: bytes
+    records: list[Record]
+    end: int
+    checksum: int
+    snapshot: int
+    cut: int
+
+
+def read(data: bytes, source: str | os.PathLike[str]) -> Contents:
+    """Read a journal from its last snapshot."""
+    _check_magic(data, source)
+    first = _last_snapshot(data) or _first_snapshot(data, source)
+    records = list(_records_from(data, first.end, first.checksum))
+    last = records[-1] if records else first
+    _check_end(data, last, source)
+    body = first.payload[len(MARK) + DIGEST_BYTES :]
+    size = first.end - first.start
+    return Contents(body, records, last.end, last.checksum, size, len(data) - last.end)
+
+
+def read_all(data: bytes, source: str | os.PathLike[str]) -> tuple[bytes, Iterator[Record]]:
+    """Return the first state of a journal, and every record but snapshots; damage raises an error at the end."""
+    _check_magic(data, source)
+    first = _first_snapshot(data, source)
+
+    def others() -> Iterator[Record]:
+        last = first
+        for record in _records_from(data, first.end, first.checksum):
+            last = record
+            if record.kind != SNAPSHOT:
+                yield record
+        _check_end(data, last, source)
+
+    return first.payload[len(MARK) + DIGEST_BYTES :], others()
+
+
+def is_journal(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is a journal at this path, of any layout."""
+    return starts_with(path, MAGIC[: MAGIC.index(b" ")])
+
+
+def _check_magic(data: bytes, source: str | os.PathLike[str]) -> None:
+    """Refuse other files, and journals of another layout."""
+    if not data.startswith(MAGIC):
+        word = MAGIC[: MAGIC.index(b" ")]
+        what = "is a journal of another layout" if data.startswith(word) else "is not a journal"
+        raise FileFormatError(f"{source} {what}: it begins with {data[: len(MAGIC)]!r}, expected {MAGIC!r}")
+
+
+def _check_end(data: bytes, last: Record, source: str | os.PathLike[str]) -> None:
+    """Refuse a journal with a complete record somewhere after an incomplete one."""
+    if last.end < len(data) and (later := _complete_record_after(data, last)):
+        raise FileFormatError(
+            f"{source} is damaged at byte {last.end}: the record there is incomplete, and one at byte {later} is "
+            f"complete, so no crash caused this; the first {last.end} bytes are a journal that can be resumed"
+        )
+
+
+def _first_snapshot(data: bytes, source: str | os.PathLike[str]) -> Record:
+    """Return the snapshot at the beginning of a journal."""
+    record = _record_at(data, len(MAGIC), INITIAL_CHECKSUM)
+    if record is None or not _is_snapshot(record):
+        raise FileFormatError(
+            f"{source} is damaged at byte {len(MAGIC)}: the snapshot at the beginning of the journal is incomplete"
+        )
+    return record
+
+
+def _record_at(data: bytes, start: int, previous: int) -> Record | None:
+    """Return the record at this byte if it is complete; ``previous`` is the checksum of the record before it."""
+    stop, check = _body_at(data, start, previous)
+    if not stop or CHECKSUM.unpack_from(data, stop)[0] != check:
+        return None
+    kind, payload = data[start : start + 1], data[start + HEAD.size : stop]
+    return Record(kind, payload, start, stop + CHECKSUM.size, check)
+
+
+def _body_at(data: bytes, start: int, previous: int) -> tuple[int, int]:
+    """Return where the record at this byte has its checksum, and its expected value; zeros if the file ends earlier."""
+    if start + HEAD.size > len(data):
+        return 0, 0
+    stop = start + HEAD.size + HEAD.unpack_from(data, start)[1]
+    if stop + CHECKSUM.size > len(data):
+        return 0, 0
+    return stop, zlib.crc32(data[start:stop], previous)
+
+
+def _records_from(data: bytes, start: int, previous: int) -> Iterator[Record]:
+    """Yield the consecutive complete records from this byte."""
+    while record := _record_at(data, start, previous):
+        yield record
+        start, previous = record.end, record.checksum
+
+
+def _is_snapshot(record: Record) -> bool:
+    """Return whether a record has the form of a snapshot."""
+    return record.kind == SNAPSHOT and record.payload.startswith(MARK)
+
+
+def _last_snapshot(data: bytes) -> Record | None:
+    """Return the last complete snapshot; None if the bytes before it are damaged."""
+    at = len(data)
+    while (at := data.rfind(MARK, 0, at)) >= 0:
+        start = at - HEAD.size
+        if start < len(MAGIC):
+            return None
+        previous = INITIAL_CHECKSUM if start == len(MAGIC) else CHECKSUM.unpack_from(data, start - CHECKSUM.size)[0]
+        record = _record_at(data, start, previous)
+        if record is not None and _is_snapshot(record):
+            digest = hashlib.blake2b(memoryview(data)[:start], digest_size=DIGEST_BYTES).digest()
+            return record if record.payload[len(MARK) :][:DIGEST_BYTES] == digest else None
+    return None
+
+
+def _complete_record_after(data: bytes, last: Record) -> int:
+    """Return where a complete record starts after the last one and a gap; 0 if nowhere."""
+    # If only the checksum there is damaged, the checksum of the next record was still started with the right value.
+    stop, check = _body_at(data, last.end, last.checksum)
+    if stop and _record_at(data, stop + CHECKSUM.size, check):
+        return stop + CHECKSUM.size
+    for start in range(last.end + 1, len(data) - HEAD.size - CHECKSUM.size + 1):
+        length = HEAD.unpack_from(data, start)[1]
+        if start + HEAD.size + length + CHECKSUM.size <= len(data):
+            previous = CHECKSUM.unpack_from(data, start - CHECKSUM.size)[0]
+            if _record_at(data, start, previous):
+                return start
+    return 0

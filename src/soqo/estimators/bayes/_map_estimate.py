@@ -1,0 +1,192 @@
+r"""The maximum a posteriori (MAP) estimate of A in the cone of positive semi-definite matrices.
+
+    minimize  1/2 (M - mean)' P^{-1} (M - mean) + alpha (tr(M) / scale - log det M),    P the covariance of M
+
+The second term is the density of a Wishart distribution around scale I. It keeps M inside the cone and hardly penalizes
+the small eigenvalues that a matrix of low rank needs. To clip the negative eigenvalues of the mean instead would change
+well-known entries because of poorly known ones. At a stationary point,
+
+    M = mean + alpha P (M^{-1} - I / scale),
+
+and Z = alpha M^{-1} is the dual matrix. Primal-dual steps with Nesterov-Todd scaling lead to M Z = alpha I. They use P
+and not its inverse, so they lose no digits if P is nearly singular; and from one reading to the next, the last M is a
+warm start.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from soqo._model.spectrum import Spectrum
+from soqo.estimators._measurements import smat, svec, triangle
+from soqo.estimators._nesterov_todd import scaling_from_spectrum, step_length
+from soqo.estimators.bayes._model import ReadingModel
+from soqo.estimators.bayes._posterior import Posterior, directional_deviations
+from soqo.typing import Array, BoolArray
+
+__all__ = ["map_estimate", "map_in_cone"]
+
+_ALPHA = 0.1
+"""The weight of the Wishart density in the estimate of a policy."""
+
+_EARLY_STEPS, _LATE_STEPS = 12, 6
+"""The number of primal-dual steps while there are few readings, and once the last estimate is a good warm start."""
+
+_INTERIOR_DEVIATIONS = 6.0
+"""The cone projection is skipped if all eigenvalues of the mean exceed this number of standard deviations."""
+
+_SMALL_CHANGE = 0.1
+"""Stop after a step that changes M by less than this share of itself: the remaining error is about its square."""
+
+_DECREASE = 0.3
+"""The factor by which a step aims to bring M Z closer to alpha."""
+
+_BOUNDARY_SHARE = 0.9
+"""The share of the distance to the boundary of the cone that a step may cover."""
+
+
+def map_estimate(model: ReadingModel, posterior: Posterior, last: Spectrum, which: BoolArray) -> Spectrum:
+    """Return the spectrum of the MAP estimate of A in some of the runs, and the last one in the others.
+
+    If the mean is in the interior of the cone by many deviations and the readings determine it, it is the estimate.
+
+    Parameters
+    ----------
+    model : ReadingModel
+        The assumptions about the readings.
+    posterior : Posterior
+        The posterior of A.
+    last : Spectrum
+        The spectra of the last estimates, as a warm start.
+    which : BoolArray, shape (runs,)
+        The runs whose estimate is computed.
+
+    Examples
+    --------
+    >>> model = ReadingModel(dim=1)
+    >>> posterior = Posterior.start(model, runs=1)
+    >>> prior = Spectrum.of(posterior.scale[:, None, None] * posterior.prior_mean)
+    >>> posterior = posterior.update(model, np.array([[2.0]]), np.array([-1.0]))
+    >>> bool(map_estimate(model, posterior, prior, np.array([True])).values[0, 0] > 0.0)
+    True
+    """
+    runs = np.flatnonzero(which)
+    if not runs.size:
+        return last
+    p = model.unknowns
+    mean, root = smat(posterior.mean[runs, :p]), posterior.root[runs, :p]
+    values, vectors = last.values.copy(), last.vectors.copy()
+    new = Spectrum.of(mean)
+    values[runs], vectors[runs] = new.values, new.vectors
+    margin = _INTERIOR_DEVIATIONS * directional_deviations(root, new.vectors[:, :, :1].mT)[:, 0]
+    few = posterior.readings[runs] <= 2.0 * p
+    near = np.flatnonzero(few | (new.values[:, 0] < margin))
+    if near.size:
+        among, root = runs[near], root[near]
+        # From an eigenvalue far below its own deviation, many steps would be needed.
+        start_values, start_vectors = last.values[among], last.vectors[among]
+        floor = 1e-2 * directional_deviations(root, start_vectors.mT) + 1e-150
+        start = Spectrum(np.maximum(start_values, floor), start_vectors)
+        steps = np.where(few[near], _EARLY_STEPS, _LATE_STEPS)
+        inside = map_in_cone(mean[near], root @ root.mT, start, _ALPHA, posterior.scale[among], steps)
+        values[among], vectors[among] = inside.values, inside.vectors
+    return Spectrum(values, vectors)
+
+
+def map_in_cone(mean: Array, covariance: Array, start: Spectrum, alpha: float, scale: Array, steps: Array) -> Spectrum:
+    """Return the spectrum of M for each run; no eigenvalue is negative.
+
+    Parameters
+    ----------
+    mean : Array, shape (runs, d, d)
+        The mean of M.
+    covariance : Array, shape (runs, p, p)
+        The covariance of svec(M).
+    start : Spectrum
+        The spectrum of the matrix to start from, positive definite.
+    alpha : float
+        The weight of the Wishart density.
+    scale : Array, shape (runs,)
+        The scale of the Wishart density.
+    steps : Array, shape (runs,)
+        The largest number of steps.
+    """
+    # M = G diag(values) G' and Z = inv(G)' diag(values) inv(G), at first with M Z = mu I. If M is far from the
+    # solution, Z must be large from the start: otherwise M reaches the boundary before Z can keep it inside.
+    mu = np.maximum(alpha, _initial_mu(mean, covariance, start, alpha, scale))
+    root = mu**0.25
+    G = start.vectors * (np.sqrt(start.values) / root[:, None])[:, None, :]
+    values = np.tile((root * root)[:, None], start.values.shape[1:])
+    active = np.flatnonzero(steps > 0)
+    for step in range(int(steps.max(initial=0))):
+        G[active], values[active], change = _primal_dual_step(
+            mean[active], covariance[active], G[active], values[active], alpha, scale[active]
+        )
+        active = active[(change > _SMALL_CHANGE) & (step + 1 < steps[active])]
+        if not active.size:
+            break
+    M = Spectrum.of((G * values[:, None, :]) @ G.mT)
+    return Spectrum(np.maximum(M.values, 0.0), M.vectors)
+
+
+def _primal_dual_step(
+    mean: Array, covariance: Array, G: Array, values: Array, alpha: float, scale: Array
+) -> tuple[Array, Array, Array]:
+    """Return G and the diagonal after a step, and the size of the step relative to M."""
+    d = G.shape[-1]
+    diagonal = values[:, :, None] * np.eye(d)
+    P, residual = _residual(mean, covariance, G, values, alpha, scale)
+    mu = np.maximum(alpha, _DECREASE * np.square(values).mean(axis=1))[:, None]
+    target = svec((mu / values - values)[:, :, None] * np.eye(d))
+    # Add I, and round-off where M is far below its own deviation in some direction.
+    entries = P.reshape(len(G), -1)[:, :: residual.shape[-1] + 1]
+    entries += 1.0 + 1e-13 * entries.sum(axis=1, keepdims=True)
+    solution: Array = np.asarray(np.linalg.solve(P, (target - residual)[..., None])[..., 0], dtype=np.float64)
+    dZ, dM = smat(solution), smat(target - solution)
+    inner = 1.0 / np.sqrt(values[:, :, None] * values[:, None, :])
+    # One length for both: M and Z satisfy a linear equation, which two lengths would violate at each step.
+    length = np.minimum(_length(dM * inner), _length(dZ * inner))[:, None, None]
+    X, S = diagonal + length * dM, diagonal + length * dZ
+    R = np.linalg.cholesky(X)
+    squares, V = np.linalg.eigh(R.mT @ S @ R)
+    G_next, values_next = scaling_from_spectrum(G @ (R @ V), np.maximum(squares, 1e-300))
+    change = np.sqrt(np.square(dM * inner).sum(axis=(1, 2)))
+    return G_next, values_next, np.where(mu[:, 0] > alpha, np.inf, change)
+
+
+def _length(direction: Array) -> Array:
+    """Return the step length for a direction in the coordinates in which the matrix is the identity."""
+    return np.asarray(step_length(np.linalg.eigvalsh(direction)[:, 0], _BOUNDARY_SHARE, np.maximum))
+
+
+def _initial_mu(mean: Array, covariance: Array, start: Spectrum, alpha: float, scale: Array) -> Array:
+    """Return the squared distance of the start from the solution in deviations, with Z = alpha M^{-1}."""
+    G = start.vectors * (np.sqrt(start.values) / alpha**0.25)[:, None, :]
+    values = np.full(start.values.shape, math.sqrt(alpha))
+    P, residual = _residual(mean, covariance, G, values, alpha, scale)
+    solution = np.linalg.solve(P + alpha * np.eye(residual.shape[-1]), residual[..., None])[..., 0]
+    return np.asarray(np.vecdot(residual, solution))
+
+
+def _residual(
+    mean: Array, covariance: Array, G: Array, values: Array, alpha: float, scale: Array
+) -> tuple[Array, Array]:
+    """Return the covariance in the scaled coordinates, and mean + P (Z - alpha I / scale) - M in them."""
+    inverse = np.linalg.inv(G)
+    K = _congruence(np.asarray(inverse, dtype=np.float64))
+    P = K @ covariance @ K.mT
+    diagonal = values[:, :, None] * np.eye(G.shape[-1])
+    pull = svec(diagonal - (alpha / scale)[:, None, None] * (G.mT @ G))
+    residual = svec(inverse @ mean @ inverse.mT - diagonal) + np.matvec(P, pull)
+    return np.asarray(P), np.asarray(residual)
+
+
+def _congruence(F: Array) -> Array:
+    """Return the matrix that maps svec(M) to svec(F M F'), shape (runs, p, p)."""
+    rows, columns, on_diagonal = triangle(F.shape[-1])
+    straight = F[:, rows[:, None], rows] * F[:, columns[:, None], columns]
+    crossed = F[:, rows[:, None], columns] * F[:, columns[:, None], rows]
+    weight = np.where(on_diagonal, math.sqrt(0.5), 1.0)
+    return np.asarray((straight + crossed) * (weight[:, None] * weight))

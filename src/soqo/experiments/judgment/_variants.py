@@ -1,0 +1,195 @@
+"""The variants of the paper's text in which a claim is tested, and the words of its verdict.
+
+The variants are *as printed* (SCaLE and HySCaLE to the letter, learners with the rate of 1e-6 that the text names);
+*calibrated* (soqo's defaults, against learners with that rate and with 1e-8, which suits steps of this size); and
+calibrated against learners with the rate of 1e-6 alone. The verdict depends on which tests pass:
+
+    holds                          in every setting, as printed
+    holds only if calibrated       in every setting, but not as printed
+    holds only if calibrated and   in some settings, which are described by a common property or listed; or with the
+                                   learners' rate at 1e-6
+    does not hold                  in none
+    not tested                     the settings that it needs were not run
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from soqo._model.problem import RandomProblem
+from soqo.experiments.judgment._claims import UNTESTED, Claim, PaperOutcomes
+from soqo.experiments.settings import Setting
+
+__all__ = ["SIXTEEN", "VARIANTS", "Variant", "decide_verdict", "judge_variants"]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The policies that represent the paper's in one variant of its text.
+
+    Attributes
+    ----------
+    name : str
+        The variant in the words of a verdict.
+    scale, hyscale : str
+        The names of SCaLE and HySCaLE.
+    learners : tuple of str
+        The names of the learners.
+    """
+
+    name: str
+    scale: str
+    hyscale: str
+    learners: tuple[str, ...]
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """The policies that SCaLE is compared with."""
+        return ("FTM", *self.learners)
+
+
+_SLOW = ("POL, rate 1e-8", "OAL, rate 1e-8")
+_PRINTED = ("POL, rate 1e-6", "OAL, rate 1e-6")
+
+VARIANTS = (
+    Variant("as printed", "SCaLE as printed", "HySCaLE as printed", _PRINTED),
+    Variant("calibrated", "SCaLE", "HySCaLE", (*_PRINTED, *_SLOW)),
+    Variant("calibrated and the learners' rate is 1e-6", "SCaLE", "HySCaLE", _PRINTED),
+)
+"""The variants in which claims are tested, the most literal first."""
+
+SIXTEEN = [
+    f"{process}_r{rank}_{sigma}"
+    for rank in (4, 1)
+    for process in ("gaussian", "correlated", "cauchy", "laplace")
+    for sigma in ("1", "0.01")
+]
+"""The settings of the appendix."""
+
+
+def judge_variants(
+    outcomes: PaperOutcomes,
+    *,
+    text: str,
+    source: str,
+    rule: str,
+    names: Sequence[str],
+    test: Callable[[str, Variant], bool],
+    number: Callable[[], str] | None = None,
+    horizons: int = 1,
+) -> Claim:
+    """Judge a claim by a test for each variant and setting.
+
+    Parameters
+    ----------
+    outcomes : PaperOutcomes
+        The outcomes.
+    text, source, rule : str
+        As in :class:`Claim`.
+    names : sequence of str
+        The settings.
+    test : callable
+        It takes the name of a setting and a variant.
+    number : callable, optional
+        It returns the measured numbers.
+    horizons : int
+        The number of horizons that each setting needs.
+    """
+    where = f"in {', '.join(names)}" if len(names) <= 2 else f"in {len(names)} settings"
+    if not outcomes.has(names, horizons):
+        return Claim(text, source, where, rule, "", UNTESTED)
+    passed = {variant.name: {name: test(name, variant) for name in names} for variant in VARIANTS}
+    measured = [] if number is None else [number()]
+    if len(names) > 1:
+        measured += [f"{variant}: in {sum(kept.values())} of {len(kept)}" for variant, kept in passed.items()]
+    verdict = decide_verdict(passed, outcomes.settings(names))
+    return Claim(text, source, f"every variant, {where}", rule, "; ".join(filter(None, measured)), verdict)
+
+
+def decide_verdict(passed: Mapping[str, Mapping[str, bool]], settings: Mapping[str, Setting]) -> str:
+    """Return the verdict for tests that passed or failed.
+
+    Parameters
+    ----------
+    passed : mapping of str to mapping of str to bool
+        For each variant, the most literal first, and for each setting: whether the test passed.
+    settings : mapping of str to Setting
+        The settings by name.
+
+    Examples
+    --------
+    >>> from soqo.experiments.settings import find
+    >>> settings = {setting.name: setting for setting in find("heavy_tails")}
+    >>> printed, calibrated = dict.fromkeys(settings, False), dict.fromkeys(settings, True)
+    >>> decide_verdict({"as printed": printed, "calibrated": calibrated}, settings)
+    'holds only if calibrated'
+    """
+    for rank, (variant, kept) in enumerate(passed.items()):
+        if all(kept.values()):
+            return "holds" if rank == 0 else f"holds only if {variant}"
+    # The variant that passes in most settings, and the first of equals.
+    rank, (variant, kept) = max(enumerate(passed.items()), key=lambda one: sum(one[1][1].values()))
+    if not any(kept.values()):
+        return "does not hold"
+    where = _describe_settings(kept, settings)
+    return f"holds only if {where}" if rank == 0 else f"holds only if {variant} and {where}"
+
+
+def _describe_settings(kept: Mapping[str, bool], settings: Mapping[str, Setting]) -> str:
+    """Return a property that exactly the settings that passed have, or their names if there is none."""
+    for words, members in _properties(settings.values()).items():
+        if all((settings[name].name in members) == good for name, good in kept.items()):
+            return words
+    bad = [name for name, good in kept.items() if not good]
+    good = [name for name, good in kept.items() if good]
+    if len(bad) <= len(good):
+        return f"not in {', '.join(bad)}"
+    return f"in {', '.join(good)}"
+
+
+def _properties(settings: Iterable[Setting]) -> dict[str, set[str]]:
+    """Return descriptions of properties, each with the names of the settings that have it."""
+    every = list(settings)
+    found: dict[str, set[str]] = {}
+    for words, of in _QUANTITIES.items():
+        values = {setting.name: of(setting) for setting in every}
+        for value in sorted(set(values.values())):
+            shown = f"{value:g}" if isinstance(value, float) else value
+            found[f"{words} {shown}"] = {name for name, other in values.items() if other == value}
+            if isinstance(value, str):
+                found[f"{words} not {shown}"] = {name for name, other in values.items() if other != value}
+    caps = {setting.name: _noise_cap(setting) for setting in every}
+    for cap in sorted(set(caps.values())):
+        found[f"eta is at most {cap:g}"] = {name for name, other in caps.items() if other <= cap}
+        found[f"eta is at least {cap:g}"] = {name for name, other in caps.items() if other >= cap}
+    return found
+
+
+def _rank(setting: Setting) -> int:
+    problem = setting.environment.problem
+    return problem.rank if isinstance(problem, RandomProblem) else int(np.max(problem.rank))
+
+
+def _min_eigenvalue(setting: Setting) -> float:
+    problem = setting.environment.problem
+    return float(problem.min_eigenvalue) if isinstance(problem, RandomProblem) else float("nan")
+
+
+def _process_name(setting: Setting) -> str:
+    return type(setting.environment.process).__name__
+
+
+def _noise_cap(setting: Setting) -> float:
+    return float(setting.environment.noise.cap)
+
+
+_QUANTITIES: dict[str, Callable[[Setting], Any]] = {
+    "r =": _rank,
+    "sigma_r =": _min_eigenvalue,
+    "steps are": _process_name,
+    "eta =": _noise_cap,
+}

@@ -1,0 +1,385 @@
+"""A table of bounds as a figure, as text and as CSV.
+
+The figure shows simulated regret, exact regret and bounds over the horizon. The color of a line shows the statement and
+the line style shows the variant.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from soqo._foundation.optional_imports import require_extra
+from soqo._simulation.summary import format_short
+from soqo.experiments.execution import BoundName, BoundsTable
+from soqo.experiments.presentation._axes import add_legend, add_title, label_ticks, quartiles, scale_regret_axes
+from soqo.experiments.presentation._rendering import new_figure, save_figure, write_csv
+from soqo.experiments.presentation._style import CAPTION_COLOR, POLICY_COLORS, house_style
+from soqo.theory import Growth
+from soqo.typing import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["bounds_figure", "format_bounds", "save_bounds"]
+
+_BOUND_COLORS = {
+    "Theorem 1": "#6FB7E0",
+    "Theorem 2": "#888888",
+    "Theorem 3": "#3FA796",
+    "Theorem 4": "#117733",
+    "Theorem 5": "#117733",
+    "Corollary 1": "#882255",
+    "Second order": "#AA4499",
+}
+"""Colors by statement of the theory: muted, distinct from the policies, and darker for lines drawn on top of others."""
+
+_VARIANT_LINES = {"corrected": "--", "as_printed": ":", "appendix": "-."}
+"""The line style of a bound, by variant."""
+
+_EXACT: dict[str, Any] = {"color": "black", "linestyle": "-", "linewidth": 1.8}
+_SIMULATED: dict[str, Any] = {"color": POLICY_COLORS["SCaLE"], "linestyle": "", "marker": "o", "markersize": 5.5}
+
+_ERROR_BAR = 2.0
+"""The length of an error bar on either side, in standard errors."""
+
+_WIDEST, _NARROWER = 3.0, 0.85
+"""The line width of the first bound in a panel, and the decrease from one statement to the next."""
+
+_MIN_RUNS = 5
+"""With fewer runs, a standard error is not meaningful."""
+
+_Rows = dict[str, list[str]]
+"""Cells by the label of their row."""
+
+
+def format_bounds(table: BoundsTable) -> str:
+    """Format a table of bounds as text, with a column for each horizon and the conclusions below.
+
+    Parameters
+    ----------
+    table : BoundsTable
+        The table, as returned by :func:`soqo.experiments.bound_setting`.
+
+    Returns
+    -------
+    str
+        The text, of several lines.
+
+    Examples
+    --------
+    >>> from soqo.experiments import bound_setting, find
+    >>> print(format_bounds(bound_setting(find("gaussian_r4_1")[0], horizons=[100], runs=1)).splitlines()[0])
+    SCaLE of the setting: m = 48 exploration rounds, gamma^2 by the rule 'algorithm'
+    """
+    about = f"{table.policy}: m = {table.m} exploration rounds, gamma^2 {table.probe_rule}"
+    return "\n".join([about, "", *_lines(table), "", *_conclusions(table)])
+
+
+def save_bounds(table: BoundsTable, folder: str | os.PathLike[str]) -> list[Path]:
+    """Write ``SETTING_bounds.csv``, ``.png`` and ``.svg`` into a folder, which is created if necessary.
+
+    Parameters
+    ----------
+    table : BoundsTable
+        The table, as returned by :func:`soqo.experiments.bound_setting`.
+    folder : path
+        The folder.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from soqo.experiments import bound_setting, find
+    >>> table = bound_setting(find("cauchy_r4_1")[0], horizons=[100], runs=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.suffix for path in save_bounds(table, folder)]
+    ['.csv', '.png', '.svg']
+    """
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    header = ["quantity", "variant", "horizon", "run", "value"]
+    path = write_csv(place / f"{table.setting}_bounds.csv", [header, *_csv_rows(table)])
+    figure = bounds_figure(table)
+    return [path, *(save_figure(figure, path.with_suffix(suffix)) for suffix in (".png", ".svg"))]
+
+
+# ---- the figure ----------------------------------------------------------------------------------------------------
+
+
+def bounds_figure(table: BoundsTable) -> Figure:
+    """Draw simulated regret, exact regret and bounds against the horizon T (extra ``lab``).
+
+    The first panel shows the regret of all rounds, the second that of exploitation. Points are means, because exact
+    regret and bounds concern means. Where neither exists, a mean need not exist: then the points are medians, and the
+    second panel is omitted.
+
+    Parameters
+    ----------
+    table : BoundsTable
+        The table, as returned by :func:`soqo.experiments.bound_setting`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    See Also
+    --------
+    save_bounds : Write the figure and the numbers to files.
+
+    Examples
+    --------
+    >>> from soqo.experiments import bound_setting, find
+    >>> table = bound_setting(find("cauchy_r4_1")[0], horizons=[100], runs=1)      # there are no bounds for its steps
+    >>> [axes.get_title(loc="left") for axes in bounds_figure(table).axes]
+    ['Regret of all rounds']
+    """
+    whole, later = table.whole_names, [*table.exploitation_names, *table.lower_names]
+    with house_style():
+        figure = new_figure(9.6 if later else 5.8, 5.0)
+        panels = list(figure.subplots(1, 2 if later else 1, squeeze=False)[0])
+        _draw_bounds(panels[0], table, whole)
+        _draw_exact(panels[0], table, table.exact)
+        panels[0].set(title="Regret of all rounds", ylabel="regret")
+        if later:
+            _draw_bounds(panels[1], table, later)
+            _draw_exact(panels[1], table, table.exploitation)
+            panels[1].set(title="Regret of exploitation, from v on")
+        _draw_simulated(panels[0], table)
+        for axes in panels:
+            axes.set_xlabel("horizon T")
+            label_ticks(axes, table.horizons)
+            axes.set_xlim(0.85 * table.horizons[0], table.horizons[-1] / 0.85)
+        if later:
+            scale_regret_axes(panels[1])
+        add_title(figure, f"{table.title}: SCaLE's regret" + (" and its bounds" if table.bounds else ""))
+        _add_columns(figure, table, [whole, later])
+        return figure
+
+
+def _draw_simulated(axes: Axes, table: BoundsTable) -> None:
+    """Draw points with error bars; the scale fits the points, so a bar that crosses zero may leave a log axis."""
+    if table.no_exact:
+        low, middle, high = quartiles(table.simulated.T)
+    else:
+        middle, half = table.mean, _ERROR_BAR * table.standard_error
+        low, high = middle - half, middle + half
+    axes.plot(table.horizons, middle, **_SIMULATED, zorder=4)
+    scale_regret_axes(axes)
+    axes.set_ylim(top=max(axes.get_ylim()[1], 1.2 * float(np.nanmax(high, initial=0.0))))
+    bars = np.nan_to_num([middle - low, high - middle])
+    axes.errorbar(table.horizons, middle, yerr=bars, **_SIMULATED, capsize=3.0, zorder=4)
+
+
+def _draw_bounds(axes: Axes, table: BoundsTable, names: list[BoundName]) -> None:
+    """Draw a line for each bound.
+
+    Some bounds coincide. Therefore the lines of each statement are thinner than those of the statement before, which
+    remain visible on both sides.
+    """
+    statements = list(dict.fromkeys(statement for statement, _ in names))
+    for statement, variant in names:
+        values = table.bounds[statement, variant]
+        width = _WIDEST - _NARROWER * statements.index(statement)
+        color, style = _BOUND_COLORS[statement], _VARIANT_LINES[variant]
+        axes.plot(table.horizons, values, style, color=color, linewidth=width, marker=_marker(values))
+
+
+def _draw_exact(axes: Axes, table: BoundsTable, regret: Array) -> None:
+    """Draw the mean of the exact regret, where it exists."""
+    values = regret.mean(axis=1)
+    if np.isfinite(values).any():
+        axes.plot(table.horizons, values, **_EXACT, marker=_marker(values), zorder=3)
+
+
+def _marker(values: Array) -> str:
+    """Return a dash for a line of a single point, which would be invisible without a marker."""
+    return "_" if np.isfinite(values).sum() == 1 else ""
+
+
+def _add_columns(figure: Figure, table: BoundsTable, panels: list[list[BoundName]]) -> None:
+    """Add a legend with a column for the measured regret, one for the colors of each panel, and one for the styles."""
+    middle, bars = ("median", "to the quartiles") if table.no_exact else ("mean", f"{_ERROR_BAR:g} standard errors")
+    measured = {f"simulated, {middle} of {table.runs} runs": _SIMULATED}
+    if np.isfinite(table.exact).any():
+        measured["exact"] = _EXACT
+    columns = [measured]
+    for names in panels:
+        statements = dict.fromkeys(statement for statement, _ in names)
+        columns.append({_label(s, table): {"color": _BOUND_COLORS[s], "linewidth": 3.0} for s in statements})
+    variants = dict.fromkeys(variant for names in panels for _, variant in names)
+    styles = {f"bounds {_words(v)}": _VARIANT_LINES[v] for v in variants}
+    columns.append({name: {"color": CAPTION_COLOR, "linestyle": style} for name, style in styles.items()})
+    columns = [column for column in columns if column]
+    rows = max(map(len, columns))
+    line = require_extra("matplotlib.lines", "lab").Line2D
+    handles, labels = [], []
+    for column in columns:
+        # Matplotlib fills columns evenly: empty entries keep each group in its own column.
+        fillers = rows - len(column)
+        handles += [line([], [], **style) for style in [*column.values(), *[{"linestyle": ""}] * fillers]]
+        labels += [*column, *[" "] * fillers]
+    caption = f"bars: {bars} on either side" if table.runs > 1 else "one run"
+    add_legend(figure, handles, labels, caption, ncols=len(columns), handlelength=2.8)
+
+
+def _label(statement: str, table: BoundsTable) -> str:
+    return f"{statement} (lower bound, A = 0)" if statement == table.LOWER else statement
+
+
+# ---- the numbers as CSV --------------------------------------------------------------------------------------------
+
+
+def _csv_rows(table: BoundsTable) -> Iterator[list[object]]:
+    """Yield all numbers, one per row, with 17 digits; those that do not exist are left out."""
+    by_run = {
+        "simulated": table.simulated,
+        "exact": table.exact,
+        "exact exploitation": table.exploitation,
+        "nuclear error": table.error,
+        "epsilon": table.epsilon,
+    }
+    by_horizon = [
+        ("gamma2", "played", table.gamma2),
+        *(("gamma2", variant, values) for variant, values in table.schedules.items()),
+        *((statement, variant, values) for (statement, variant), values in table.bounds.items()),
+    ]
+    for index, T in enumerate(table.horizons):
+        for quantity, samples in by_run.items():
+            for run, value in enumerate(samples[index].tolist()):
+                if not math.isnan(value):
+                    yield [quantity, "", T, run, f"{value:.17g}"]
+        for quantity, variant, values in by_horizon:
+            if not math.isnan(values[index]):
+                yield [quantity, variant, T, "", f"{values[index]:.17g}"]
+
+
+# ---- the table -----------------------------------------------------------------------------------------------------
+
+
+def _lines(table: BoundsTable) -> Iterator[str]:
+    sections = list(_sections(table))
+    label = max(len(row) for _, rows in sections for row in rows) + 2
+    cells = [cell for _, rows in sections for row in rows.values() for cell in row]
+    width = max(map(len, [*cells, *map(str, table.horizons)])) + 2
+    first, *others = table.horizons
+    yield f"T = {first}".rjust(label + 2 + width) + "".join(f"{T:>{width}}" for T in others)
+    for head, rows in sections:
+        yield head
+        for row, values in rows.items():
+            yield f"  {row:<{label}}" + "".join(value.rjust(width) for value in values)
+
+
+def _sections(table: BoundsTable) -> Iterator[tuple[str, _Rows]]:
+    """Yield the sections of the table, each with its rows."""
+    median = np.median(table.simulated, axis=1)
+    simulated = _format_rows({"mean": table.mean, "standard error": table.standard_error, "median": median})
+    yield f"simulated regret, {table.runs} run{'s' * (table.runs > 1)}", simulated
+    if not table.no_exact:
+        few = table.runs < _MIN_RUNS
+        off = ["-" if few or math.isnan(z) else f"{z:.2f}" for z in table.discrepancy.tolist()]
+        exact = _format_rows({"of all rounds": table.mean_exact(table.WHOLE[0])})
+        exact["simulated minus exact, in standard errors"] = off
+        exact |= _format_rows({"of exploitation alone, started at v": table.mean_exact(table.LOWER)})
+        yield "exact regret, mean over the same runs", exact
+    for head, names in (
+        ("upper bounds on the regret of all rounds", table.whole_names),
+        ("upper bounds on the regret of exploitation", table.exploitation_names),
+        ("lower bound on the regret of exploitation for A = 0", table.lower_names),
+    ):
+        if names:
+            yield head, _format_rows({f"{s}, {_words(variant)}": table.bounds[s, variant] for s, variant in names})
+    yield "the estimate and its probes", _estimate_rows(table)
+
+
+def _estimate_rows(table: BoundsTable) -> _Rows:
+    rows = _format_rows({"nuclear error, mean": table.error.mean(axis=1), "gamma^2 in these runs": table.gamma2})
+    if table.bounds:
+        rows |= _format_rows({"epsilon of the proof, which the bounds assume": table.epsilon.mean(axis=1)})
+        rows["runs with a nuclear error of at most epsilon"] = [
+            "-" if np.isnan(row).any() else f"{count}/{table.runs}"
+            for row, count in zip(table.epsilon, table.accurate_runs.tolist(), strict=True)
+        ]
+        for variant in ("corrected", "as_printed"):  # the appendix has that of the printed one
+            rows |= _format_rows({f"gamma^2 of the proof, {_words(variant)}": table.schedules[variant]})
+    return rows
+
+
+def _format_rows(rows: Mapping[str, Array]) -> _Rows:
+    """Format numbers, with a dash for NaN."""
+    return {name: ["-" if math.isnan(x) else format_short(x) for x in row.tolist()] for name, row in rows.items()}
+
+
+def _words(variant: str) -> str:
+    return variant.replace("_", " ")
+
+
+# ---- the conclusions -----------------------------------------------------------------------------------------------
+
+
+def _conclusions(table: BoundsTable) -> Iterator[str]:
+    """Yield how regret grows, and which bounds hold."""
+    yield f"simulated regret {_describe_growth(table.growth(table.simulated))}"
+    if table.no_exact:
+        yield f"no exact regret and no bounds: {table.no_exact}"
+        return
+    yield f"exact regret {_describe_growth(table.growth(table.exact))}"
+    if table.no_bounds:
+        yield f"no bounds: {table.no_bounds}"
+    elif not table.bounds:
+        yield f"no bounds: exploration takes all of the {table.horizons[-1]} rounds"
+    else:
+        yield from _verdicts(table)
+
+
+def _verdicts(table: BoundsTable) -> Iterator[str]:
+    """Yield which bounds hold for these runs, and which do not."""
+    upper = [*table.whole_names, *table.exploitation_names]
+    if good := _group(table, [name for name in upper if not table.violations(name)]):
+        yield f"at or above the exact regret at every T: {'; '.join(name for name, _ in good)}"
+    for name, wrong in _group(table, [name for name in upper if table.violations(name)]):
+        part = "" if name.startswith(table.WHOLE) else " of exploitation"
+        yield f"{name}: below the exact regret{part} at {_list_horizons(table, wrong)}{_premise(table, wrong)}"
+    for name, wrong in _group(table, [name for name in table.lower_names if table.violations(name)]):
+        yield (
+            f"{name}: above the exact regret of exploitation at {_list_horizons(table, wrong)}, "
+            "which is not a contradiction: the bound is for A = 0"
+        )
+
+
+def _group(table: BoundsTable, names: Sequence[BoundName]) -> list[tuple[str, list[int]]]:
+    """Return bounds with the horizons at which they fail; variants that fail at the same horizons are one group."""
+    groups: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    for statement, variant in names:
+        wrong = tuple(table.violations((statement, variant)))
+        groups.setdefault((statement, wrong), []).append(_words(variant))
+    return [(f"{s} ({', '.join(variants)})", list(wrong)) for (s, wrong), variants in groups.items()]
+
+
+def _premise(table: BoundsTable, horizons: Sequence[int]) -> str:
+    """Return whether the estimates are as accurate as the bounds assume at some horizons."""
+    accurate = [T for T in horizons if table.accurate_runs[table.horizons.index(T)] == table.runs]
+    if accurate:
+        return f", although every nuclear error is at most epsilon at {_list_horizons(table, accurate)}"
+    return ", where not every nuclear error is at most epsilon"
+
+
+def _list_horizons(table: BoundsTable, horizons: Sequence[int]) -> str:
+    with_bounds = np.isfinite(table.epsilon).all(axis=1).sum()
+    return "every T" if len(horizons) == with_bounds else f"T = {', '.join(map(str, horizons))}"
+
+
+def _describe_growth(growth: Growth) -> str:
+    visible = not math.isnan(growth.exponent)
+    return f"grows as T^{growth}, by medians" if visible else "does not grow visibly as a power of T"

@@ -1,0 +1,145 @@
+"""The figures of a report: one per setting, one per sweep, and the one of the curvature in Section 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from soqo.errors import ArgumentError
+from soqo.experiments.execution import Outcome
+from soqo.experiments.presentation import _curvature_figure as _curvature
+from soqo.experiments.presentation._figures import regret_figure, split_titles, sweep_figure
+from soqo.experiments.settings import Setting
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["ReportFigure", "figure_names", "report_figures"]
+
+
+@dataclass(frozen=True, eq=False)
+class ReportFigure:
+    """A figure of a report, with its texts and the outcomes that it shows.
+
+    Attributes
+    ----------
+    name : str
+        The name of its files, without the suffix.
+    group : str
+        The figure of the paper that it belongs to. The figures of a group share a section of the report.
+    title, source, note : str
+    outcomes : tuple of Outcome
+        One outcome, or those of all settings of a sweep. The figure of the curvature has none.
+    """
+
+    name: str
+    group: str
+    title: str
+    source: str
+    note: str
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def is_sweep(self) -> bool:
+        """Whether the figure shows regret against a swept parameter."""
+        return any(outcome.setting.swept for outcome in self.outcomes)
+
+    def draw(self) -> Figure:
+        """Draw the figure (extra ``lab``)."""
+        if not self.outcomes:
+            return _curvature.curvature_figure()
+        return sweep_figure(self.outcomes) if self.is_sweep else regret_figure(self.outcomes[0])
+
+
+def report_figures(outcomes: Sequence[Outcome]) -> list[ReportFigure]:
+    """Return the figures of a report on some outcomes, in the order of the outcomes.
+
+    Settings that sweep a parameter and have the same ``figure`` share one. The figure of the curvature follows that of
+    the introduction, since both belong to Section 1.
+
+    Parameters
+    ----------
+    outcomes : sequence of Outcome
+        The outcomes, as returned by :func:`soqo.experiments.run`.
+
+    Returns
+    -------
+    list of ReportFigure
+        The figures, which are not drawn yet.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from soqo.experiments.execution import run
+    >>> from soqo.experiments.settings import find
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     outcomes = run(find("intro"), folder, runs=1, workers=1)
+    >>> [figure.name for figure in report_figures(outcomes)]
+    ['intro', 'curvature']
+    """
+    parts: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        parts.setdefault(_figure_name(outcome.setting), []).append(outcome)
+    figures = []
+    for name, members in parts.items():
+        settings = [outcome.setting for outcome in members]
+        title, _ = split_titles([setting.title for setting in settings])
+        source = _join_unique(setting.source for setting in settings)
+        note = _join_unique(setting.note for setting in settings)
+        figures.append(ReportFigure(name, settings[0].figure, title, source, note, tuple(members)))
+        if settings[0].figure == "intro":
+            texts = (_curvature.TITLE, _curvature.SOURCE, _curvature.NOTE)
+            figures.append(ReportFigure("curvature", "curvature", *texts, ()))
+    return figures
+
+
+def figure_names(settings: Sequence[Setting]) -> list[str]:
+    """Return the names of the figures of some settings, and check that no two settings write to the same file.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+        The settings.
+
+    Returns
+    -------
+    list of str
+        The names, in the order of the settings.
+
+    Raises
+    ------
+    ArgumentError
+        If a name cannot be that of a file, or if two settings have the same one.
+
+    Examples
+    --------
+    >>> from soqo.experiments.settings import find
+    >>> figure_names(find("heavy_tails"))
+    ['heavy_tails_0.01', 'heavy_tails_1']
+    """
+    owners: dict[str, Setting] = {}
+    seen = set()
+    for setting in settings:
+        for name in (setting.name, setting.figure):
+            if not name.strip(" .") or any(sign in '/\\:*?"<>|' or sign < " " for sign in name):
+                raise ArgumentError(f'name must be a valid file name, without / \\ : * ? " < > |, got {name!r}')
+        if setting.name in seen:
+            raise ArgumentError(f"settings must have different names, got {setting.name!r} twice")
+        seen.add(setting.name)
+        figure = _figure_name(setting)
+        owner = owners.setdefault(figure, setting)
+        if owner is not setting and not (owner.swept and setting.swept):
+            raise ArgumentError(
+                f"settings must have different names, got {setting.name!r} and a sweep with figure {figure!r}"
+            )
+    return list(owners)
+
+
+def _figure_name(setting: Setting) -> str:
+    return setting.figure if setting.swept else setting.name
+
+
+def _join_unique(texts: Iterable[str]) -> str:
+    """Join the texts that are not empty, each of them once."""
+    return " ".join(dict.fromkeys(text for text in texts if text))

@@ -1,0 +1,73 @@
+"""A setting: one experiment as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from soqo._foundation.values import Value
+from soqo._simulation.environment import Environment
+
+__all__ = ["Setting", "SweepPoint"]
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """The place of a policy in a sweep.
+
+    Attributes
+    ----------
+    family : str
+        The name of the policy without the value, which all policies of the sweep share.
+    parameter : str
+        The parameter that is swept.
+    value : float
+        Its value in this policy.
+    """
+
+    family: str
+    parameter: str
+    value: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Setting(Value):
+    """One experiment.
+
+    Attributes
+    ----------
+    name, figure : str
+        The setting's name, and the name of the figure of which it is a panel.
+    title, source, note : str
+        The title of its picture, its place in the paper, and the assumptions made where the paper is not specific.
+    environment : Environment
+        The problem, the process and the noise.
+    policies : mapping of str to Policy, or to a function that makes one
+        The policies by name, as in :func:`soqo.simulate`.
+    horizon : int
+        The number of rounds of the curves over t.
+    horizons : tuple of int
+        The horizons of the curve over T; empty for none.
+    runs, seed : int
+        The number of runs, and the seed.
+    swept : mapping of str to SweepPoint
+        The policies that belong to a sweep.
+
+    See Also
+    --------
+    soqo.experiments.read_settings : Read settings from a TOML file.
+    soqo.experiments.find : Find settings of the paper.
+    """
+
+    name: str
+    figure: str
+    title: str
+    source: str
+    note: str
+    environment: Environment = field(repr=False)
+    policies: Mapping[str, object] = field(repr=False)
+    horizon: int
+    horizons: tuple[int, ...]
+    runs: int
+    seed: int
+    swept: Mapping[str, SweepPoint] = field(default_factory=dict, repr=False)

@@ -1,0 +1,30 @@
+"""FTM: follow the minimizer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from soqo._storage.registry import register
+from soqo.policies._base import Policy, State
+from soqo.typing import Array
+
+__all__ = ["FTM"]
+
+
+@register("FTM")
+@dataclass(frozen=True, eq=False, repr=False)
+class FTM(Policy[None]):
+    """Follow the minimizer: x_t = v_t, which pays no hitting cost and the whole switching cost.
+
+    Examples
+    --------
+    >>> policy = FTM()
+    >>> policy.act(policy.start([0.0], horizon=5), v=[3.0])[0]
+    array([3.])
+    """
+
+    def decide(self, state: State[None], v: Array) -> tuple[Array, None]:
+        return v, None
+
+    def explain(self, state: State[None]) -> str:
+        return "FTM moves to v in every round and learns nothing."

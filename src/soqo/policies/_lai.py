@@ -1,0 +1,39 @@
+"""LAI: lazy adaptive interpolation, the optimal policy for a known A."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from soqo._model.planner import lai_step
+from soqo._model.spectrum import Spectrum
+from soqo._storage.registry import register
+from soqo.policies._base import State
+from soqo.policies._known_curvature import KnownCurvature
+from soqo.typing import Array
+
+__all__ = ["LAI"]
+
+
+@register("LAI")
+@dataclass(frozen=True, eq=False, repr=False)
+class LAI(KnownCurvature):
+    """Lazy adaptive interpolation: the optimal policy for a known A if v is a martingale, and the benchmark of regret.
+
+    It plays x_t = C_t x_{t-1} + (I - C_t) v_t with the gains of :class:`soqo.Plan` (Bhuyan, Mukherjee and Wierman).
+
+    Parameters
+    ----------
+    A : array_like, shape (d, d) or (*batch, d, d)
+        The curvature in coordinates where the switching cost is unweighted: ``problem.plain.A``, which is A itself if
+        the problem has no switching weight. With an estimate in its place, this is the paper's LAI(A-hat).
+
+    Examples
+    --------
+    >>> policy = LAI([[1.0]])
+    >>> policy.act(policy.start([0.0], horizon=1), v=[4.0])[0]         # the last round: C = 1/2
+    array([2.])
+    """
+
+    def decide(self, state: State[Spectrum], v: Array) -> tuple[Array, Spectrum]:
+        spectrum = state.memory
+        return lai_step(spectrum, state.rounds_to_go, state.x, v), spectrum

@@ -1,0 +1,111 @@
+"""Regression on the readings of a log, against dense solves and known matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from soqo._model.problem import random_curvature
+from soqo.estimators._measurements import svec
+from soqo.estimators.bayes import TRACE_DEVIATION, BayesianRegression
+from soqo.typing import Array
+
+
+def readings(seed: int, n: int, rank: int, cap: float, d: int = 3) -> tuple[Array, Array, Array]:
+    rng = np.random.default_rng(seed)
+    A = random_curvature(d, rank, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=rng)
+    u = 4.0 * rng.standard_normal((n, d))
+    return A, u, 0.5 * np.einsum("ti,ij,tj->t", u, A, u) + rng.uniform(-cap, cap, n)
+
+
+def test_the_posterior_is_the_dense_solution_of_the_normal_equations() -> None:
+    _, u, y = readings(0, 50, 3, 3.0)
+    regression = BayesianRegression.fit(u, y)
+    s, noise = 0.7, regression.noise
+    rows = np.array([[*svec(0.5 * np.outer(row, row)), 1.0] for row in u])
+    along = svec(np.eye(3)) / np.sqrt(3.0)
+    covariance = s**2 * (np.eye(6) + (TRACE_DEVIATION**2 - 1.0) * np.outer(along, along))
+    precision = np.zeros((7, 7))
+    precision[:6, :6] = np.linalg.inv(covariance)
+    precision[6, 6] = noise**-2
+    total = precision + rows.T @ rows / noise**2
+    center = np.append(s * svec(np.eye(3)), 0.0)
+    mean, root = regression.posterior(s)
+    np.testing.assert_allclose(mean, np.linalg.solve(total, precision @ center + rows.T @ y / noise**2)[:6], rtol=1e-8)
+    np.testing.assert_allclose(root @ root.T, np.linalg.inv(total)[:6, :6], rtol=1e-8, atol=1e-12)
+
+
+def test_the_noise_is_the_deviation_of_the_readings() -> None:
+    # Uniform noise up to 6 has deviation 6/sqrt(3); 2,000 readings estimate it within 1 % (kurtosis 1.8).
+    _, u, y = readings(1, 2000, 3, 6.0)
+    assert BayesianRegression.fit(u, y).noise == pytest.approx(6.0 / np.sqrt(3.0), rel=0.04)
+
+
+def test_a_constant_bias_of_the_readings_hardly_moves_the_estimate() -> None:
+    A, u, y = readings(2, 400, 3, 1.0)
+    mean, root = BayesianRegression.fit(u, y + 0.5).posterior(1.0)
+    error = np.linalg.solve(root, mean - svec(A))
+    assert error @ error < 22.5  # a chi-square variable with 6 degrees of freedom exceeds this once in a thousand
+
+
+def test_missing_readings_are_ignored() -> None:
+    _, u, y = readings(3, 60, 3, 1.0)
+    gaps = y.copy()
+    gaps[::3] = np.nan
+    some, others = BayesianRegression.fit(u, gaps), BayesianRegression.fit(u[~np.isnan(gaps)], gaps[~np.isnan(gaps)])
+    np.testing.assert_array_equal(some.rows, others.rows)
+    assert (some.noise, some.scale) == (others.noise, others.scale)
+
+
+@pytest.mark.parametrize(("directions", "informed"), [(0, 0), (1, 1), (2, 3), (3, 6)])
+def test_informed_directions_are_those_that_the_readings_span(directions: int, informed: int) -> None:
+    A, u, _ = readings(4, 200, 3, 0.0)
+    u[:, directions:] = 0.0
+    y = 0.5 * np.einsum("ti,ij,tj->t", u, A, u) + np.random.default_rng(0).uniform(-1, 1, 200)
+    assert BayesianRegression.fit(u, y).informed_directions() == informed
+
+
+def test_no_direction_is_informed_if_the_noise_hides_the_signal() -> None:
+    _, u, y = readings(5, 200, 3, 1.0)
+    assert BayesianRegression.fit(1e-9 * u, y).informed_directions() == 0
+    assert BayesianRegression.fit(0.0 * u, 0.0 * y).informed_directions() == 0
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
+def test_the_scale_is_proportional_to_the_readings(unit: float) -> None:
+    _, u, y = readings(6, 300, 3, 1e-3)
+    # The weights of readings at large u are in units of the switching cost, so they differ a little.
+    assert BayesianRegression.fit(u, unit * y).scale == pytest.approx(
+        unit * BayesianRegression.fit(u, y).scale, rel=0.05
+    )
+
+
+def test_draws_are_positive_semidefinite_and_half_of_them_have_the_significant_rank() -> None:
+    A, u, y = readings(7, 500, 1, 1.0)
+    sample = BayesianRegression.fit(u, y).sample(30, np.random.default_rng(0))
+    values = np.linalg.eigvalsh(sample.draws)
+    assert (values > -1e-12).all()
+    assert sample.low_rank.sum() == 15
+    assert (np.abs(values[sample.low_rank, :2]) < 1e-12).all()
+    assert (values[~sample.low_rank, 0] > 0.0).all()
+    assert np.abs(sample.mode - A).max() < 0.05
+
+
+def test_draws_spread_like_the_errors_of_the_mode() -> None:
+    # Twenty logs of one A: the error of the mode is of the size of the spread of the draws.
+    ratios = []
+    for seed in range(20):
+        A, u, y = readings(8, 300, 3, 5.0)
+        rng = np.random.default_rng(seed)
+        y = 0.5 * np.einsum("ti,ij,tj->t", u, A, u) + rng.uniform(-5.0, 5.0, 300)
+        sample = BayesianRegression.fit(u, y).sample(30, rng)
+        assert not sample.low_rank.any()
+        spread = np.square(sample.draws - sample.mode).sum(axis=(1, 2)).mean()
+        ratios.append(np.square(sample.mode - A).sum() / spread)
+    assert 0.6 < np.mean(ratios) < 1.6
+
+
+def test_a_log_with_a_single_reading_gives_finite_draws() -> None:
+    regression = BayesianRegression.fit(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([3.0, np.nan]))
+    sample = regression.sample(4, np.random.default_rng(0))
+    assert np.isfinite(sample.draws).all()

@@ -1,0 +1,77 @@
+"""Gains in closed form against the literal recursion and exact arithmetic."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from soqo._model.gains import advance, contraction, gains_of_rounds, recursive_gains
+
+
+@settings(max_examples=200, deadline=None)
+@given(a=st.floats(0.0, 1e8), n=st.integers(0, 200))
+def test_contraction_is_the_literal_recursion(a: float, n: int) -> None:
+    c = 1.0
+    for _ in range(n):
+        c = 1.0 / (2.0 + a - c)
+    assert float(contraction(a, n)) == pytest.approx(c, rel=1e-12)
+
+
+@pytest.mark.parametrize("a", [0.0, 1e-16, 1e-9, 0.3, 1.0, 1e8])
+@pytest.mark.parametrize("n", [1, 2, 40])
+def test_contraction_and_advance_are_exact_to_round_off(a: float, n: int) -> None:
+    c = Fraction(1)
+    for _ in range(n):
+        c = 1 / (2 + Fraction(a) - c)
+    assert float(contraction(a, n)) == pytest.approx(float(c), rel=4e-15)
+    assert float(advance(a, n)) == pytest.approx(float(1 - c), rel=4e-15)
+
+
+@pytest.mark.parametrize("n", [1, 739, 10**6, 10**30, math.inf])
+def test_extreme_curvature_and_horizon_raise_nothing(n: float) -> None:
+    a = np.array([0.0, 5e-324, 1e-300, 1e-16, 1e-8, 1.0, 1e8, 1e150, 1e300])
+    with np.errstate(all="raise", under="ignore"):
+        c, m = contraction(a, n), advance(a, n)
+    assert c[0] == 1.0
+    assert m[0] == 0.0
+    assert np.isfinite(c).all()
+    assert (np.diff(c) <= 0.0).all()
+    assert (c >= 0.0).all()
+    np.testing.assert_allclose(c + m, 1.0, rtol=1e-15)
+
+
+def test_the_contraction_decreases_with_the_rounds_to_go_to_the_stationary_one() -> None:
+    n = np.arange(1, 60)
+    values = contraction(0.2, n)
+    assert (np.diff(values) <= 0.0).all()
+    assert values[-1] == pytest.approx(float(contraction(0.2, math.inf)), rel=1e-10)
+
+
+def test_rounds_to_go_may_be_an_array_with_infinity() -> None:
+    got = contraction([[0.0], [1.0]], np.array([1.0, np.inf]))
+    np.testing.assert_allclose(got, [[1.0, 1.0], [0.5, (3 - 5**0.5) / 2]])
+
+
+@pytest.mark.parametrize("gain", [contraction, advance])
+@pytest.mark.parametrize("horizon", [9, None])
+def test_gains_of_rounds_are_the_gains_one_by_one(gain: Any, horizon: int | None) -> None:
+    values = np.array([[0.0, 1.0], [0.3, 1e8]])
+    gains = gains_of_rounds(gain, values, horizon, slice(2, 7))
+    assert gains.shape == (5, 2, 2)
+    for k in range(5):
+        to_go = math.inf if horizon is None else horizon - 2 - k
+        np.testing.assert_array_equal(gains[k], gain(values, to_go))
+
+
+def test_the_recursion_for_one_A_gives_the_closed_form() -> None:
+    values = np.array([0.0, 0.2, 3.0])
+    gains, inverses = recursive_gains([(0, 4, np.diag(values)), (4, 7, np.diag(values))])
+    for t in range(7):
+        np.testing.assert_allclose(gains[t, 0], np.diag(contraction(values, 7 - t)), atol=1e-15)
+        np.testing.assert_allclose(inverses[t, 0] @ gains[t, 0], np.eye(3), atol=1e-15)
