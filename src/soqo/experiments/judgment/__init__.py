@@ -1,6 +1,7 @@
 """Judgment: the paper's claims that simulation can test, judged by stated rules from the numbers of a run.
 
-A claim is a function with the decorator ``claim`` in one of the modules ``_ranking_claims``, ``_rate_claims`` and ``_tuning_claims``.
+A claim is a function with the decorator ``claim`` in one of the modules ``_ranking_claims``, ``_rate_claims`` and
+``_tuning_claims``.
 """
 
 from soqo.experiments.judgment import _ranking_claims, _rate_claims, _tuning_claims  # noqa: F401  # each module adds its claims
