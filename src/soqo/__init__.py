@@ -4,10 +4,9 @@ Each round a player sees the moving minimizer v_t, plays x_t, pays 1/2 (x-v)'A(x
 the first term, the hitting cost, with noise. A is unknown.
 
 The names of this module are what most users need. `soqo.processes` and `soqo.noise` hold the models of v and of the
-noise,
-`soqo.policies`, `soqo.estimators` and `soqo.theory` all policies, estimators and theorems, `soqo.checks` the contract
-checks for your own classes, `soqo.typing` and `soqo.errors` types and exceptions, and `soqo.experiments` (extra
-``lab``, not imported by default) the reproduction of the paper.
+noise, `soqo.policies`, `soqo.estimators` and `soqo.theory` all policies, estimators and theorems, `soqo.checks` the
+contract checks for your own classes, `soqo.typing` and `soqo.errors` types and exceptions, and `soqo.experiments`
+(extra ``lab``, not imported by default) the reproduction of the paper.
 """
 
 from soqo import checks, errors, estimators, noise, policies, processes, theory, typing

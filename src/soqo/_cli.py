@@ -24,8 +24,6 @@ from soqo.errors import ArgumentError, InterruptedRunError, SoqoError
 from soqo.experiments import METHODS, CellProgress, Claim, Fit, Outcome, Report, Setting
 from soqo.experiments.settings import KNOWN_ARGUMENTS, REQUIRED
 
-__all__ = ["app", "main"]
-
 _N = TypeVar("_N", int, float)
 
 _MAX_TABLES = 4

@@ -30,8 +30,6 @@ from soqo.errors import ArgumentError, FileFormatError, ProtocolError
 from soqo.policies import Policy, State, wrap_for_plant
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["Controller"]
-
 _MAGIC = b"soqo-controller 1\n"
 
 

@@ -18,8 +18,6 @@ from soqo._storage.journal_format import read_all
 from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["Log"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Log(Value):

@@ -26,8 +26,6 @@ from soqo.estimators.bayes import BayesianRegression
 from soqo.policies import Policy, wrap_for_plant
 from soqo.typing import Array, BoolArray
 
-__all__ = ["Information", "Replay", "replay"]
-
 
 class Information(Enum):
     """How much information about A a log holds."""

@@ -16,8 +16,6 @@ from soqo.errors import FileFormatError
 from soqo.policies import Policy, State, wrap_for_plant
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["Call", "Snapshot", "decode_call", "decode_snapshot", "encode_call"]
-
 
 @register("Controller", migrations={0: rename_fields(switching="switching_weight")})
 @dataclass(frozen=True, eq=False, repr=False)

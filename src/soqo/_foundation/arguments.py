@@ -13,8 +13,6 @@ from soqo._foundation.blas import is_finite_quick
 from soqo.errors import ArgumentError
 from soqo.typing import Array
 
-__all__ = ["choice", "finite_array", "horizon_or_none", "instance", "integer", "number", "numbers", "vector"]
-
 
 def instance(name: str, value: object, *kinds: type) -> None:
     """Raise an error unless a value is an instance of one of the classes."""

@@ -10,8 +10,6 @@ from scipy.linalg.blas import ddot
 
 from soqo.typing import Array
 
-__all__ = ["is_finite_quick", "max_entry", "min_entry", "sum_of_squares"]
-
 
 def is_finite_quick(array: Array) -> bool:
     """Return True if one call of BLAS shows that all entries are finite.

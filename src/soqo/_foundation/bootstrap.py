@@ -9,8 +9,6 @@ import numpy as np
 from soqo._foundation.arguments import integer
 from soqo.typing import Array
 
-__all__ = ["bootstrap_statistic", "percentile_interval"]
-
 _MAX_NUMBERS = 10_000_000
 """The most resampled numbers that are in memory at a time."""
 

@@ -7,8 +7,6 @@ from types import ModuleType
 
 from soqo.errors import MissingExtraError
 
-__all__ = ["require_extra"]
-
 
 def require_extra(module: str, extra: str) -> ModuleType:
     """Import an optional dependency, or raise an error that names the extra which installs it."""

@@ -22,8 +22,6 @@ from soqo._foundation.arguments import choice, integer
 from soqo.errors import ArgumentError
 from soqo.typing import Array, RngLike
 
-__all__ = ["as_generators", "draw_per_run", "stream", "streams"]
-
 _Purpose = Literal["curvature", "steps", "noise", "policy"]
 """What a run draws random numbers for. The order is part of every seed: append only, never reorder."""
 

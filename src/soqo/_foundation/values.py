@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["Value", "evolve", "freeze", "set_fields"]
-
 _Record = TypeVar("_Record")
 
 _SHOWN_ENTRIES = 16

@@ -14,8 +14,6 @@ from soqo._storage.registry import register
 from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike, RngLike
 
-__all__ = ["Change"]
-
 
 @register("Change")
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,8 +12,6 @@ from soqo._model.spectrum import Spectrum, symmetric
 from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["Coordinates"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Coordinates(Value):

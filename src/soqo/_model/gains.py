@@ -19,8 +19,6 @@ import numpy as np
 
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["MAX_ROUNDS", "advance", "advance_unchecked", "contraction", "gains_of_rounds", "recursive_gains"]
-
 MAX_ROUNDS = 1e150
 """More rounds to go than this change no gain; the product of a finite number and theta = 0 is not NaN."""
 

@@ -15,8 +15,6 @@ from soqo._model.spectrum import Spectrum, positive_semidefinite
 from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["Plan", "hindsight_optimum", "known_path", "lai_step", "towards"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Value):

@@ -22,8 +22,6 @@ from soqo._storage.registry import register
 from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike, IntArray, RngLike, Spacing
 
-__all__ = ["Problem", "RandomProblem", "random_curvature"]
-
 
 @register("Problem")
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,8 +12,6 @@ from soqo._storage.registry import register
 from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["Spectrum", "positive_semidefinite", "quadratic_form", "symmetric"]
-
 _ROUND_OFF = 1e-12
 """The fraction of the largest entry up to which asymmetry and negative eigenvalues count as round-off."""
 

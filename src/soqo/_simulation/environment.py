@@ -21,8 +21,6 @@ from soqo.noise import Noise
 from soqo.processes import Process
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["Environment", "Paths"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Paths(Value):

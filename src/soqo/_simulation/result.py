@@ -27,8 +27,6 @@ from soqo.typing import Array, BoolArray, IntArray
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["PolicyResult", "Result", "package_versions"]
-
 _Form = Literal["difference", "low_variance"]
 
 _FORMAT = 2

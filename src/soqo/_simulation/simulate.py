@@ -23,8 +23,6 @@ from soqo.noise import Noise
 from soqo.policies import Policy, match_switching_weight
 from soqo.typing import Array, BoolArray
 
-__all__ = ["Progress", "Trajectory", "check_names", "play", "simulate"]
-
 Progress = Callable[[int, int, str], None]
 """A callback ``progress(done, total, name)``."""
 

@@ -15,8 +15,6 @@ from soqo._foundation.values import Value
 from soqo.errors import UnknownNameError
 from soqo.typing import Array
 
-__all__ = ["PolicySummary", "Summary", "format_short", "look_up_policy", "summarize"]
-
 _Record = TypeVar("_Record")
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["replacing", "sync_folder"]
-
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:

@@ -10,8 +10,6 @@ from pathlib import Path
 from soqo._version import __version__
 from soqo.errors import FileFormatError
 
-__all__ = ["seal", "starts_with", "unseal"]
-
 _LENGTH = struct.Struct("<Q")
 _DIGEST_BYTES = 16
 

@@ -12,8 +12,6 @@ from soqo._storage.records import pack, unpack
 from soqo._version import __version__
 from soqo.errors import FileFormatError
 
-__all__ = ["decode", "encode"]
-
 _LENGTH = struct.Struct("<Q")
 
 

@@ -31,8 +31,6 @@ try:
 except ImportError:  # Windows has no POSIX file locks
     fcntl = None  # type: ignore[assignment]  # mypy knows the name as a module
 
-__all__ = ["MAX_REPLAY_SECONDS", "MIN_SNAPSHOT_BYTES", "Durability", "Journal"]
-
 Durability = Literal["disk", "process"]
 
 MIN_SNAPSHOT_BYTES = 1 << 16

@@ -31,23 +31,6 @@ from typing import NamedTuple
 from soqo._storage.checksummed import starts_with
 from soqo.errors import FileFormatError
 
-__all__ = [
-    "ACT",
-    "CHECKSUM",
-    "DIGEST_BYTES",
-    "HEAD",
-    "INITIAL_CHECKSUM",
-    "MAGIC",
-    "MARK",
-    "OBSERVE",
-    "SNAPSHOT",
-    "Contents",
-    "Record",
-    "is_journal",
-    "read",
-    "read_all",
-]
-
 MAGIC = b"soqo-journal 1\n\0"
 MARK = b"soqo snapshot 1\n"
 SNAPSHOT, ACT, OBSERVE = b"S", b"A", b"O"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["legacy_tag"]
-
 _RENAMED = {
     "Standing": "Controller",
     "ScaleMemory": "SCaLE.memory",

@@ -26,8 +26,6 @@ from soqo._storage.legacy import legacy_tag
 from soqo._storage.registry import build, tag_of
 from soqo.errors import ArgumentError, FileFormatError
 
-__all__ = ["describe", "pack", "same", "unpack"]
-
 _MAX_DESCRIBED = 1000
 """A description writes out arrays of up to this many entries, and the hash of larger ones."""
 

@@ -24,8 +24,6 @@ from typing import Any, TypeVar
 
 from soqo.errors import ArgumentError, FileFormatError
 
-__all__ = ["add_fields", "build", "compose", "drop_fields", "map_field", "register", "rename_fields", "tag_of"]
-
 _Fields = dict[str, Any]
 _Migration = Callable[[_Fields], _Fields]
 _C = TypeVar("_C", bound=type)

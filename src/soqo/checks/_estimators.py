@@ -18,8 +18,6 @@ from soqo.errors import ArgumentError
 from soqo.estimators import Estimate, measure
 from soqo.typing import Array
 
-__all__ = ["ESTIMATOR_CHECKS", "check_estimator"]
-
 _Estimator = Callable[[Array, Array], Estimate]
 
 

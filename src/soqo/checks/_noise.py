@@ -11,8 +11,6 @@ from soqo.checks._scenario import Scenario, expect, near, run_checks
 from soqo.noise import Noise
 from soqo.typing import Array
 
-__all__ = ["NOISE_CHECKS", "check_noise"]
-
 
 def check_noise(noise: Noise, *, dim: int = 3, seed: int = 0) -> None:
     """Check that a noise satisfies the contract of :class:`soqo.noise.Noise`.

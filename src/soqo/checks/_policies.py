@@ -17,8 +17,6 @@ from soqo.errors import ArgumentError, CheckError, ProtocolError
 from soqo.policies import Policy, State
 from soqo.typing import Array
 
-__all__ = ["POLICY_CHECKS", "check_policy"]
-
 
 def check_policy(
     policy: Policy[Any], *, dim: int = 3, batch: tuple[int, ...] | None = None, rounds: int = 24, seed: int = 0

@@ -9,8 +9,6 @@ import numpy as np
 from soqo.checks._scenario import Scenario, expect, near, run_checks
 from soqo.processes import Process
 
-__all__ = ["PROCESS_CHECKS", "check_process"]
-
 
 def check_process(process: Process, *, dim: int = 3, seed: int = 0) -> None:
     """Check that a process satisfies the contract of :class:`soqo.processes.Process`.

@@ -18,8 +18,6 @@ from soqo.errors import CheckError, SoqoError
 from soqo.policies import Policy, State
 from soqo.typing import Array
 
-__all__ = ["Scenario", "expect", "expect_error", "near", "run_checks"]
-
 _Subject = TypeVar("_Subject")
 
 _STANDARD_ERRORS = 6.0

@@ -11,8 +11,6 @@ from scipy.linalg import lapack
 from soqo._foundation.values import Value
 from soqo.typing import Array
 
-__all__ = ["Estimate", "Status", "effective_rank"]
-
 _RANK_TOLERANCE = 1e-6
 """Eigenvalues below this share of the largest do not count as rank: an interior-point method leaves such ones."""
 

@@ -18,8 +18,6 @@ from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import register
 from soqo.typing import Array, BoolArray
 
-__all__ = ["DIVERGED_ABOVE", "MAX_UPDATE", "GradientEstimate", "project_psd", "projected_gradient_step"]
-
 DIVERGED_ABOVE = 1e12
 """An estimate with an eigenvalue above this, in units of the switching weight, counts as diverged: the player then
 follows v to twelve digits, so its readings carry no information."""

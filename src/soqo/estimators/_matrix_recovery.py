@@ -14,8 +14,6 @@ from soqo.estimators._estimate import Status
 from soqo.estimators.sdp import batched_min_radius, batched_trace_min, psd_least_squares
 from soqo.typing import Array
 
-__all__ = ["Recovery"]
-
 _RadiusRule = Literal["residual", "cap"]
 _Fallback = Literal["least_squares", "none"]
 

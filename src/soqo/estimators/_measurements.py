@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from soqo.typing import Array, BoolArray
 
-__all__ = ["adjoint", "measure", "smat", "svec", "svec_rows", "triangle"]
-
 _Indices = npt.NDArray[np.intp]
 
 

@@ -23,8 +23,6 @@ import numpy as np
 
 from soqo.typing import Array
 
-__all__ = ["scaling_from_spectrum", "step_length"]
-
 
 def scaling_from_spectrum(product: Array, squares: Array) -> tuple[Array, Array]:
     """Return the scaling G and the diagonal of both matrices.

@@ -21,8 +21,6 @@ from soqo.policies import SCaLE
 from soqo.theory import bounds, exact_regret, exact_scale_regret
 from soqo.typing import Array, BoolArray, IntArray
 
-__all__ = ["bound_setting"]
-
 _MAX_HORIZONS = 6
 """The largest number of default horizons."""
 

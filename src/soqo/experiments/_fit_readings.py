@@ -19,8 +19,6 @@ from soqo.estimators import Estimate, Status, psd_least_absolute_deviations, psd
 from soqo.estimators.sdp import least_absolute_deviations_bound, least_squares_bound, trace_bound
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["METHODS", "Fit", "fit", "read_readings"]
-
 _Method = Literal["trace_min", "least_absolute_deviations", "least_squares"]
 
 METHODS: tuple[_Method, ...] = get_args(_Method)

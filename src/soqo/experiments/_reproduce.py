@@ -27,8 +27,6 @@ from soqo.experiments.presentation import (
 )
 from soqo.experiments.settings import Setting, catalogue
 
-__all__ = ["Report", "quick_setting", "reproduce"]
-
 _QUICK_RUNS = 4
 _FOLDERS = ("cells", "figures", "tables", "data")
 

@@ -25,8 +25,6 @@ from soqo.typing import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Tuning", "TuningCurve", "tune"]
-
 _VALUES = (0.7, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0)
 """The values of c1 that are searched by default."""
 

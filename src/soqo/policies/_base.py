@@ -23,8 +23,6 @@ from soqo._storage.registry import register
 from soqo.errors import ArgumentError, ProtocolError
 from soqo.typing import Array, ArrayLike, BoolArray, Rng, RngLike
 
-__all__ = ["Policy", "State"]
-
 _M = TypeVar("_M")
 
 
@@ -74,8 +72,7 @@ class Policy(Value, ABC, Generic[_M]):
     """Base class of policies. Subclass it as a frozen dataclass, and implement ``decide`` (and ``begin``, ``learn``).
 
     Do not override ``start``, ``act`` and ``observe``: simulations and wrappers bypass them through ``act_unchecked``
-    and
-    ``observe_unchecked``.
+    and ``observe_unchecked``.
 
     Examples
     --------

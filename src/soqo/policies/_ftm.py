@@ -8,8 +8,6 @@ from soqo._storage.registry import register
 from soqo.policies._base import Policy, State
 from soqo.typing import Array
 
-__all__ = ["FTM"]
-
 
 @register("FTM")
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,8 +17,6 @@ from soqo.estimators import GradientEstimate, projected_gradient_step
 from soqo.policies._base import Policy, State
 from soqo.typing import Array, ArrayLike, BoolArray, Rng
 
-__all__ = ["OAL", "POL"]
-
 
 @register("POL")
 @dataclass(frozen=True, eq=False, repr=False)

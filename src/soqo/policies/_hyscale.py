@@ -15,8 +15,6 @@ from soqo.policies._base import State
 from soqo.policies._scale import FROM_0_1_0, SCaLE, ScaleMemory
 from soqo.typing import Array
 
-__all__ = ["HySCaLE"]
-
 
 @register("HySCaLE", migrations={0: FROM_0_1_0})
 @dataclass(frozen=True, eq=False, repr=False)

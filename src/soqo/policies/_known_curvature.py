@@ -14,8 +14,6 @@ from soqo.errors import ArgumentError
 from soqo.policies._base import Policy, State
 from soqo.typing import Array, ArrayLike, Rng
 
-__all__ = ["KnownCurvature"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KnownCurvature(Policy[Spectrum]):

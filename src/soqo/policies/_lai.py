@@ -11,8 +11,6 @@ from soqo.policies._base import State
 from soqo.policies._known_curvature import KnownCurvature
 from soqo.typing import Array
 
-__all__ = ["LAI"]
-
 
 @register("LAI")
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,8 +15,6 @@ from soqo.policies._base import State
 from soqo.policies._known_curvature import KnownCurvature
 from soqo.typing import Array
 
-__all__ = ["ROBD"]
-
 
 @register("ROBD")
 @dataclass(frozen=True, eq=False, repr=False)

@@ -29,8 +29,6 @@ from soqo.processes import Process
 from soqo.theory import optimal_gamma2
 from soqo.typing import Array, ArrayLike, BoolArray, IntArray, Rng
 
-__all__ = ["FROM_0_1_0", "Phase", "SCaLE", "ScaleMemory"]
-
 _OPTIMAL_DRAWS = 32
 """The number of draws of probes and noise over which ``gamma2="optimal"`` averages."""
 

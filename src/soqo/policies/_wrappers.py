@@ -15,8 +15,6 @@ from soqo.errors import ArgumentError
 from soqo.policies._base import Policy, State
 from soqo.typing import Array, ArrayLike, BoolArray, Rng
 
-__all__ = ["Limited", "Weighted", "Wrapper", "match_switching_weight", "wrap_for_plant"]
-
 _M = TypeVar("_M")
 
 

@@ -18,8 +18,6 @@ from soqo.theory._scale_bounds import Schedule, corollary1, probing_schedule, st
 from soqo.theory._step_moments import Covariance
 from soqo.typing import ArrayLike
 
-__all__ = ["Bounds", "Row", "bounds"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Row(Value):

@@ -12,8 +12,6 @@ from soqo.errors import ArgumentError
 from soqo.theory._gain_sums import kernel, kernel_sum
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["Comparison", "broadcastable"]
-
 
 @dataclass(frozen=True, eq=False)
 class Comparison:

@@ -21,8 +21,6 @@ from soqo.theory._comparison import Comparison
 from soqo.theory._step_moments import Covariance, StepMoments, step_moments
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["ExactRegret", "exact_regret", "exact_regret_as_squares", "round_terms"]
-
 _MAX_ROUNDS_OF_SQUARES, _CANCELLATION = 20_000, 1e-6
 """Up to this horizon, regret below this fraction of the terms that cancel in it is computed as a sum of squares."""
 

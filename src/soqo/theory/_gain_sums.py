@@ -30,8 +30,6 @@ from numpy.polynomial.polynomial import polyval
 from soqo._model.gains import contraction
 from soqo.typing import Array, BoolArray
 
-__all__ = ["contraction_sum", "kernel", "kernel_sum"]
-
 _NEAR_RATIO = 0.05
 """Two angles are close if their difference is below this fraction of the smaller one."""
 

@@ -12,8 +12,6 @@ from soqo._foundation.values import Value
 from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["Growth", "growth_exponent"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Growth(Value):

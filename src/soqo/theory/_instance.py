@@ -16,8 +16,6 @@ from soqo.errors import ArgumentError
 from soqo.theory._step_moments import Covariance, constant_covariance
 from soqo.typing import ArrayLike
 
-__all__ = ["RANK_TOLERANCE", "VARIANTS", "Bound", "Instance", "Variant", "check_variant"]
-
 Variant = Literal["corrected", "as_printed", "appendix"]
 """A version of a bound: one that we can prove, the one in the main text, and the one in the appendix."""
 

@@ -18,8 +18,6 @@ import math
 from soqo._foundation.arguments import integer, number
 from soqo.theory._instance import Bound, Variant, check_variant
 
-__all__ = ["theorem2"]
-
 
 def theorem2(epsilon: float, horizon: int, *, trace: float = 1.0, variant: Variant = "corrected") -> Bound:
     """Return the lower bound of Theorem 2 on regret with gains that are off by epsilon/2 to epsilon, for A = 0.

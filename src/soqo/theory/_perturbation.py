@@ -20,8 +20,6 @@ from soqo.theory._comparison import Comparison
 from soqo.theory._instance import RANK_TOLERANCE
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["EigenvalueCluster", "Perturbation", "perturbation"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EigenvalueCluster(Value):

@@ -27,8 +27,6 @@ from soqo.theory._scale_regret import Handover, check_phases, exact_scale_regret
 from soqo.theory._step_moments import Covariance, step_moments
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["Estimator", "ExpectedRegret", "expected_scale_regret", "optimal_gamma2"]
-
 Estimator = Callable[[Array, Array], tuple[Array, Any]]
 """A function from probes (*batch, m, d) and readings (*batch, m) to estimates (*batch, d, d) and anything else."""
 

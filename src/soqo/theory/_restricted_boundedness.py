@@ -20,8 +20,6 @@ from soqo._model.spectrum import Spectrum
 from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["RUB", "rub_constants"]
-
 _ITERATIONS = 300
 """Iterations of each search."""
 

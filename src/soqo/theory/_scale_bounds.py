@@ -20,8 +20,6 @@ from soqo.theory._instance import Bound, Instance, Variant, check_variant
 from soqo.theory._step_moments import Covariance
 from soqo.typing import ArrayLike
 
-__all__ = ["Schedule", "corollary1", "probing_schedule", "start_bound", "theorem1", "theorem3"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule(Value):

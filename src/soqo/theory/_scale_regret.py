@@ -30,8 +30,6 @@ from soqo.theory._gain_sums import contraction_sum
 from soqo.theory._step_moments import Covariance, StepMoments, step_moments
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["Handover", "ScaleRegret", "check_phases", "exact_scale_regret"]
-
 Handover = Literal["direct", "virtual"]
 """Where exploitation starts: from the last probe, or from the position that LAI with the estimate would have."""
 

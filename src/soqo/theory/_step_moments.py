@@ -12,8 +12,6 @@ from soqo.errors import ArgumentError
 from soqo.processes import Process
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["Covariance", "StepMoments", "constant_covariance", "step_moments"]
-
 Covariance = ArrayLike | Process
 """A covariance of v's steps, or the process that has it."""
 

@@ -26,8 +26,6 @@ from soqo.estimators.bayes._model import ReadingModel
 from soqo.estimators.bayes._posterior import Posterior, directional_deviations
 from soqo.typing import Array, BoolArray
 
-__all__ = ["map_estimate", "map_in_cone"]
-
 _ALPHA = 0.1
 """The weight of the Wishart density in the estimate of a policy."""
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from soqo.typing import Array
 
-__all__ = ["LOG_SCALE_DEVIATION", "PRIOR_MEAN_SCALE", "PRIOR_MEAN_SQUARE_SCALE", "MarginalLikelihood", "ScaleAverage"]
-
 _LOG_SCALES = np.log(10.0) * np.linspace(-2.0, 2.0, 9)
 """The grid of log s."""
 

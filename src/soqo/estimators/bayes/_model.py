@@ -21,8 +21,6 @@ import numpy as np
 from soqo.estimators._measurements import svec, svec_rows
 from soqo.typing import Array
 
-__all__ = ["MAX_DISTANCE", "RELATIVE_ERROR", "TRACE_DEVIATION", "ReadingModel", "clip_inputs", "prior_root"]
-
 _ENTRY_DEVIATION = 1.0
 """The prior's deviation of A per entry, in units of the scale s."""
 

@@ -22,8 +22,6 @@ from soqo.estimators.bayes._marginal_likelihood import PRIOR_MEAN_SCALE, PRIOR_M
 from soqo.estimators.bayes._model import RELATIVE_ERROR, ReadingModel, prior_root
 from soqo.typing import Array, BoolArray, IntArray
 
-__all__ = ["Posterior", "directional_deviations", "triangular_factor"]
-
 _GROWTH = 1.1
 """The factor by which the number of readings grows from one fit to the next."""
 

@@ -26,8 +26,6 @@ from soqo.estimators.bayes._model import RELATIVE_ERROR, clip_inputs, prior_root
 from soqo.estimators.bayes._posterior import directional_deviations, triangular_factor
 from soqo.typing import Array, BoolArray
 
-__all__ = ["BayesianRegression", "PosteriorSample"]
-
 _INFORMED_SHARE = 0.5
 """The readings inform a direction if the posterior variance is below this share of the prior variance."""
 

@@ -19,8 +19,6 @@ from scipy.linalg import blas, lapack
 from soqo._foundation.blas import is_finite_quick, max_entry, min_entry
 from soqo.typing import Array
 
-__all__ = ["BatchArithmetic", "Scalar", "SingleArithmetic"]
-
 Scalar = Any
 """A float for a single program, an array (runs, 1) for a batch. A union of both would need a cast in every formula."""
 

@@ -31,8 +31,6 @@ from soqo.estimators.sdp._programs import (
 )
 from soqo.typing import Array, BoolArray
 
-__all__ = ["MAX_ENTRIES", "RADIUS_TOLERANCE", "batched_min_radius", "batched_trace_min"]
-
 _BATCH = BatchArithmetic()
 
 MAX_ENTRIES = 4_000_000

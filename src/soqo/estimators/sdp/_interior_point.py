@@ -33,8 +33,6 @@ from soqo.estimators.sdp._newton_system import Border, Solve, SolvedSystem, dens
 from soqo.estimators.sdp._starting_point import starting_point
 from soqo.typing import Array, BoolArray
 
-__all__ = ["MAX_DENSE_READINGS", "MAX_DUAL", "MIN_STEP", "Iterate", "Loss", "Program", "interior_point", "is_gap_small"]
-
 _Evaluation = tuple[Array, Array, Array, Scalar, Scalar, Scalar]
 """Z G, the fitted readings, the defect of the equations, the primal and the dual value, the violation."""
 

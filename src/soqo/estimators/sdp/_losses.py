@@ -13,8 +13,6 @@ from soqo.estimators.sdp._interior_point import Loss
 from soqo.estimators.sdp._newton_system import Border, Solve
 from soqo.typing import Array, BoolArray
 
-__all__ = ["AbsoluteLoss", "L1Constraint", "SquaredLoss"]
-
 _MIN_IDENTITY_SHARE = 1e-4
 """The smallest share of the identity that S has at the start: far more than the error of the starting multipliers."""
 

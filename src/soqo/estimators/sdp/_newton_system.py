@@ -16,8 +16,6 @@ from soqo.estimators._measurements import smat, svec_rows
 from soqo.estimators.sdp._arithmetic import Scalar, SingleArithmetic
 from soqo.typing import Array
 
-__all__ = ["Border", "Solution", "Solve", "SolvedSystem", "dense_solver", "woodbury_solver"]
-
 Border = tuple[Array, Scalar] | None
 """c and f, with corner = f + sum c^2 / diagonal: f on its own keeps the digits that matter."""
 

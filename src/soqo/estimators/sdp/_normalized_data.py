@@ -13,8 +13,6 @@ from soqo.estimators.sdp._arithmetic import SingleArithmetic
 from soqo.estimators.sdp._interior_point import Iterate, Loss, interior_point
 from soqo.typing import Array, ArrayLike
 
-__all__ = ["FEASIBILITY_TOLERANCE", "FULL_RANK_SHARE", "GAP_TOLERANCE", "SINGLE", "ScaledData", "check_data"]
-
 GAP_TOLERANCE = 1e-8
 """The target for the gap, relative to the sum of the primal and the dual value."""
 

@@ -25,19 +25,6 @@ from soqo.estimators.sdp._losses import AbsoluteLoss, L1Constraint, SquaredLoss
 from soqo.estimators.sdp._normalized_data import FEASIBILITY_TOLERANCE, SINGLE, ScaledData, check_data
 from soqo.typing import Array, ArrayLike
 
-__all__ = [
-    "TRACE_GAP_TOLERANCE",
-    "dual_trace_bound",
-    "interior_margin",
-    "is_optimal",
-    "least_absolute_deviations_bound",
-    "least_squares_bound",
-    "psd_least_absolute_deviations",
-    "psd_least_squares",
-    "trace_bound",
-    "trace_min",
-]
-
 TRACE_GAP_TOLERANCE = 1e-7
 """The target for the gap of the trace, which decreases by a factor of ten or more in each of the last iterations."""
 

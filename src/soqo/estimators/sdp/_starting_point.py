@@ -16,8 +16,6 @@ from soqo.estimators._measurements import adjoint, smat, svec, svec_rows
 from soqo.estimators.sdp._arithmetic import SingleArithmetic
 from soqo.typing import Array
 
-__all__ = ["starting_point"]
-
 _MIN_READINGS_PER_UNKNOWN = 1.5
 """With fewer readings the fit follows the noise and is not a good start."""
 

@@ -13,8 +13,6 @@ from soqo._foundation.values import Value
 from soqo.theory import Growth, growth_exponent
 from soqo.typing import Array, IntArray
 
-__all__ = ["BoundName", "BoundsTable"]
-
 BoundName = tuple[str, Literal["corrected", "as_printed", "appendix"]]
 """A statement, such as "Theorem 1", and a variant of it, such as "as_printed"."""
 

@@ -26,16 +26,6 @@ from soqo.errors import ArgumentError, FileFormatError
 from soqo.experiments.execution._outcome import Outcome
 from soqo.experiments.settings import Setting
 
-__all__ = [
-    "Cell",
-    "CellStore",
-    "code_version",
-    "compute_cell",
-    "find_user_modules",
-    "merge_cells",
-    "split_into_cells",
-]
-
 _RUNS_PER_CELL = 10
 """Enough runs to share the calls of a round, and few enough to lose little at an interruption."""
 

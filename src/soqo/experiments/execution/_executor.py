@@ -31,8 +31,6 @@ from soqo.experiments.execution._cells import (
 from soqo.experiments.execution._outcome import Outcome
 from soqo.experiments.settings import Setting
 
-__all__ = ["CellProgress", "run"]
-
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """The environment variables that set the number of BLAS threads: one, since there is a process per processor."""
 

@@ -14,8 +14,6 @@ from soqo.errors import ArgumentError
 from soqo.experiments.settings import Setting
 from soqo.typing import Array
 
-__all__ = ["Outcome"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcome(Value):

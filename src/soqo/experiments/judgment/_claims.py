@@ -11,8 +11,6 @@ from soqo.experiments.execution import Outcome
 from soqo.experiments.settings import Setting, catalogue
 from soqo.theory import Growth, growth_exponent
 
-__all__ = ["UNTESTED", "Claim", "PaperOutcomes", "claim", "judge"]
-
 UNTESTED = "not tested"
 """The verdict on a claim whose settings were not run."""
 

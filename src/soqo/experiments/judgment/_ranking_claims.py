@@ -8,8 +8,6 @@ from soqo._simulation.summary import format_short
 from soqo.experiments.judgment._claims import Claim, PaperOutcomes, claim
 from soqo.experiments.judgment._variants import SIXTEEN, VARIANTS, Variant, judge_variants
 
-__all__: list[str] = []
-
 _LIGHT = ["primary", *(name for name in SIXTEEN if name.startswith(("gaussian", "correlated")))]
 _CAUCHY = ["heavy_tails_0.01", "heavy_tails_1"]
 _RANK = ["rank_deficient_0.01", "rank_deficient_1"]

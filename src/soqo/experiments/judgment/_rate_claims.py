@@ -12,8 +12,6 @@ from soqo.experiments.judgment._claims import UNTESTED, Claim, PaperOutcomes, cl
 from soqo.experiments.judgment._variants import SIXTEEN, VARIANTS, Variant, decide_verdict, judge_variants
 from soqo.policies import SCaLE
 
-__all__: list[str] = []
-
 _FULL = [name for name in SIXTEEN if "_r4_" in name]
 _DEFICIENT = [name for name in SIXTEEN if "_r1_" in name]
 

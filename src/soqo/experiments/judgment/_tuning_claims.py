@@ -9,8 +9,6 @@ import numpy as np
 from soqo.experiments.judgment._claims import UNTESTED, Claim, PaperOutcomes, claim
 from soqo.experiments.judgment._variants import decide_verdict
 
-__all__: list[str] = []
-
 _ETAS = [f"sensitivity_{eta}" for eta in ("1", "10", "100", "1000", "10000")]
 _FAMILIES = {
     "as printed": ("SCaLE as printed", "HySCaLE as printed"),

@@ -24,8 +24,6 @@ from soqo._model.problem import RandomProblem
 from soqo.experiments.judgment._claims import UNTESTED, Claim, PaperOutcomes
 from soqo.experiments.settings import Setting
 
-__all__ = ["SIXTEEN", "VARIANTS", "Variant", "decide_verdict", "judge_variants"]
-
 
 @dataclass(frozen=True)
 class Variant:

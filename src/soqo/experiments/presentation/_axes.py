@@ -15,17 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "LineStyle",
-    "add_legend",
-    "add_title",
-    "draw_band",
-    "label_ticks",
-    "policy_lines",
-    "quartiles",
-    "scale_regret_axes",
-]
-
 _DIVERGED = 1e100
 """Regret above this value comes from a run that diverged, and is not drawn."""
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["bounds_figure", "format_bounds", "save_bounds"]
-
 _BOUND_COLORS = {
     "Theorem 1": "#6FB7E0",
     "Theorem 2": "#888888",

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["NOTE", "SOURCE", "TITLE", "curvature_figure"]
-
 TITLE = "Rank deficiency hinders estimating curvature"
 SOURCE = "Section 1, Figure 2"
 _EIGENVALUE, _NOISE_CAP, _COUNT = 0.02, 10.0, 121

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["regret_figure", "split_titles", "sweep_figure"]
-
 _MEAN_ROUNDS = 50
 """Rounds over which regret per round is averaged, because a single round is mostly noise; at most an eighth of all."""
 

@@ -14,8 +14,6 @@ from soqo.experiments.presentation._report_figures import ReportFigure
 from soqo.experiments.presentation._style import typeset
 from soqo.experiments.presentation._svg import inline_svg, render_color_rules
 
-__all__ = ["render_page"]
-
 _VERDICTS = {
     "holds": ("holds", "✓"),
     "holds only if": ("partly", "◐"),

@@ -16,8 +16,6 @@ from soqo.experiments.presentation._report_figures import ReportFigure
 from soqo.experiments.presentation._style import policy_styles, typeset
 from soqo.policies import Policy
 
-__all__ = ["make_anchor", "pluralize", "render_article", "render_title"]
-
 _BORDERS = {"-": "solid", "--": "dashed", ":": "dotted", "-.": "dashed"}
 """The CSS border for each line style."""
 

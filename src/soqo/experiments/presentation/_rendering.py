@@ -17,8 +17,6 @@ from soqo.experiments.presentation._style import house_style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["new_figure", "render_svg", "save_figure", "write_atomically", "write_csv"]
-
 
 def new_figure(width: float, height: float) -> Figure:
     """Create an empty figure (extra ``lab``).

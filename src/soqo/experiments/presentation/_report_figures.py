@@ -15,8 +15,6 @@ from soqo.experiments.settings import Setting
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["ReportFigure", "figure_names", "report_figures"]
-
 
 @dataclass(frozen=True, eq=False)
 class ReportFigure:

@@ -10,8 +10,6 @@ from zlib import crc32
 
 from soqo._foundation.optional_imports import require_extra
 
-__all__ = ["CAPTION_COLOR", "POLICY_COLORS", "house_style", "policy_styles", "sequential_colors", "typeset"]
-
 POLICY_COLORS = {
     "LAI": "#000000",
     "FTM": "#D55E00",

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["inline_svg", "render_color_rules"]
-
 _DARK_PAGE = "#1b1e24"
 _FIXED = {"#000000": "#e6e8ec", "#ffffff": _DARK_PAGE}
 """Colors of ink and paper, and what they become on a dark page."""

@@ -9,8 +9,6 @@ from soqo.errors import ArgumentError
 from soqo.experiments.settings._setting import Setting
 from soqo.experiments.settings._settings_file import parse_settings
 
-__all__ = ["catalogue", "figures", "find"]
-
 
 @cache
 def catalogue() -> tuple[Setting, ...]:

@@ -18,15 +18,6 @@ from soqo._model.problem import RandomProblem
 from soqo._simulation.environment import Environment
 from soqo.errors import ArgumentError
 
-__all__ = [
-    "KNOWN_ARGUMENTS",
-    "REQUIRED",
-    "Constructor",
-    "import_policy",
-    "known_arguments",
-    "policy_constructors",
-]
-
 
 class _Required:
     """The type of the marker for arguments without a default."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from soqo._foundation.values import Value
 from soqo._simulation.environment import Environment
 
-__all__ = ["Setting", "SweepPoint"]
-
 
 @dataclass(frozen=True)
 class SweepPoint:

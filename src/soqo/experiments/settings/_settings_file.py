@@ -41,8 +41,6 @@ from soqo.experiments.settings._constructors import Constructor, import_policy, 
 from soqo.experiments.settings._setting import Setting, SweepPoint
 from soqo.experiments.settings._toml_lines import Document, KeyPath, parse_toml
 
-__all__ = ["SETTING_KEYS", "parse_settings", "read_settings"]
-
 _Made = TypeVar("_Made")
 _Place = Callable[[str], KeyPath]
 """A function from a key of a table to its path in the file."""

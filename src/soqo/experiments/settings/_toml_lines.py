@@ -10,8 +10,6 @@ from typing import Any, NoReturn
 
 from soqo.errors import FileFormatError
 
-__all__ = ["Document", "KeyPath", "parse_toml"]
-
 KeyPath = tuple[str | int, ...]
 """The keys and array indices that lead to a value, such as ``("policy", 0, "kind")``."""
 

@@ -17,8 +17,6 @@ from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import register, rename_fields
 from soqo.typing import Array
 
-__all__ = ["Drift"]
-
 _SIGNIFICANT_DEVIATIONS = 3.0
 """A correlation of fewer of its standard deviations is set to zero."""
 

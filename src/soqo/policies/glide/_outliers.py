@@ -32,8 +32,6 @@ from soqo._storage.registry import compose, register, rename_fields
 from soqo.estimators.bayes import RELATIVE_ERROR, Posterior, ReadingModel
 from soqo.typing import Array, BoolArray
 
-__all__ = ["Assessment", "OutlierMonitor"]
-
 _OUTLIER_DEVIATIONS = 6.0
 """A reading is an outlier if its innovation exceeds this number of predictive deviations."""
 

@@ -36,8 +36,6 @@ from soqo.policies.glide._outliers import OutlierMonitor
 from soqo.policies.glide._probes import EXPLORATION_ROUNDS, best_probe, exploratory_spectrum
 from soqo.typing import Array, Rng
 
-__all__ = ["GLIDE", "GlideMemory"]
-
 _EARLY_PROBE_PERIOD, _LATE_PROBE_PERIOD, _EARLY_ROUNDS = 4, 16, 64
 """A probe is considered in every fourth round up to round 64, and in every sixteenth later."""
 

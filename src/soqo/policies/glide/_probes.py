@@ -25,8 +25,6 @@ from soqo._model.spectrum import Spectrum
 from soqo.estimators.bayes import TRACE_DEVIATION, Posterior, ReadingModel
 from soqo.typing import Array
 
-__all__ = ["EXPLORATION_ROUNDS", "best_probe", "exploratory_spectrum"]
-
 _SAFETY_FACTOR = 32.0
 """A probe must save this many times its cost."""
 
