@@ -13,7 +13,7 @@ from soqo import checks, errors, estimators, noise, policies, processes, theory,
 from soqo._control.controller import Controller
 from soqo._control.log import Log
 from soqo._control.replay import Information, Replay, replay
-from soqo._model.changes import Change
+from soqo._model.changing_curvature import Change
 from soqo._model.gains import contraction
 from soqo._model.planner import Plan, hindsight_optimum
 from soqo._model.problem import Problem, RandomProblem, random_curvature

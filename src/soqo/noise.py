@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from soqo._foundation.arguments import choice, number
-from soqo._foundation.values import Value, set_fields
+from soqo._foundation.frozen_dataclasses import Value, set_fields
 from soqo._model.problem import Problem
 from soqo._storage.registry import register
 from soqo.typing import Array

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from soqo._foundation.arguments import choice, finite_array, integer, number
-from soqo._foundation.values import Value, freeze, set_fields
+from soqo._foundation.frozen_dataclasses import Value, freeze, set_fields
 from soqo._storage.registry import register
 from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike

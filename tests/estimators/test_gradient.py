@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from soqo._storage.records import same
+from soqo._storage.plain_data import same
 from soqo.estimators._gradient import (
     DIVERGED_ABOVE,
     MAX_UPDATE,

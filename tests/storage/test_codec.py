@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from soqo._storage.codec import decode, encode
-from soqo._storage.records import same
+from soqo._storage.plain_data import same
 from soqo._version import __version__
 from soqo.errors import FileFormatError
 from soqo.processes import Gaussian

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soqo import Change, Environment, Problem, RandomProblem
-from soqo._storage.records import pack, unpack
+from soqo._storage.plain_data import pack, unpack
 from soqo.noise import Adversarial, Uniform
 from soqo.processes import Cauchy, Correlated, Gaussian, Laplace, Recorded, StudentT
 

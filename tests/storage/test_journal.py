@@ -25,7 +25,7 @@ from soqo._storage import journal_format
 from soqo._storage.codec import decode
 from soqo._storage.journal import Journal
 from soqo._storage.journal_format import INITIAL_CHECKSUM, MAGIC, MARK, SNAPSHOT, Record, read, read_all
-from soqo._storage.records import same
+from soqo._storage.plain_data import same
 from soqo.errors import ArgumentError, FileFormatError, ProtocolError
 
 CURVATURE = np.array([[1.5, 0.4, 0.1], [0.4, 0.8, 0.0], [0.1, 0.0, 0.3]])

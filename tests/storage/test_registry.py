@@ -13,8 +13,8 @@ import pytest
 
 import soqo
 from soqo._storage.journal import Journal
-from soqo._storage.legacy import legacy_tag
-from soqo._storage.records import pack, unpack
+from soqo._storage.legacy_names import legacy_tag
+from soqo._storage.plain_data import pack, unpack
 from soqo._storage.registry import (
     add_fields,
     build,

@@ -19,8 +19,8 @@ import numpy as np
 
 from soqo._control.snapshot import Call, Snapshot, decode_call, decode_snapshot, encode_call
 from soqo._foundation.arguments import choice, finite_array, horizon_or_none, integer, numbers
+from soqo._foundation.frozen_dataclasses import evolve
 from soqo._foundation.random_streams import stream
-from soqo._foundation.values import evolve
 from soqo._storage.atomic import replacing
 from soqo._storage.checksummed import seal, starts_with, unseal
 from soqo._storage.codec import encode

@@ -12,7 +12,7 @@ import numpy as np
 
 from soqo._control.snapshot import Call, decode_call, decode_snapshot
 from soqo._foundation.arguments import finite_array, horizon_or_none, numbers
-from soqo._foundation.values import Value, freeze, set_fields
+from soqo._foundation.frozen_dataclasses import Value, freeze, set_fields
 from soqo._model.coordinates import Coordinates
 from soqo._storage.journal_format import read_all
 from soqo.errors import ArgumentError

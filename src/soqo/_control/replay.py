@@ -18,8 +18,8 @@ from scipy.special import stdtrit
 
 from soqo._control.log import Log
 from soqo._foundation.arguments import integer
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._foundation.random_streams import streams
-from soqo._foundation.values import Value
 from soqo._model.coordinates import Coordinates
 from soqo.errors import ArgumentError
 from soqo.estimators.bayes import BayesianRegression

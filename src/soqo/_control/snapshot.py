@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._storage.codec import decode
 from soqo._storage.journal_format import ACT, OBSERVE, Record
 from soqo._storage.registry import register, rename_fields

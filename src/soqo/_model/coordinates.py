@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from soqo._foundation.arguments import finite_array
-from soqo._foundation.values import Value, freeze, set_fields
+from soqo._foundation.frozen_dataclasses import Value, freeze, set_fields
 from soqo._model.spectrum import Spectrum, symmetric
 from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike

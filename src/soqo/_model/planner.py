@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from soqo._foundation.arguments import finite_array, horizon_or_none, instance, integer
-from soqo._foundation.values import Value, freeze, set_fields
+from soqo._foundation.frozen_dataclasses import Value, freeze, set_fields
 from soqo._model.gains import MAX_ROUNDS, advance, advance_unchecked, contraction, gains_of_rounds
 from soqo._model.problem import Problem
 from soqo._model.spectrum import Spectrum, positive_semidefinite

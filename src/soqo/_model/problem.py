@@ -14,8 +14,8 @@ from typing import get_args
 import numpy as np
 
 from soqo._foundation.arguments import choice, integer, number
+from soqo._foundation.frozen_dataclasses import Value, freeze, set_fields
 from soqo._foundation.random_streams import draw_per_run
-from soqo._foundation.values import Value, freeze, set_fields
 from soqo._model.coordinates import Coordinates
 from soqo._model.spectrum import Spectrum, positive_semidefinite, quadratic_form
 from soqo._storage.registry import register

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soqo._foundation.arguments import finite_array
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._storage.registry import register
 from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike

@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from soqo._foundation.arguments import instance, integer, vector
+from soqo._foundation.frozen_dataclasses import Value, freeze, set_fields
 from soqo._foundation.random_streams import streams
-from soqo._foundation.values import Value, freeze, set_fields
-from soqo._model.changes import Change
+from soqo._model.changing_curvature import Change
 from soqo._model.gains import recursive_gains
 from soqo._model.problem import Problem, RandomProblem
 from soqo._storage.registry import register

@@ -16,8 +16,8 @@ import numpy as np
 import scipy
 
 from soqo._foundation.arguments import choice
+from soqo._foundation.frozen_dataclasses import Value, set_fields
 from soqo._foundation.optional_imports import require_extra
-from soqo._foundation.values import Value, set_fields
 from soqo._simulation.summary import Summary, look_up_policy, summarize
 from soqo._storage.atomic import replacing
 from soqo._version import __version__

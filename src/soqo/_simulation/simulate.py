@@ -10,14 +10,14 @@ import numpy as np
 
 from soqo._foundation.arguments import integer, vector
 from soqo._foundation.blas import is_finite_quick
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.gains import contraction, gains_of_rounds
 from soqo._model.planner import Plan, known_path
 from soqo._model.problem import Problem
 from soqo._model.spectrum import quadratic_form
 from soqo._simulation.environment import Environment, Paths
 from soqo._simulation.result import PolicyResult, Result, package_versions
-from soqo._storage.records import describe
+from soqo._storage.plain_data import describe
 from soqo.errors import ArgumentError, SoqoError
 from soqo.noise import Noise
 from soqo.policies import Policy, match_switching_weight

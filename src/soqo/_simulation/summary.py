@@ -10,8 +10,8 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from soqo._foundation.arguments import choice, integer, number
-from soqo._foundation.bootstrap import bootstrap_statistic, percentile_interval
-from soqo._foundation.values import Value
+from soqo._foundation.bootstrap_intervals import bootstrap_statistic, percentile_interval
+from soqo._foundation.frozen_dataclasses import Value
 from soqo.errors import UnknownNameError
 from soqo.typing import Array
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from soqo._storage.records import pack, unpack
+from soqo._storage.plain_data import pack, unpack
 from soqo._version import __version__
 from soqo.errors import FileFormatError
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from soqo._storage.records import pack, same, unpack
+from soqo._storage.plain_data import pack, same, unpack
 from soqo.checks._scenario import Scenario, expect, expect_error, run_checks
 from soqo.errors import ArgumentError, CheckError, ProtocolError
 from soqo.policies import Policy, State

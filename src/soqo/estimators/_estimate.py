@@ -8,7 +8,7 @@ from enum import Enum
 import numpy as np
 from scipy.linalg import lapack
 
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo.typing import Array
 
 _RANK_TOLERANCE = 1e-6

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from soqo._foundation.blas import max_entry, min_entry, sum_of_squares
-from soqo._foundation.values import Value, evolve
+from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import register
 from soqo.typing import Array, BoolArray

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from soqo._foundation.arguments import choice, number
-from soqo._foundation.values import Value, set_fields
+from soqo._foundation.frozen_dataclasses import Value, set_fields
 from soqo.estimators._estimate import Status
 from soqo.estimators.sdp import batched_min_radius, batched_trace_min, psd_least_squares
 from soqo.typing import Array

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._foundation.optional_imports import require_extra
-from soqo._foundation.values import Value
 from soqo.errors import ArgumentError
 from soqo.estimators.sdp import check_data
 from soqo.typing import Array, ArrayLike

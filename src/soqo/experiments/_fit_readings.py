@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from soqo._foundation.arguments import choice
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo.errors import ArgumentError, FileFormatError
 from soqo.estimators import Estimate, Status, psd_least_absolute_deviations, psd_least_squares, trace_min
 from soqo.estimators.sdp import least_absolute_deviations_bound, least_squares_bound, trace_bound

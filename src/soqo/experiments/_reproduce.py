@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from soqo._foundation.arguments import integer
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._foundation.optional_imports import require_extra
-from soqo._foundation.values import Value
 from soqo._simulation.result import package_versions
 from soqo.errors import ArgumentError
 from soqo.experiments.execution import CellProgress, Outcome, code_version, run

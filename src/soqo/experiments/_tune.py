@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from soqo._foundation.arguments import finite_array
-from soqo._foundation.bootstrap import bootstrap_statistic, percentile_interval
-from soqo._foundation.values import Value
+from soqo._foundation.bootstrap_intervals import bootstrap_statistic, percentile_interval
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._simulation.simulate import Progress, simulate
 from soqo._simulation.summary import format_short
 from soqo.errors import ArgumentError

@@ -18,7 +18,7 @@ import numpy as np
 
 from soqo._foundation.arguments import finite_array, horizon_or_none, numbers, vector
 from soqo._foundation.blas import is_finite_quick
-from soqo._foundation.values import Value, evolve
+from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
 from soqo.errors import ArgumentError, ProtocolError
 from soqo.typing import Array, ArrayLike, BoolArray, Rng, RngLike

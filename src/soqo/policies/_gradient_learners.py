@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from soqo._foundation.arguments import choice, number
-from soqo._foundation.values import freeze, set_fields
+from soqo._foundation.frozen_dataclasses import freeze, set_fields
 from soqo._model.planner import lai_step
 from soqo._model.spectrum import positive_semidefinite
 from soqo._storage.registry import register

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from soqo._foundation.arguments import choice, number
-from soqo._foundation.values import evolve, set_fields
+from soqo._foundation.frozen_dataclasses import evolve, set_fields
 from soqo._storage.registry import register
 from soqo.estimators import projected_gradient_step
 from soqo.policies._base import State

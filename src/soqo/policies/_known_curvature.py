@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from soqo._foundation.values import freeze, set_fields
+from soqo._foundation.frozen_dataclasses import freeze, set_fields
 from soqo._model.problem import Problem
 from soqo._model.spectrum import Spectrum, positive_semidefinite
 from soqo.errors import ArgumentError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soqo._foundation.arguments import number
-from soqo._foundation.values import set_fields
+from soqo._foundation.frozen_dataclasses import set_fields
 from soqo._model.planner import towards
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import register

@@ -17,8 +17,8 @@ import numpy as np
 
 from soqo._foundation.arguments import choice, finite_array, integer, number
 from soqo._foundation.blas import max_entry
+from soqo._foundation.frozen_dataclasses import Value, evolve, freeze, set_fields
 from soqo._foundation.random_streams import draw_per_run
-from soqo._foundation.values import Value, evolve, freeze, set_fields
 from soqo._model.planner import Plan, lai_step
 from soqo._model.spectrum import positive_semidefinite
 from soqo._storage.registry import compose, map_field, register, rename_fields

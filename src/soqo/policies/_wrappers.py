@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from soqo._foundation.arguments import numbers
-from soqo._foundation.values import evolve, freeze, set_fields
+from soqo._foundation.frozen_dataclasses import evolve, freeze, set_fields
 from soqo._model.coordinates import Coordinates
 from soqo._storage.registry import register, rename_fields
 from soqo.errors import ArgumentError

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from soqo._foundation.arguments import number
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo.errors import ArgumentError
 from soqo.theory._exploitation_bounds import second_order_bound, theorem4, theorem5
 from soqo.theory._instance import VARIANTS, Bound, Instance, Variant

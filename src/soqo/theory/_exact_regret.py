@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from soqo._foundation.arguments import integer, vector
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.gains import contraction, gains_of_rounds
 from soqo.errors import ArgumentError
 from soqo.theory._comparison import Comparison

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from soqo._foundation.arguments import finite_array
-from soqo._foundation.bootstrap import bootstrap_statistic, percentile_interval
-from soqo._foundation.values import Value
+from soqo._foundation.bootstrap_intervals import bootstrap_statistic, percentile_interval
+from soqo._foundation.frozen_dataclasses import Value
 from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike
 

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from soqo._foundation.arguments import choice
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.spectrum import positive_semidefinite
 from soqo.errors import ArgumentError
 from soqo.theory._step_moments import Covariance, constant_covariance

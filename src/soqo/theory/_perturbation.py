@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo.errors import ArgumentError
 from soqo.theory._comparison import Comparison
 from soqo.theory._instance import RANK_TOLERANCE

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from soqo._foundation.arguments import finite_array, integer, number
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.problem import Problem
 from soqo._model.spectrum import positive_semidefinite, quadratic_form
 from soqo.errors import ArgumentError

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soqo._foundation.arguments import finite_array, integer
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.spectrum import Spectrum
 from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 
 from soqo._foundation.arguments import integer, number
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo.errors import ArgumentError
 from soqo.theory._exploitation_bounds import exploitation_bound
 from soqo.theory._instance import Bound, Instance, Variant, check_variant

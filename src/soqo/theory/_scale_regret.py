@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from soqo._foundation.arguments import choice, finite_array, integer, number, vector
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.gains import contraction, gains_of_rounds
 from soqo._model.spectrum import Spectrum
 from soqo.errors import ArgumentError

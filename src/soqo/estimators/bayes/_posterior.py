@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from soqo._foundation.values import Value, evolve
+from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register, rename_fields
 from soqo.estimators._measurements import smat, svec
 from soqo.estimators.bayes._marginal_likelihood import PRIOR_MEAN_SCALE, PRIOR_MEAN_SQUARE_SCALE, MarginalLikelihood

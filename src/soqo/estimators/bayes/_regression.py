@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.spectrum import Spectrum
 from soqo.estimators._measurements import smat, svec, svec_rows
 from soqo.estimators.bayes._map_estimate import map_in_cone

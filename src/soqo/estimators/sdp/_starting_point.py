@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from soqo._foundation.values import freeze
+from soqo._foundation.frozen_dataclasses import freeze
 from soqo.estimators._measurements import adjoint, smat, svec, svec_rows
 from soqo.estimators.sdp._arithmetic import SingleArithmetic
 from soqo.typing import Array

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo.theory import Growth, growth_exponent
 from soqo.typing import Array, IntArray
 

@@ -17,11 +17,11 @@ import numpy as np
 import scipy
 
 import soqo
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._simulation.environment import Environment
 from soqo._simulation.result import Result
 from soqo._simulation.simulate import simulate
-from soqo._storage.records import describe
+from soqo._storage.plain_data import describe
 from soqo.errors import ArgumentError, FileFormatError
 from soqo.experiments.execution._outcome import Outcome
 from soqo.experiments.settings import Setting

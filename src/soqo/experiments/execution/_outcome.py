@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._simulation.result import Result
 from soqo._simulation.summary import Summary
 from soqo.errors import ArgumentError

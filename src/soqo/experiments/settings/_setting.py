@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._simulation.environment import Environment
 
 

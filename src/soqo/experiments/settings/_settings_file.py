@@ -32,7 +32,7 @@ from typing import Any, TypeVar
 
 from soqo import noise, processes
 from soqo._foundation.arguments import integer
-from soqo._model.changes import Change
+from soqo._model.changing_curvature import Change
 from soqo._model.problem import Problem, RandomProblem
 from soqo._simulation.environment import Environment
 from soqo._simulation.simulate import check_names

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soqo._foundation.values import Value
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import register, rename_fields
 from soqo.typing import Array

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from soqo._foundation.values import Value, evolve
+from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import compose, register, rename_fields
 from soqo.estimators.bayes import RELATIVE_ERROR, Posterior, ReadingModel
 from soqo.typing import Array, BoolArray

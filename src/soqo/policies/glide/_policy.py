@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from soqo._foundation.arguments import choice, number
-from soqo._foundation.values import Value, evolve, set_fields
+from soqo._foundation.frozen_dataclasses import Value, evolve, set_fields
 from soqo._model.gains import advance
 from soqo._model.planner import towards
 from soqo._model.spectrum import Spectrum

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from soqo._foundation.arguments import integer
-from soqo._foundation.values import Value, set_fields
+from soqo._foundation.frozen_dataclasses import Value, set_fields
 from soqo._model.problem import Problem, RandomProblem
 from soqo._storage.registry import register
 from soqo.errors import ArgumentError

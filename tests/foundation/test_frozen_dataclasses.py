@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo._foundation.values import Value, evolve, freeze, set_fields
+from soqo._foundation.frozen_dataclasses import Value, evolve, freeze, set_fields
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from soqo._storage.legacy import legacy_tag
+from soqo._storage.legacy_names import legacy_tag
 from soqo._storage.registry import build, tag_of
 from soqo.errors import ArgumentError, FileFormatError
 

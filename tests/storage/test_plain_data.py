@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo._foundation.values import evolve
-from soqo._storage.records import describe, pack, same, unpack
+from soqo._foundation.frozen_dataclasses import evolve
+from soqo._storage.plain_data import describe, pack, same, unpack
 from soqo.errors import ArgumentError, FileFormatError
 from soqo.processes import Gaussian
 
