@@ -21,15 +21,15 @@ ROUNDS, RUNS, CHANGE = 1000, 24, 500
 POLICIES: dict[str, soqo.Policy[Any]] = {
     "FTM": soqo.FTM(),
     "POL": soqo.POL(1e-6),
-    "SCaLE": soqo.SCaLE(10.0, 4, 1.0),
-    "HySCaLE": soqo.HySCaLE(10.0, 4, 1.0, learning_rate=1e-8),
+    "SCaLE": soqo.SCaLE(10.0, 4, min_eigenvalue=1.0),
+    "HySCaLE": soqo.HySCaLE(10.0, 4, min_eigenvalue=1.0, learning_rate=1e-8),
     "GLIDE": soqo.GLIDE(),
 }
 
 
 def draw(axes: Axes, environment: soqo.Environment, title: str) -> None:
     """Draw the median of the expected regret up to each round, with quartiles, on logarithmic axes."""
-    result = soqo.simulate(environment, POLICIES, ROUNDS, RUNS, seed=0)
+    result = soqo.simulate(environment, POLICIES, horizon=ROUNDS, runs=RUNS, seed=0)
     shown = np.unique(np.round(np.geomspace(1, ROUNDS, 160)).astype(int))
     if environment.changes:
         shown = np.unique(np.concatenate([shown, np.arange(CHANGE - 10, CHANGE + 60, 2)]))
@@ -43,7 +43,9 @@ def draw(axes: Axes, environment: soqo.Environment, title: str) -> None:
 
 def main() -> None:
     """Draw both panels."""
-    constant = soqo.Environment(soqo.RandomProblem(4, 4, 1.0, 4.0), Gaussian(50.0), Uniform(10.0))
+    constant = soqo.Environment(
+        soqo.RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=4.0), Gaussian(50.0), Uniform(10.0)
+    )
     changing = replace(constant, changes=(soqo.Change(CHANGE),))
     with house_style():
         figure = new_figure(10.0, 4.0)

@@ -133,7 +133,9 @@ def other_settings() -> Iterator[Setting]:
         spacing: Literal["linear", "geometric"] = "linear",
         runs: int = 24,
     ) -> Setting:
-        problem = soqo.RandomProblem(dim, rank, values[0], values[1] if rank > 1 else None, spacing)
+        problem = soqo.RandomProblem(
+            dim, rank, min_eigenvalue=values[0], max_eigenvalue=values[1] if rank > 1 else None, spacing=spacing
+        )
         noise = noise or Uniform(10.0)
         c1 = 3.0 if rank > 1 else 10.0
         environment = soqo.Environment(problem, process, noise)
@@ -166,12 +168,12 @@ def format_short(value: float) -> str:
 
 def policies(setting: Setting) -> dict[str, dict[str, Any]]:
     """Return the columns, and for each the policies of which the best is shown."""
-    known = (setting.cap, setting.rank, setting.sigma)
+    known: dict[str, Any] = {"noise_cap": setting.cap, "rank": setting.rank, "min_eigenvalue": setting.sigma}
     d = setting.environment.dim
-    variance = soqo.SCaLE(*known).probe_variance(d, ROUNDS)
+    variance = soqo.SCaLE(**known).probe_variance(d, ROUNDS)
 
     def scale(kind: Callable[..., Any], c: float, g: float, **options: Any) -> Any:
-        return kind(*known, c1=c * setting.c1, gamma2=g * variance, **options)
+        return kind(**known, c1=c * setting.c1, gamma2=g * variance, **options)
 
     hybrids = {
         f"{c:g} {g:g} {rate:g}": scale(soqo.HySCaLE, c, g, learning_rate=rate)
@@ -181,7 +183,7 @@ def policies(setting: Setting) -> dict[str, dict[str, Any]]:
     return {
         "FTM": {"": soqo.FTM()},
         "POL*": {f"{rate:g}": soqo.POL(rate) for rate in RATES},
-        "SCaLE": {"": soqo.SCaLE(*known, c1=setting.c1)},
+        "SCaLE": {"": soqo.SCaLE(**known, c1=setting.c1)},
         "SCaLE*": {f"{c:g} {g:g}": scale(soqo.SCaLE, c, g) for c, g in PROBE_FACTORS},
         "HySCaLE*": hybrids,
         "GLIDE": {"": soqo.GLIDE()},
@@ -192,7 +194,7 @@ def policies(setting: Setting) -> dict[str, dict[str, Any]]:
 
 def best_regret(setting: Setting, candidates: dict[str, Any], horizon: int) -> tuple[float, float]:
     """Return the median and mean of the final regret of the candidate with the lowest median."""
-    result = soqo.simulate(setting.environment, candidates, horizon, setting.runs, seed=0)
+    result = soqo.simulate(setting.environment, candidates, horizon=horizon, runs=setting.runs, seed=0)
     finals = [result.regret(name)[:, -1] for name in candidates]
     finals = [np.where(np.isfinite(final), final, np.inf) for final in finals]
     final = min(finals, key=lambda values: float(np.median(values)))
@@ -245,26 +247,30 @@ def growth_table(rows: list[Setting]) -> None:
 
 def change_table(runs: int) -> None:
     """Print the regret with a sudden change of A in round 500, and with a rotation over rounds 300 to 700."""
-    problem, process, noise = soqo.RandomProblem(4, 4, 1.0, 4.0), Gaussian(50.0), Uniform(10.0)
+    problem, process, noise = (
+        soqo.RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=4.0),
+        Gaussian(50.0),
+        Uniform(10.0),
+    )
     constant = soqo.Environment(problem, process, noise)
-    scale = soqo.SCaLE(10.0, 4, 1.0)
+    scale = soqo.SCaLE(10.0, 4, min_eigenvalue=1.0)
     entries: dict[str, soqo.Policy[Any]] = {
         "GLIDE": soqo.GLIDE(),
         "without alarms": soqo.GLIDE(alarms=False),
         "window 200": soqo.GLIDE(window=200.0),
         "SCaLE": scale,
         "SCaLE, restarted": scale,
-        "HySCaLE": soqo.HySCaLE(10.0, 4, 1.0, learning_rate=1e-8),
+        "HySCaLE": soqo.HySCaLE(10.0, 4, min_eigenvalue=1.0, learning_rate=1e-8),
         "POL 1e-6": soqo.POL(1e-6),
         "FTM": soqo.FTM(),
     }
-    without = soqo.simulate(constant, entries, ROUNDS, runs, seed=0)
+    without = soqo.simulate(constant, entries, horizon=ROUNDS, runs=runs, seed=0)
     for title, change, done in (
         ("A changes in round 500", soqo.Change(500), 500),
         ("A rotates over rounds 300 to 700", soqo.Change(300, duration=400), 700),
     ):
         restarted = {**entries, "SCaLE, restarted": Restarted(scale, done)}
-        result = soqo.simulate(replace(constant, changes=(change,)), restarted, ROUNDS, runs, seed=0)
+        result = soqo.simulate(replace(constant, changes=(change,)), restarted, horizon=ROUNDS, runs=runs, seed=0)
         print(f"\n{title}: medians over {runs} runs of regret, and of regret per round since")
         recovery_table(result, without, done)
 
@@ -318,7 +324,7 @@ def alarms(result: soqo.Result, without: soqo.Result, name: str) -> str:
 
 def outlier_table(runs: int) -> None:
     """Print the effect of outliers of several sizes in several rounds."""
-    problem = soqo.RandomProblem(4, 4, 1.0, 4.0)
+    problem = soqo.RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=4.0)
     environments = {
         "steps of 50, noise up to 10": soqo.Environment(problem, Gaussian(50.0), Uniform(10.0)),
         "steps of 1, noise up to 0.1": soqo.Environment(problem, Gaussian(1.0), Uniform(0.1)),
@@ -335,7 +341,7 @@ def outlier_table(runs: int) -> None:
         entries: dict[str, soqo.Policy[Any]] = {"none": glide}
         for when, rounds in rounds_of.items():
             entries |= {f"{when} {value:g}": WithOutliers(glide, rounds, value) for value in values}
-        result = soqo.simulate(environment, entries, ROUNDS, runs, seed=0)
+        result = soqo.simulate(environment, entries, horizon=ROUNDS, runs=runs, seed=0)
         clean = result["none"].low_variance_regret
         print(f"\nOutliers, {title}: regret relative to that without them, median and worst of {runs}")
         print(f"runs, and in parentheses over the last {LATE_ROUNDS} rounds alone; outliers found and alarms per run")

@@ -42,7 +42,7 @@ def steer(policy: soqo.Policy[Any], A: Array, v: Array, noise: Array) -> tuple[f
         controller.observe(y[t])
     before = np.vstack([x0, x[:-1]])
     cost = problem.hitting_cost(x, v).sum() + problem.switching_cost(x, before).sum()
-    return float(cost), soqo.Log(v, x, y, x0)
+    return float(cost), soqo.Log(v, x, y, x0=x0)
 
 
 def main() -> None:

@@ -39,20 +39,20 @@ class Setting:
     def environment(self) -> soqo.Environment:
         """Return the environment, with a new A for each run."""
         max_eigenvalue = 10.0 if self.rank > 1 else None
-        problem = soqo.RandomProblem(4, self.rank, self.sigma, max_eigenvalue)
+        problem = soqo.RandomProblem(4, self.rank, min_eigenvalue=self.sigma, max_eigenvalue=max_eigenvalue)
         return soqo.Environment(problem, self.process, soqo.noise.Uniform(self.cap))
 
     def policies(self) -> dict[str, soqo.Policy[Any]]:
         """Return the policies by the names of their columns."""
-        known = (self.cap, self.rank, self.sigma)
+        known: dict[str, Any] = {"noise_cap": self.cap, "rank": self.rank, "min_eigenvalue": self.sigma}
         return {
             "FTM": soqo.FTM(),
             "POL 1e-6": soqo.POL(1e-6),
             "POL 1e-8": soqo.POL(1e-8),
             "OAL 1e-8": soqo.OAL(1e-8),
-            "SCaLE": soqo.SCaLE(*known, c1=self.c1),
-            "HySCaLE": soqo.HySCaLE(*known, c1=self.c1, learning_rate=1e-10),
-            "SCaLE printed": soqo.SCaLE.as_printed(*known, c1=self.c1),
+            "SCaLE": soqo.SCaLE(**known, c1=self.c1),
+            "HySCaLE": soqo.HySCaLE(**known, c1=self.c1, learning_rate=1e-10),
+            "SCaLE printed": soqo.SCaLE.as_printed(**known, c1=self.c1),
         }
 
 
@@ -92,7 +92,7 @@ def main() -> None:
     for setting in settings():
         medians: dict[str, list[float]] = {name: [] for name in columns}
         for horizon in HORIZONS:
-            result = soqo.simulate(setting.environment(), setting.policies(), horizon, runs, seed=0)
+            result = soqo.simulate(setting.environment(), setting.policies(), horizon=horizon, runs=runs, seed=0)
             for name in columns:
                 medians[name].append(float(np.median(result.regret(name)[:, -1])))
         row = {name: values[HORIZONS.index(SHOWN)] for name, values in medians.items()}

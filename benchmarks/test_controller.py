@@ -46,7 +46,7 @@ def timed(call: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
 def round_of_policy(policy: Any, state: Any, v: Any, y: float, applied: Any) -> Any:
     """Play a round of the policy alone, and return the new state."""
     _, state = policy.act(state, v)
-    return policy.observe(state, y, applied)
+    return policy.observe(state, y, applied=applied)
 
 
 def round_of_controller(controller: Controller, v: Any, y: float) -> Any:

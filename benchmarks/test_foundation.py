@@ -130,9 +130,9 @@ def test_hyscale_against_the_literal_transcription() -> None:
     """The literal loop starts from our estimate; our time is shown with probing and estimate, and without them."""
     paths = ENVIRONMENT.draw(horizon=1000, runs=20, seed=3)
     noise = paths.noise.cap * paths.variates
-    policy = HySCaLE(10.0, 4, 0.01, learning_rate=RATE)
+    policy = HySCaLE(10.0, 4, min_eigenvalue=0.01, learning_rate=RATE)
     m = policy.exploration_rounds(4)
-    started = play(SCaLE(10.0, 4, 0.01), paths)
+    started = play(SCaLE(10.0, 4, min_eigenvalue=0.01), paths)
     ours, our_times, round_times, literal_times = play(policy, paths), [], [], []
     for k in range(paths.runs):  # alternately, as with POL
         start = started.diagnostics["estimate"][k]

@@ -14,7 +14,10 @@ from soqo.processes import Gaussian
 
 @pytest.mark.parametrize(
     ("name", "problem"),
-    [("full rank", RandomProblem(4, 4, 0.01, 1.0)), ("rank 1", RandomProblem(4, 1, 1.0))],
+    [
+        ("full rank", RandomProblem(4, 4, min_eigenvalue=0.01, max_eigenvalue=1.0)),
+        ("rank 1", RandomProblem(4, 1, min_eigenvalue=1.0)),
+    ],
 )
 def test_a_thousand_runs_against_pol(name: str, problem: RandomProblem) -> None:
     paths = Environment(problem, Gaussian(50.0), Uniform(10.0)).draw(1000, 1000, seed=0)
@@ -34,7 +37,7 @@ def test_a_thousand_runs_against_pol(name: str, problem: RandomProblem) -> None:
 @pytest.mark.parametrize("rank", [10, 2])
 def test_a_round_of_one_stream(rank: int) -> None:
     rng = np.random.default_rng(0)
-    A = RandomProblem(10, rank, 1.0, 4.0).draw(rng).A
+    A = RandomProblem(10, rank, min_eigenvalue=1.0, max_eigenvalue=4.0).draw(rng).A
     policy, v, times = GLIDE(), np.zeros(10), []
     state = policy.start(np.zeros(10))
     for _ in range(1000):
@@ -56,7 +59,9 @@ def test_a_round_of_one_stream(rank: int) -> None:
 
 @pytest.mark.parametrize("rank", [30, 3])
 def test_a_run_with_hundreds_of_unknowns(rank: int) -> None:
-    environment = Environment(RandomProblem(30, rank, 1.0, 4.0), Gaussian(50.0), Uniform(10.0))
+    environment = Environment(
+        RandomProblem(30, rank, min_eigenvalue=1.0, max_eigenvalue=4.0), Gaussian(50.0), Uniform(10.0)
+    )
     paths = environment.draw(1000, 1, seed=0)
     started = time.perf_counter()
     play(GLIDE(), paths)

@@ -85,7 +85,7 @@ def report(studies: list[Study]) -> None:
 
 def draw_variances(axes: Axes) -> None:
     """Draw expected regret against the probe variance for some horizons, with the optimum of each."""
-    m = SCaLE(NOISE, 4, 1.0).exploration_rounds(4)
+    m = SCaLE(NOISE, 4, min_eigenvalue=1.0).exploration_rounds(4)
     horizons = HORIZONS[::2]
     gamma2 = np.geomspace(10.0, 3000.0, 22)
     for T, color in zip(horizons, sequential_colors(len(horizons)), strict=True):

@@ -18,9 +18,9 @@ problem = soqo.Problem(A)
 v = np.cumsum(np.random.default_rng(0).standard_normal((20, 1000, 3)), axis=1)
 x0 = np.zeros((20, 3))
 costs = {
-    "follow v": problem.total_cost(v, v, x0),
-    "LAI": problem.total_cost(plan.path(x0, v), v, x0),
-    "hindsight": problem.total_cost(soqo.hindsight_optimum(problem, v, x0), v, x0),
+    "follow v": problem.total_cost(v, v, x0=x0),
+    "LAI": problem.total_cost(plan.path(x0, v), v, x0=x0),
+    "hindsight": problem.total_cost(soqo.hindsight_optimum(problem, v, x0=x0), v, x0=x0),
 }
 print("\nmean cost of 1000 rounds")
 for name, cost in costs.items():

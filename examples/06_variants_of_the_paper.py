@@ -20,7 +20,7 @@ def simulate(
 ) -> soqo.Result:
     """Simulate with the paper's noise, horizon and runs, unless a finding needs others."""
     environment = soqo.Environment(problem, process, soqo.noise.Uniform(10.0))
-    return soqo.simulate(environment, policies, horizon, runs, seed=0)
+    return soqo.simulate(environment, policies, horizon=horizon, runs=runs, seed=0)
 
 
 def printed_gradient() -> None:
@@ -38,7 +38,7 @@ def printed_gradient() -> None:
 def identity_needs_no_learning() -> None:
     """Show that with r = d, sigma_r = 1 and equal eigenvalues, A is the initial estimate of the learners."""
     result = simulate(
-        soqo.RandomProblem(4, 4, 1.0, spacing="equal"),
+        soqo.RandomProblem(4, 4, min_eigenvalue=1.0, spacing="equal"),
         soqo.processes.Gaussian(50.0),
         {"OAL": soqo.OAL(1e-8), "FTM": soqo.FTM()},
     )
@@ -66,9 +66,9 @@ def learning_rate() -> None:
     """Show that the paper's rate overshoots if u'u is large; how often, and at what cost, depends on A."""
     rates = (1e-6, 1e-7, 1e-8, 1e-9)
     for title, problem in {
-        "0.01 (equal)": soqo.RandomProblem(4, 4, 0.01, spacing="equal"),
-        "0.01..1": soqo.RandomProblem(4, 4, 0.01, 1.0),
-        "0.01..10": soqo.RandomProblem(4, 4, 0.01, 10.0),
+        "0.01 (equal)": soqo.RandomProblem(4, 4, min_eigenvalue=0.01, spacing="equal"),
+        "0.01..1": soqo.RandomProblem(4, 4, min_eigenvalue=0.01, max_eigenvalue=1.0),
+        "0.01..10": soqo.RandomProblem(4, 4, min_eigenvalue=0.01, max_eigenvalue=10.0),
     }.items():
         result = simulate(
             problem,

@@ -33,7 +33,9 @@ changing = soqo.Environment(
     Uniform(cap=10.0),
     changes=[soqo.Change(round=300)],
 )
-play = soqo.simulate(changing, {"GLIDE": soqo.GLIDE(), "SCaLE": soqo.SCaLE(10.0, 4, 1.0)}, 500, 20, 0)
+play = soqo.simulate(
+    changing, {"GLIDE": soqo.GLIDE(), "SCaLE": soqo.SCaLE(10.0, 4, min_eigenvalue=1.0)}, horizon=500, runs=20, seed=0
+)
 alarms = play["GLIDE"].diagnostics["last_alarm"]
 print(f"\nA changes in round 300; alarms in rounds {alarms.min():.0f}..{alarms.max():.0f}")
 for name in play.policies:

@@ -38,7 +38,7 @@ def test_a_console_block_shows_what_the_example_prints(command: str, output: str
 
 def test_the_readme_shows_the_table_of_the_main_job() -> None:
     (primary,) = find("primary")
-    result = simulate(primary.environment, primary.policies, primary.horizon, primary.runs, seed=0)
+    result = simulate(primary.environment, primary.policies, horizon=primary.horizon, runs=primary.runs, seed=0)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = next(block for block in re.findall(r"```text\n(.*?)```", text, flags=re.DOTALL))
     assert_same_but_for_round_off(f"{result.summary()}\n", shown)

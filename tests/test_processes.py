@@ -73,7 +73,7 @@ def test_heavy_tails_have_the_right_distribution(process: Process, cdf_at_one: f
 def test_paths_start_from_v0_and_add_the_steps() -> None:
     rngs = np.random.default_rng(3).spawn(4)
     v0 = np.array([10.0, -5.0])
-    paths = Gaussian(1.0).paths(rngs, 6, v0)
+    paths = Gaussian(1.0).paths(rngs, 6, v0=v0)
     steps = Gaussian(1.0).steps(np.random.default_rng(3).spawn(4)[2], 6, 2)
     np.testing.assert_allclose(paths[2], v0 + np.cumsum(steps, axis=0), rtol=1e-12)
 
@@ -83,16 +83,16 @@ def test_steps_may_be_integers() -> None:
         def steps(self, rng: Any, horizon: int, dim: int) -> Any:
             return rng.integers(-1, 2, size=(horizon, dim))
 
-    path = Lattice().paths([np.random.default_rng(0)], 5, np.array([0.5]))
+    path = Lattice().paths([np.random.default_rng(0)], 5, v0=np.array([0.5]))
     np.testing.assert_array_equal(path % 1.0, 0.5)
 
 
 def test_recorded_gives_each_run_its_own_path() -> None:
     path = np.random.default_rng(4).standard_normal((5, 10, 2))
     rngs = np.random.default_rng(0).spawn(2)
-    np.testing.assert_array_equal(Recorded(path).paths(rngs, 7, np.zeros(2), first_run=3), path[3:5, :7])
+    np.testing.assert_array_equal(Recorded(path).paths(rngs, 7, v0=np.zeros(2), first_run=3), path[3:5, :7])
     np.testing.assert_array_equal(
-        Recorded(path[0]).paths(rngs, 7, np.zeros(2), first_run=3), np.stack([path[0, :7]] * 2)
+        Recorded(path[0]).paths(rngs, 7, v0=np.zeros(2), first_run=3), np.stack([path[0, :7]] * 2)
     )
 
 
@@ -112,15 +112,15 @@ def test_recorded_gives_each_run_its_own_path() -> None:
             "scale must be for dimension 3, got 2",
         ),
         (
-            lambda: Recorded(np.ones((5, 2))).paths([np.random.default_rng(0)], 6, np.zeros(2)),
+            lambda: Recorded(np.ones((5, 2))).paths([np.random.default_rng(0)], 6, v0=np.zeros(2)),
             "horizon must be at most the 5 recorded rounds, got 6",
         ),
         (
-            lambda: Recorded(np.ones((5, 2))).paths([np.random.default_rng(0)], 5, np.zeros(3)),
+            lambda: Recorded(np.ones((5, 2))).paths([np.random.default_rng(0)], 5, v0=np.zeros(3)),
             "path must be for dimension 3, got 2",
         ),
         (
-            lambda: Recorded(np.ones((2, 5, 2))).paths([np.random.default_rng(0)] * 2, 5, np.zeros(2), first_run=1),
+            lambda: Recorded(np.ones((2, 5, 2))).paths([np.random.default_rng(0)] * 2, 5, v0=np.zeros(2), first_run=1),
             "runs must be within the 2 recorded ones, got runs 1 to 2",
         ),
     ],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -71,7 +71,7 @@ class Process(ABC):
             The steps; the first rows must not depend on the horizon.
         """
 
-    def paths(self, rngs: Sequence[np.random.Generator], horizon: int, v0: Array, first_run: int = 0) -> Array:
+    def paths(self, rngs: Sequence[np.random.Generator], horizon: int, *, v0: Array, first_run: int = 0) -> Array:
         """Draw v_1..v_T for several runs.
 
         Parameters
@@ -187,6 +187,7 @@ class Correlated(_ScaledProcess):
     """
 
     alpha: float = 0.7
+    _: KW_ONLY
     form: _Form = "mixture"
 
     def __post_init__(self) -> None:
@@ -322,7 +323,7 @@ class Recorded(Value, Process):
 
     Examples
     --------
-    >>> Recorded([[1.0], [2.0], [3.0]]).paths([np.random.default_rng(0)], 2, np.zeros(1))
+    >>> Recorded([[1.0], [2.0], [3.0]]).paths([np.random.default_rng(0)], 2, v0=np.zeros(1))
     array([[[1.],
             [2.]]])
     """
@@ -337,9 +338,9 @@ class Recorded(Value, Process):
 
     def steps(self, rng: np.random.Generator, horizon: int, dim: int) -> Array:
         """Return the steps of the first recorded run, from v_0 = 0."""
-        return np.diff(self.paths([rng], horizon, np.zeros(dim))[0], axis=0, prepend=0.0)
+        return np.diff(self.paths([rng], horizon, v0=np.zeros(dim))[0], axis=0, prepend=0.0)
 
-    def paths(self, rngs: Sequence[np.random.Generator], horizon: int, v0: Array, first_run: int = 0) -> Array:
+    def paths(self, rngs: Sequence[np.random.Generator], horizon: int, *, v0: Array, first_run: int = 0) -> Array:
         """Return the recorded paths of these runs."""
         integer("horizon", horizon, least=1)
         *recorded, rounds, dim = self.path.shape

@@ -81,7 +81,7 @@ class ReturnsItsState(Correct):
 
 class AllowsEarlyObserve(Correct):
     def observe(self, state: Any, y: Any, applied: Any = None) -> Any:
-        return super().observe(replace(state, pending=True), y, applied)
+        return super().observe(replace(state, pending=True), y, applied=applied)
 
 
 class NeverEnds(Correct):

@@ -51,12 +51,12 @@ class Understates(Gaussian):
 
 class SharesOneGenerator(Gaussian):
     def paths(self, rngs: Any, horizon: int, v0: Any, first_run: int = 0) -> Any:
-        return super().paths([rngs[0]] * len(rngs), horizon, v0, first_run)
+        return super().paths([rngs[0]] * len(rngs), horizon, v0=v0, first_run=first_run)
 
 
 class ScalesWithRuns(Gaussian):
     def paths(self, rngs: Any, horizon: int, v0: Any, first_run: int = 0) -> Any:
-        return len(rngs) * super().paths(rngs, horizon, v0, first_run)
+        return len(rngs) * super().paths(rngs, horizon, v0=v0, first_run=first_run)
 
 
 class DriftsWithoutVariance(StudentT):

@@ -128,13 +128,15 @@ def test_arrays_of_the_caller_are_copies() -> None:
 
 
 @pytest.mark.parametrize("switching_weight", [None, 2.0, WEIGHTS], ids=["plain", "number", "vector"])
-@pytest.mark.parametrize("policy", [GLIDE(), POL(1e-3), SCaLE(1.0, 3, 0.5)], ids=["GLIDE", "POL", "SCaLE"])
+@pytest.mark.parametrize(
+    "policy", [GLIDE(), POL(1e-3), SCaLE(1.0, 3, min_eigenvalue=0.5)], ids=["GLIDE", "POL", "SCaLE"]
+)
 def test_a_controller_plays_bit_for_bit_what_a_simulation_plays(policy: Policy[Any], switching_weight: Any) -> None:
     problem = Problem(CURVATURE, switching_weight)
     environment = Environment(problem, Gaussian(3.0), Uniform(1.0), x0=[1.0, 2.0, 3.0])
-    simulated = simulate(environment, {"policy": policy}, 60, 1, seed=5, record=True)
+    simulated = simulate(environment, {"policy": policy}, horizon=60, runs=1, seed=5, record=True)
     paths = environment.draw(60, 1, seed=5)
-    controller = Controller(policy, paths.x0[0], 60, seed=5, switching_weight=switching_weight)
+    controller = Controller(policy, paths.x0[0], horizon=60, seed=5, switching_weight=switching_weight)
     actions = []
     for v, variate in zip(paths.v[0], paths.variates[0], strict=True):
         x = controller.act(v)
@@ -146,7 +148,7 @@ def test_a_controller_plays_bit_for_bit_what_a_simulation_plays(policy: Policy[A
 
 
 def test_another_seed_gives_other_probes() -> None:
-    one, other = (Controller(SCaLE(1.0, 1, 0.5), np.zeros(2), 20, seed) for seed in (0, 1))
+    one, other = (Controller(SCaLE(1.0, 1, min_eigenvalue=0.5), np.zeros(2), horizon=20, seed=seed) for seed in (0, 1))
     assert not np.array_equal(one.act(np.zeros(2)), other.act(np.zeros(2)))
 
 
@@ -155,7 +157,7 @@ def test_another_seed_gives_other_probes() -> None:
 
 @pytest.mark.parametrize(
     "policy",
-    [GLIDE(), POL(1e-2), OAL(1e-2), SCaLE(1.0, 1, 0.5, gamma2=4.0)],
+    [GLIDE(), POL(1e-2), OAL(1e-2), SCaLE(1.0, 1, min_eigenvalue=0.5, gamma2=4.0)],
     ids=lambda policy: type(policy).__name__,
 )
 @pytest.mark.parametrize("without_call", [True, False], ids=["no call", "NaN"])
@@ -252,7 +254,10 @@ INVALID_SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
         {"policy": Weighted(FTM(), 2.0), "switching_weight": 2.0},
         "policy must be for an unweighted switching cost",
     ),
-    "limits twice": ({"policy": Limited(FTM(), 0.0), "low": 0.0}, "policy must be for an unweighted switching cost"),
+    "limits twice": (
+        {"policy": Limited(FTM(), low=0.0), "low": 0.0},
+        "policy must be for an unweighted switching cost",
+    ),
     "durability": ({"durability": "paper"}, "durability must be one of 'disk', 'process'"),
 }
 
@@ -329,9 +334,9 @@ def test_a_plant_that_starts_outside_of_its_limits_moves_inside() -> None:
 @pytest.mark.parametrize("policy", [POL(1e-3), GLIDE()], ids=["POL", "GLIDE"])
 def test_weights_and_limits_act_like_the_wrappers(policy: Policy[Any], switching_weight: Any) -> None:
     controller = Controller(
-        policy, np.ones(3), 30, seed=3, low=-2.0, high=[2.0, 3.0, 4.0], switching_weight=switching_weight
+        policy, np.ones(3), horizon=30, seed=3, low=-2.0, high=[2.0, 3.0, 4.0], switching_weight=switching_weight
     )
-    wrapped: Any = Limited(Weighted(policy, switching_weight), -2.0, [2.0, 3.0, 4.0])
+    wrapped: Any = Limited(Weighted(policy, switching_weight), low=-2.0, high=[2.0, 3.0, 4.0])
     state = wrapped.start(np.ones(3), 30, rng=3)
     for t in range(30):
         x, state = wrapped.act(state, minimizer(t, 3))
@@ -416,7 +421,7 @@ def test_glide_explains_a_probe_in_its_round() -> None:
 
 @pytest.mark.parametrize("kind", [SCaLE, HySCaLE])
 def test_scale_explains_probing_and_exploiting(kind: Any) -> None:
-    controller = Controller(kind(1.0, 1, 0.5), np.zeros(2), horizon=50)
+    controller = Controller(kind(1.0, 1, min_eigenvalue=0.5), np.zeros(2), horizon=50)
     name = kind.__name__
     for t in range(6):
         x = controller.act(minimizer(t, 2))
@@ -474,7 +479,7 @@ PLAYERS: dict[str, tuple[Policy[Any], int, dict[str, Any]]] = {
     "GLIDE": (GLIDE(), 3, {}),
     "GLIDE, one actuator": (GLIDE(), 1, {}),
     "GLIDE with options": (GLIDE(noise_cap=2.0, bias="constant", window=20.0), 2, {"horizon": 20}),
-    "Limited": (Limited(POL(1e-2), -1.0, [1.0, 2.0]), 2, {}),
+    "Limited": (Limited(POL(1e-2), low=-1.0, high=[1.0, 2.0]), 2, {}),
     "Weighted": (Weighted(GLIDE(), [1.0, 4.0]), 2, {}),
     "wrapped twice": (Limited(Weighted(POL(1e-2), 3.0), high=2.0), 2, {}),
     "limits": (GLIDE(), 2, {"low": -1.0, "high": [1.0, 2.0]}),
@@ -637,7 +642,7 @@ class Steering(RuleBasedStateMachine):
         self.controller = Controller(
             policy,
             start,
-            horizon,
+            horizon=horizon,
             low=low,
             high=high,
             switching_weight=switching_weight,
@@ -647,7 +652,7 @@ class Steering(RuleBasedStateMachine):
         # A controller without limits does not use Limited, which would add a level to the state.
         weighted = Weighted(policy, switching_weight)
         free = low is None and high is None
-        self.player: Any = weighted if free else Limited(weighted, low, high)
+        self.player: Any = weighted if free else Limited(weighted, low=low, high=high)
         self.low, self.high = (
             np.broadcast_to(default if limit is None else limit, 2)
             for limit, default in ((low, -np.inf), (high, np.inf))
@@ -679,7 +684,7 @@ class Steering(RuleBasedStateMachine):
     )
     def observe(self, y: float, applied: Any, named: bool) -> None:
         self.controller.observe(y, applied, round=self.state.round if named else None)
-        self.state = self.player.observe(self.state, y, applied)
+        self.state = self.player.observe(self.state, y, applied=applied)
         self.missed += math.isnan(y)
 
     @precondition(lambda self: not self.closed and self.state.round > self.state.pending)

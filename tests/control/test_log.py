@@ -17,7 +17,7 @@ V = np.cumsum(np.random.default_rng(0).standard_normal((6, 2)), axis=0)
 def test_read_returns_the_rounds_of_a_journal_in_plant_units(tmp_path: Path) -> None:
     journal = tmp_path / "plant.journal"
     controller = Controller(
-        POL(0.1), [1.0, 2.0], 9, low=-0.5, high=[1.0, 0.5], switching_weight=[1.0, 4.0], journal=journal
+        POL(0.1), [1.0, 2.0], horizon=9, low=-0.5, high=[1.0, 0.5], switching_weight=[1.0, 4.0], journal=journal
     )
     x = [controller.act(v) for v in V[:1]]
     controller.observe(0.5)
@@ -40,7 +40,7 @@ def test_read_returns_the_rounds_of_a_journal_in_plant_units(tmp_path: Path) -> 
 
 
 def test_read_of_a_journal_that_starts_in_the_middle_of_a_run(tmp_path: Path) -> None:
-    first = Controller(POL(0.1), [0.0, 0.0], 9)
+    first = Controller(POL(0.1), [0.0, 0.0], horizon=9)
     first.act(V[0])
     first.observe(1.0)
     first.act(V[1])
@@ -101,6 +101,6 @@ def test_invalid_input_is_named(changed: dict[str, Any], message: str) -> None:
 
 def test_a_log_copies_its_arrays() -> None:
     v = V.copy()
-    log = Log(v, V, np.zeros(6), np.zeros(2))
+    log = Log(v, V, np.zeros(6), x0=np.zeros(2))
     v += 1.0
     np.testing.assert_array_equal(log.v, V)

@@ -53,7 +53,7 @@ def steer(policy: Policy[Any], problem: Problem, v: Array, noise: Array, **plant
         total += hitting + float(problem.switching_cost(x[t], before))
         before, y[t] = x[t], hitting + noise[t]
         controller.observe(y[t])
-    return total, Log(v, x, y, x0, switching_weight=problem.switching_weight, **plant)
+    return total, Log(v, x, y, x0=x0, switching_weight=problem.switching_weight, **plant)
 
 
 def test_the_interval_covers_the_true_saving_of_glide() -> None:
@@ -101,7 +101,7 @@ def test_weights_limits_and_missing_readings_are_those_of_the_plant() -> None:
     gaps = log.y.copy()
     gaps[40:] = np.nan
     # After the last reading, neither the estimate from the log nor the policy changes.
-    blind = replay(GLIDE(), Log(v, log.x, gaps, log.x0, switching_weight=log.switching_weight, **plant), draws=4)
+    blind = replay(GLIDE(), Log(v, log.x, gaps, x0=log.x0, switching_weight=log.switching_weight, **plant), draws=4)
     assert blind.information is Information.FULL
     assert not np.array_equal(blind.actions[41:], found.actions[41:])
     np.testing.assert_allclose(blind.actions[:40], found.actions[:40], atol=0.05)
@@ -128,7 +128,7 @@ def test_a_log_that_is_always_at_v_holds_no_information() -> None:
 
 def test_a_log_without_readings_holds_no_information() -> None:
     _, log = steer(Halfway(), Problem(np.eye(3)), *walk(10, 20, 5.0))
-    without_readings = Log(log.v, log.x, np.full(20, np.nan), log.x0)
+    without_readings = Log(log.v, log.x, np.full(20, np.nan), x0=log.x0)
     assert replay(GLIDE(), without_readings, draws=4).information is Information.NONE
 
 
@@ -147,7 +147,7 @@ def test_an_oracle_observes_no_noise() -> None:
     problem = Problem(random_curvature(3, 3, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=np.random.default_rng(6)))
     v, noise = walk(6, 100, 3.0)
     exact = steer(Halfway(), problem, v, 0.0 * noise)[1]
-    noisy = Log(v, exact.x, exact.y + 1e-6 * noise, exact.x0)
+    noisy = Log(v, exact.x, exact.y + 1e-6 * noise, x0=exact.x0)
     one, other = (replay(OAL(1e-4), log, draws=4).actions for log in (exact, noisy))
     np.testing.assert_allclose(one, other, atol=1e-4)
 
@@ -186,6 +186,6 @@ def test_invalid_input_is_named() -> None:
         replay(bad, log)
     with pytest.raises(ArgumentError, match="draws must be an integer of at least 4, got 1"):
         replay(GLIDE(), log, draws=1)
-    limited = Log(log.v, log.x, log.y, log.x0, low=-1.0)
+    limited = Log(log.v, log.x, log.y, x0=log.x0, low=-1.0)
     with pytest.raises(ArgumentError, match="policy must be for an unweighted switching cost"):
-        replay(Limited(LAI(np.eye(3)), -1.0, 1.0), limited)
+        replay(Limited(LAI(np.eye(3)), low=-1.0, high=1.0), limited)

@@ -46,7 +46,7 @@ def test_other_files_are_refused_with_a_reason(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_is_decoded_as_it_was_encoded() -> None:
-    snapshot = Controller(FTM(), [1.0, 2.0], 9, low=-3.0, switching_weight=[1.0, 4.0])._snapshot
+    snapshot = Controller(FTM(), [1.0, 2.0], horizon=9, low=-3.0, switching_weight=[1.0, 4.0])._snapshot
     assert decode_snapshot(encode(snapshot), "file") == snapshot
 
 

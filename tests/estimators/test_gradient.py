@@ -35,7 +35,7 @@ def test_exact_step_follows_the_gradient_of_the_loss() -> None:
             bump = np.zeros((3, 3))
             bump[i, j] = h
             gradient[i, j] = (loss(M + bump) - loss(M - bump)) / (2 * h)
-    after = projected_gradient_step(GradientEstimate.initial(M), u, np.array(y), rate)
+    after = projected_gradient_step(GradientEstimate.initial(M), u, np.array(y), rate=rate)
     np.testing.assert_allclose(after.matrix, M - rate * gradient, rtol=1e-6)
 
 
@@ -46,7 +46,7 @@ def test_the_printed_gradient_converges_to_half_of_A(form: Literal["exact", "as_
     estimate = GradientEstimate.initial(np.eye(3))
     for _ in range(4000):
         u = rng.standard_normal(3)
-        estimate = projected_gradient_step(estimate, u, np.array(0.5 * u @ A @ u), 0.02, form)
+        estimate = projected_gradient_step(estimate, u, np.array(0.5 * u @ A @ u), rate=0.02, form=form)
     np.testing.assert_allclose(estimate.matrix, share * A, atol=1e-6)
 
 
@@ -91,13 +91,13 @@ def test_a_run_without_a_reading_stays_bit_identical() -> None:
     start = GradientEstimate.initial(random_psd(6, 3))
     u = np.random.default_rng(7).standard_normal((3, 3))
     y = np.array([0.3, np.nan, 40.0])
-    after = projected_gradient_step(start, u, y, 0.5)
+    after = projected_gradient_step(start, u, y, rate=0.5)
     np.testing.assert_array_equal(after.matrix[1], start.matrix[1])
     np.testing.assert_array_equal(after.spectrum.vectors[1], start.spectrum.vectors[1])
-    full = projected_gradient_step(start, u, np.array([0.3, 1.0, 40.0]), 0.5)
+    full = projected_gradient_step(start, u, np.array([0.3, 1.0, 40.0]), rate=0.5)
     for run in (0, 2):
         np.testing.assert_array_equal(after.matrix[run], full.matrix[run])
-    no_readings = projected_gradient_step(start, u, np.full(3, np.nan), 0.5)
+    no_readings = projected_gradient_step(start, u, np.full(3, np.nan), rate=0.5)
     assert same(no_readings, start)
 
 
@@ -107,7 +107,7 @@ def test_after_a_giant_reading_the_estimate_is_finite_and_marked_as_diverged(siz
     u = np.array([[size, 0.5 * size], [0.1, 0.2]])
     with np.errstate(divide="raise", over="ignore", invalid="ignore"):
         for y in (0.0, min(size * size, 1e300), 1.0):
-            estimate = projected_gradient_step(estimate, u, np.array([y, 0.1]), 1e-6)
+            estimate = projected_gradient_step(estimate, u, np.array([y, 0.1]), rate=1e-6)
             assert np.isfinite(estimate.matrix).all()
             assert np.abs(estimate.matrix).max() <= MAX_UPDATE
     np.testing.assert_array_equal(estimate.diverged, [True, False])
@@ -116,7 +116,7 @@ def test_after_a_giant_reading_the_estimate_is_finite_and_marked_as_diverged(siz
 
 def test_an_estimate_that_is_too_large_is_marked_as_diverged_even_if_it_is_finite() -> None:
     start = GradientEstimate.initial(np.eye(1))
-    after = projected_gradient_step(start, np.array([1.0]), np.array(1e14), 1.0)
+    after = projected_gradient_step(start, np.array([1.0]), np.array(1e14), rate=1.0)
     assert np.isfinite(after.matrix).all()
     assert after.spectrum.values[0] > DIVERGED_ABOVE
     assert after.diverged
@@ -132,5 +132,5 @@ def test_an_overshoot_is_counted_exactly_if_the_error_of_the_reading_grows() -> 
         before = 0.5 * u @ M.matrix @ u - y
         moved = M.matrix - 0.5 * rate * before * np.outer(u, u)
         grew = abs(0.5 * u @ moved @ u - y) > abs(before)
-        after = projected_gradient_step(M, u, y, rate)
+        after = projected_gradient_step(M, u, y, rate=rate)
         assert bool(after.overshoots) == bool(grew) == (factor > 2.0)

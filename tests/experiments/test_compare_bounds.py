@@ -31,7 +31,7 @@ from soqo.processes import Cauchy, Correlated, Gaussian, StudentT
 from soqo.theory import bounds, growth_exponent
 from soqo.typing import Array
 
-FAMILY = RandomProblem(2, 2, 0.5, 1.0)
+FAMILY = RandomProblem(2, 2, min_eigenvalue=0.5, max_eigenvalue=1.0)
 FIXED = Problem([[1.0, 0.3], [0.3, 0.8]])
 
 
@@ -39,7 +39,7 @@ def setting(problem: Any = FAMILY, process: Any = None, policies: Any = None, **
     moving = Gaussian(10.0) if process is None else process
     noise = Uniform(options.pop("cap", 2.0))
     environment = Environment(problem, moving, noise, **options)
-    policies = {"SCaLE": SCaLE(2.0, 2, 0.5, c1=4.0)} if policies is None else policies
+    policies = {"SCaLE": SCaLE(2.0, 2, min_eigenvalue=0.5, c1=4.0)} if policies is None else policies
     return Setting("mine", "mine", "My plant", "", "", environment, policies, 60, (10, 30, 60), 6, 3)
 
 
@@ -52,11 +52,11 @@ def table() -> BoundsTable:
 
 
 @pytest.mark.parametrize("handover", ["direct", "virtual"])
-@pytest.mark.parametrize(("problem", "rank"), [(FAMILY, 2), (RandomProblem(3, 1, 0.5), 1)])
+@pytest.mark.parametrize(("problem", "rank"), [(FAMILY, 2), (RandomProblem(3, 1, min_eigenvalue=0.5), 1)])
 def test_simulated_and_exact_means_agree(
     handover: Literal["direct", "virtual"], problem: RandomProblem, rank: int
 ) -> None:
-    policies = {"SCaLE": SCaLE(2.0, rank, 0.5, c1=4.0, handover=handover)}
+    policies = {"SCaLE": SCaLE(2.0, rank, min_eigenvalue=0.5, c1=4.0, handover=handover)}
     one = setting(problem, policies=policies, x0=np.full(problem.dim, 20.0))
     found = bound_setting(one, horizons=[25, 50], runs=250)
     # Given A, probes and estimates, the differences have mean zero: 4 standard errors are one chance in 16,000.
@@ -70,10 +70,10 @@ def test_simulated_and_exact_means_agree(
 def test_exact_regret_is_what_the_run_loses_on_average_over_v(handover: Literal["direct", "virtual"]) -> None:
     """One run's A, probes and estimate on many paths of v, played by hand with the textbook recursion."""
     T, m, gamma2 = 12, 8, 30.0
-    policy = SCaLE(2.0, 1, 0.5, c1=4.0, gamma2=gamma2, handover=handover)
+    policy = SCaLE(2.0, 1, min_eigenvalue=0.5, c1=4.0, gamma2=gamma2, handover=handover)
     one = setting(FIXED, policies={"SCaLE": policy}, x0=[5.0, -3.0])
     found = bound_setting(one, horizons=[T], runs=2)
-    result = simulate(one.environment, {"S": policy}, T, 2, one.seed, record=True)
+    result = simulate(one.environment, {"S": policy}, horizon=T, runs=2, seed=one.seed, record=True)
     assert result.v is not None
     assert result.actions is not None
     estimate = result["S"].diagnostics["estimate"][1]
@@ -108,11 +108,11 @@ def test_exact_regret_is_what_the_run_loses_on_average_over_v(handover: Literal[
 def test_simulated_regret_is_that_of_the_setting(table: BoundsTable) -> None:
     one = setting()
     for index, T in enumerate(one.horizons):
-        alone = simulate(one.environment, one.policies, T, 6, 3)
+        alone = simulate(one.environment, one.policies, horizon=T, runs=6, seed=3)
         np.testing.assert_array_equal(table.simulated[index], alone.regret("SCaLE")[:, -1])
         np.testing.assert_allclose(table.standard_error[index], alone.regret("SCaLE")[:, -1].std(ddof=1) / np.sqrt(6))
-    A = one.environment.draw(1, 6, 3).problem.A
-    alone = simulate(one.environment, one.policies, 60, 6, 3)
+    A = one.environment.draw(1, 6, seed=3).problem.A
+    alone = simulate(one.environment, one.policies, horizon=60, runs=6, seed=3)
     values = np.linalg.eigvalsh(alone["SCaLE"].diagnostics["estimate"] - A)
     np.testing.assert_allclose(table.error[2], np.abs(values).sum(axis=1))
 
@@ -121,7 +121,7 @@ def test_simulated_regret_is_that_of_the_setting(table: BoundsTable) -> None:
 def test_bounds_are_means_over_the_matrices_of_the_runs(table: BoundsTable, scale: Any) -> None:
     process = Gaussian(scale)
     found = bound_setting(setting(process=process), horizons=[30, 60])
-    matrices = setting().environment.draw(1, 6, 3).problem.A
+    matrices = setting().environment.draw(1, 6, seed=3).problem.A
     for (statement, variant), values in found.bounds.items():
         tables = [bounds(A, process, horizon=60, noise_cap=2.0, c1=4.0) for A in matrices]
         alone = [table.value(statement, variant) for table in tables]
@@ -131,14 +131,14 @@ def test_bounds_are_means_over_the_matrices_of_the_runs(table: BoundsTable, scal
     plan = bounds(matrices[0], process, horizon=60, noise_cap=2.0, c1=4.0).schedules["corrected"]
     np.testing.assert_allclose(found.epsilon[1], plan.epsilon)
     np.testing.assert_allclose(found.schedules["corrected"][1], plan.gamma2)
-    low = bound_setting(setting(RandomProblem(3, 1, 0.5)), horizons=[40], runs=1)
+    low = bound_setting(setting(RandomProblem(3, 1, min_eigenvalue=0.5)), horizons=[40], runs=1)
     assert {s for s, _ in low.bounds} == {f"Theorem {k}" for k in (1, 2, 3, 4)} | {"Corollary 1"}
 
 
 def test_corrected_bounds_hold_where_the_estimates_are_as_good_as_they_say() -> None:
     """The noise is a hundredth of the cap that the policy assumes, so that every error is below epsilon."""
-    for problem, rank in ((FAMILY, 2), (RandomProblem(3, 1, 0.5), 1)):
-        policy = SCaLE(2.0, rank, 0.5, c1=5.0, gamma2="guarantee", radius=0.4)
+    for problem, rank in ((FAMILY, 2), (RandomProblem(3, 1, min_eigenvalue=0.5), 1)):
+        policy = SCaLE(2.0, rank, min_eigenvalue=0.5, c1=5.0, gamma2="guarantee", radius=0.4)
         one = setting(problem, policies={"S": policy}, cap=0.02)
         found = bound_setting(one, horizons=[100, 400])
         assert (found.accurate_runs == 6).all()
@@ -150,7 +150,7 @@ def test_corrected_bounds_hold_where_the_estimates_are_as_good_as_they_say() -> 
 def test_a_switching_weight_is_a_change_of_coordinates() -> None:
     weight = np.array([4.0, 25.0])
     root = np.sqrt(weight)
-    policy = {"S": SCaLE(2.0, 2, 0.01, c1=4.0)}
+    policy = {"S": SCaLE(2.0, 2, min_eigenvalue=0.01, c1=4.0)}
     there = setting(Problem(FIXED.A, switching_weight=weight), Gaussian([1.0, 2.0]), policy, x0=[3.0, 1.0])
     plain = Problem(FIXED.A / np.outer(root, root))
     here = setting(plain, Gaussian(root * [1.0, 2.0]), policy, x0=root * [3.0, 1.0])
@@ -174,9 +174,9 @@ def test_growth_is_that_of_the_horizons_with_room_for_exploitation(table: Bounds
 
 def test_the_first_scale_of_the_setting_is_played() -> None:
     policies = {
-        "Hy": HySCaLE(2.0, 2, 0.5),
-        "first": SCaLE(2.0, 2, 0.5, c1=5.0, gamma2=7.0),
-        "second": SCaLE(2.0, 2, 0.5),
+        "Hy": HySCaLE(2.0, 2, min_eigenvalue=0.5),
+        "first": SCaLE(2.0, 2, min_eigenvalue=0.5, c1=5.0, gamma2=7.0),
+        "second": SCaLE(2.0, 2, min_eigenvalue=0.5),
     }
     found = bound_setting(setting(policies=policies), runs=1)
     assert format_bounds(found).startswith("first of the setting: m = 20 exploration rounds, gamma^2 = 7\n")
@@ -185,13 +185,13 @@ def test_the_first_scale_of_the_setting_is_played() -> None:
 @pytest.mark.parametrize(
     ("problem", "facts"),
     [
-        (RandomProblem(3, 2, 0.5, 1.0), "noise_cap 2, rank 2, min_eigenvalue 0.5"),
+        (RandomProblem(3, 2, min_eigenvalue=0.5, max_eigenvalue=1.0), "noise_cap 2, rank 2, min_eigenvalue 0.5"),
         (Problem(np.diag([2.0, 0.0, 0.25])), "noise_cap 2, rank 2, min_eigenvalue 0.25"),
         (Problem(np.eye(2), switching_weight=[1.0, 4.0]), "noise_cap 2, rank 2, min_eigenvalue 0.25"),
     ],
 )
 def test_without_a_scale_the_default_one_gets_the_known_arguments(problem: Any, facts: str) -> None:
-    policies = {"FTM": FTM(), "Hy": HySCaLE(2.0, 2, 0.5)}
+    policies = {"FTM": FTM(), "Hy": HySCaLE(2.0, 2, min_eigenvalue=0.5)}
     found = bound_setting(setting(problem, policies=policies), runs=1)
     assert found.policy == f"SCaLE by default, since the setting has none ({facts})"
     assert found.m == 3 * 2 * problem.dim
@@ -199,7 +199,7 @@ def test_without_a_scale_the_default_one_gets_the_known_arguments(problem: Any, 
 
 def test_default_horizons_leave_room_for_exploitation() -> None:
     for longest, c1 in itertools.product((1, 7, 60, 1000), (0.25, 4.0, 500.0)):
-        policies = {"SCaLE": SCaLE(2.0, 2, 0.5, c1=c1)}
+        policies = {"SCaLE": SCaLE(2.0, 2, min_eigenvalue=0.5, c1=c1)}
         one = replace(setting(policies=policies), horizon=longest, horizons=())
         found = bound_setting(one, runs=1)
         assert found.m == 4 * c1

@@ -15,8 +15,8 @@ from soqo.experiments import Setting, SweepPoint, Tuning, TuningCurve, tune
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
-ENVIRONMENT = Environment(RandomProblem(2, 2, 0.5, 1.0), Gaussian(20.0), Uniform(5.0))
-POLICIES = {"ROBD": ROBD.for_problem, "SCaLE": SCaLE(5.0, 2, 0.5), "POL": POL(1e-6)}
+ENVIRONMENT = Environment(RandomProblem(2, 2, min_eigenvalue=0.5, max_eigenvalue=1.0), Gaussian(20.0), Uniform(5.0))
+POLICIES = {"ROBD": ROBD.for_problem, "SCaLE": SCaLE(5.0, 2, min_eigenvalue=0.5), "POL": POL(1e-6)}
 SETTING = Setting("mine", "mine", "", "", "", ENVIRONMENT, POLICIES, 60, (), 6, 3)
 VALUES = np.array([1.0, 2.0, 3.0, 4.0])
 
@@ -38,7 +38,7 @@ def test_every_value_meets_the_paths_of_the_setting(tuning: Tuning) -> None:
     found = tuning.curves["SCaLE"]
     assert found.regret.shape == (3, 6)
     for row, c1 in zip(found.regret, (1.0, 2.0, 10.0), strict=True):
-        alone = simulate(ENVIRONMENT, {"x": SCaLE(5.0, 2, 0.5, c1=c1)}, 60, 6, 3)
+        alone = simulate(ENVIRONMENT, {"x": SCaLE(5.0, 2, min_eigenvalue=0.5, c1=c1)}, horizon=60, runs=6, seed=3)
         np.testing.assert_allclose(row, alone.regret("x")[:, -1], rtol=1e-9)
     assert found.best == found.values[np.median(found.regret, axis=1).argmin()]
 
@@ -51,7 +51,7 @@ def test_horizon_runs_and_parameter_can_be_others() -> None:
 
 
 def test_a_sweep_counts_as_one_policy() -> None:
-    swept = {f"SCaLE, c1 {v}": SCaLE(5.0, 2, 0.5, c1=v) for v in (1.0, 2.0)}
+    swept = {f"SCaLE, c1 {v}": SCaLE(5.0, 2, min_eigenvalue=0.5, c1=v) for v in (1.0, 2.0)}
     names = {name: SweepPoint("SCaLE", "c1", policy.c1) for name, policy in swept.items()}
     found = tune(replace(SETTING, policies=swept, swept=names), values=[3.0], runs=1, horizon=20)
     assert list(found.curves) == ["SCaLE"]

@@ -35,7 +35,7 @@ OLD = random_curvature(3, 3, min_eigenvalue=0.2, max_eigenvalue=3.0, rng=np.rand
 NEW = random_curvature(3, 3, min_eigenvalue=0.5, max_eigenvalue=9.0, rng=np.random.default_rng(1))
 FLAT = random_curvature(3, 1, min_eigenvalue=2.0, rng=np.random.default_rng(2))
 W = np.array([[3.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 2.0]])
-FAMILY = RandomProblem(3, 2, 0.1, 1.0)
+FAMILY = RandomProblem(3, 2, min_eigenvalue=0.1, max_eigenvalue=1.0)
 
 
 def environment(*changes: Change, **others: Any) -> Environment:
@@ -69,7 +69,7 @@ def between(old: Any, new: Any, duration: int) -> list[Any]:
 
 def benchmark_path(world: Environment, horizon: int, runs: int, seed: int) -> Any:
     """The actions of the benchmark, shape (runs, T, d)."""
-    actions = simulate(world, {"FTM": FTM()}, horizon, runs, seed, record=True).actions
+    actions = simulate(world, {"FTM": FTM()}, horizon=horizon, runs=runs, seed=seed, record=True).actions
     assert actions is not None
     return actions[Result.BENCHMARK]
 
@@ -109,7 +109,7 @@ def test_a_new_A_is_drawn_for_each_run_from_the_environments_own_family() -> Non
 
 
 def test_a_new_A_may_come_from_a_family_of_its_own() -> None:
-    A = of_rounds(environment(Change(3, RandomProblem(3, 1, 7.0))).draw(4, 5, seed=0))
+    A = of_rounds(environment(Change(3, RandomProblem(3, 1, min_eigenvalue=7.0))).draw(4, 5, seed=0))
     np.testing.assert_array_equal(A[1], [OLD] * 5)
     spectra = np.linalg.eigvalsh(A[2])
     np.testing.assert_allclose(spectra, np.broadcast_to([0.0, 0.0, 7.0], (5, 3)), atol=1e-14)
@@ -285,7 +285,7 @@ def weight_matrix(weight: Any) -> Any:
 
 @pytest.mark.parametrize("weight", [None, 2.5, [1.0, 4.0, 0.5], W], ids=["I", "c", "diag", "W"])
 def test_costs_are_those_of_a_plain_loop(weight: Any) -> None:
-    family = RandomProblem(3, 2, 0.1, 1.0, switching_weight=weight)
+    family = RandomProblem(3, 2, min_eigenvalue=0.1, max_eigenvalue=1.0, switching_weight=weight)
     world = environment(Change(4), Change(6, NEW, duration=3), problem=family)
     paths = world.draw(11, 3, seed=0)
     x = np.random.default_rng(5).standard_normal((3, 11, 3))
@@ -352,7 +352,7 @@ def test_a_change_to_the_same_A_changes_no_cost(weight: Any) -> None:
     policies = {"FTM": FTM(), "LAI": LAI.for_problem, "stays": Listener()}
 
     def outcome(world: Environment) -> Any:
-        result = simulate(world, policies, 12, 3, seed=2)
+        result = simulate(world, policies, horizon=12, runs=3, seed=2)
         forms = [result.regret(name, form=form) for name in policies for form in ("difference", "low_variance")]
         return np.stack([*forms, benchmark_path(world, 12, 3, seed=2).sum(axis=-1)])
 
@@ -428,7 +428,7 @@ def test_on_a_martingale_no_player_does_better_in_expectation_than_the_benchmark
 def test_regret_is_the_sum_of_the_excess_on_average(problem: str, weight: Any) -> None:
     old: Any = Problem(OLD, weight)
     if problem == "drawn":
-        old = RandomProblem(3, 2, 0.2, 3.0, switching_weight=weight)
+        old = RandomProblem(3, 2, min_eigenvalue=0.2, max_eigenvalue=3.0, switching_weight=weight)
     target = None if problem == "drawn" else NEW
     world = environment(Change(6, target), Change(10, FLAT, duration=4), problem=old)
     policies = {"FTM": FTM(), "LAI, old A": LAI.for_problem}
@@ -469,7 +469,7 @@ def test_readings_are_of_the_A_of_their_round() -> None:
         Change(3), Change(6, NEW, duration=2), problem=FAMILY, process=Gaussian(0.0), noise=Uniform(0.0)
     )
     paths = world.draw(8, 3, seed=0)
-    readings = simulate(world, {"listener": Listener()}, 8, 3, seed=0)["listener"].diagnostics["readings"]
+    readings = simulate(world, {"listener": Listener()}, horizon=8, runs=3, seed=0)["listener"].diagnostics["readings"]
     u = paths.x0[0]  # v stays at zero
     expected = 0.5 * np.einsum("i,trij,j->rt", u, of_rounds(paths), u)
     np.testing.assert_allclose(readings, expected, rtol=1e-12)
@@ -487,7 +487,7 @@ def test_an_adversary_knows_of_the_change() -> None:
         x0=[1.0, 0.0],
         changes=Change(3, np.diag([4.0, 1.0])),
     )
-    readings = simulate(world, {"listener": Listener()}, 4, 1, seed=0)["listener"].diagnostics["readings"]
+    readings = simulate(world, {"listener": Listener()}, horizon=4, runs=1, seed=0)["listener"].diagnostics["readings"]
     np.testing.assert_allclose(readings, [[0.5 + 0.25] * 2 + [2.0 - 0.25] * 2])
 
 
@@ -498,8 +498,8 @@ def low_variance(result: Result, name: str) -> Any:
 def test_pieces_of_a_simulation_make_up_the_whole() -> None:
     world = environment(Change(3), Change(6, duration=3), problem=FAMILY)
     policies = {"FTM": FTM(), "LAI, old A": LAI.for_problem}
-    whole = simulate(world, policies, 10, 5, seed=2)
-    pieces = [simulate(world, policies, 10, n, seed=2, first_run=k) for k, n in ((0, 2), (2, 3))]
+    whole = simulate(world, policies, horizon=10, runs=5, seed=2)
+    pieces = [simulate(world, policies, horizon=10, runs=n, seed=2, first_run=k) for k, n in ((0, 2), (2, 3))]
     together = Result.concat(pieces)
     for name in policies:
         np.testing.assert_array_equal(together.regret(name), whole.regret(name))
@@ -508,7 +508,7 @@ def test_pieces_of_a_simulation_make_up_the_whole() -> None:
 
 def test_a_result_of_a_changing_world_can_be_kept(tmp_path: Path) -> None:
     world = environment(Change(3), Change(6, NEW, duration=3), problem=FAMILY)
-    result = simulate(world, {"FTM": FTM()}, 10, 3, seed=2, record=True)
+    result = simulate(world, {"FTM": FTM()}, horizon=10, runs=3, seed=2, record=True)
     again = Result.load(result.save(tmp_path / "result.nc"))
     np.testing.assert_array_equal(again.regret("FTM"), result.regret("FTM"))
     np.testing.assert_array_equal(low_variance(again, "FTM"), low_variance(result, "FTM"))
@@ -584,7 +584,7 @@ def test_changes_are_equal_by_value_and_have_a_short_repr() -> None:
             "changes must have problems of dimension 3, got 2",
         ),
         (
-            lambda: environment(Change(3, RandomProblem(4, 1, 1.0))),
+            lambda: environment(Change(3, RandomProblem(4, 1, min_eigenvalue=1.0))),
             "changes must have problems of dimension 3, got 4",
         ),
     ],

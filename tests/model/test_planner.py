@@ -95,7 +95,7 @@ def test_without_curvature_a_player_stays_for_any_distance_to_v(far: float) -> N
 
 
 def test_a_path_may_have_no_rounds() -> None:
-    assert hindsight_optimum(Problem(np.eye(2)), np.zeros((0, 2)), np.zeros(2)).shape == (0, 2)
+    assert hindsight_optimum(Problem(np.eye(2)), np.zeros((0, 2)), x0=np.zeros(2)).shape == (0, 2)
     assert Plan(np.eye(2)).path(np.zeros(2), np.zeros((0, 2))).shape == (0, 2)
 
 
@@ -129,7 +129,7 @@ def test_hindsight_optimum_is_the_dense_solution(T: int, rank: int, weight: Any)
     W = full if full.ndim == 2 else np.eye(3) * full
     rng = np.random.default_rng(3)
     v, x0 = rng.standard_normal((T, 3)), rng.standard_normal(3)
-    got = hindsight_optimum(Problem(A, weight), v, x0)
+    got = hindsight_optimum(Problem(A, weight), v, x0=x0)
     np.testing.assert_allclose(got, dense_optimum(A, W, v, x0), atol=1e-11)
 
 
@@ -137,7 +137,7 @@ def test_hindsight_optimum_takes_a_batch_with_its_own_A() -> None:
     rng = np.random.default_rng(4)
     A = np.stack([curvature(3, 3, seed) for seed in range(4)])
     v, x0 = rng.standard_normal((4, 12, 3)), rng.standard_normal((4, 3))
-    together = hindsight_optimum(Problem(A), v, x0)
+    together = hindsight_optimum(Problem(A), v, x0=x0)
     for run in range(4):
         np.testing.assert_allclose(together[run], dense_optimum(A[run], np.eye(3), v[run], x0[run]), atol=1e-11)
 
@@ -147,8 +147,8 @@ def test_hindsight_optimum_is_no_worse_than_playing_online() -> None:
     problem = Problem(curvature(3, 2))
     v = np.cumsum(rng.standard_normal((6, 200, 3)), axis=1)
     x0 = np.zeros((6, 3))
-    best = problem.total_cost(hindsight_optimum(problem, v, x0), v, x0)
-    online = problem.total_cost(Plan(problem.A, 200).path(x0, v), v, x0)
+    best = problem.total_cost(hindsight_optimum(problem, v, x0=x0), v, x0=x0)
+    online = problem.total_cost(Plan(problem.A, 200).path(x0, v), v, x0=x0)
     assert (best < online).all()
 
 
@@ -166,11 +166,11 @@ def test_hindsight_optimum_is_no_worse_than_playing_online() -> None:
             "v must have at most horizon = 5 rounds, got 6",
         ),
         (
-            lambda: hindsight_optimum(Problem(np.eye(2)), np.zeros((5, 3)), np.zeros(2)),
+            lambda: hindsight_optimum(Problem(np.eye(2)), np.zeros((5, 3)), x0=np.zeros(2)),
             r"v must have shape \(\*batch, T, 2\), got \(5, 3\)",
         ),
         (
-            lambda: hindsight_optimum(Problem(np.eye(2)), np.zeros((5, 2)), np.zeros((4, 2))),
+            lambda: hindsight_optimum(Problem(np.eye(2)), np.zeros((5, 2)), x0=np.zeros((4, 2))),
             r"x0 must have shape \(2,\), got \(4, 2\)",
         ),
         (
@@ -182,7 +182,7 @@ def test_hindsight_optimum_is_no_worse_than_playing_online() -> None:
             r"x0 must have shape \(2,\) or \(4, 2\), got \(3, 2\)",
         ),
         (
-            lambda: hindsight_optimum(Problem(np.eye(2)), np.zeros((5, 2)), np.zeros(3)),
+            lambda: hindsight_optimum(Problem(np.eye(2)), np.zeros((5, 2)), x0=np.zeros(3)),
             r"x0 must have shape \(2,\), got \(3,\)",
         ),
     ],

@@ -75,12 +75,12 @@ def test_path_costs_are_the_rounds_one_by_one(batched: bool) -> None:
     rng = np.random.default_rng(3)
     x, v = rng.standard_normal((2, 4, 6, 3))
     x0 = rng.standard_normal((4, 3))
-    hitting, switching = problem.path_costs(x, v, x0)
+    hitting, switching = problem.path_costs(x, v, x0=x0)
     for t in range(6):
         before = x0 if t == 0 else x[:, t - 1]
         np.testing.assert_allclose(hitting[:, t], problem.hitting_cost(x[:, t], v[:, t]))
         np.testing.assert_allclose(switching[:, t], problem.switching_cost(x[:, t], before))
-    np.testing.assert_allclose(problem.total_cost(x, v, x0), (hitting + switching).sum(axis=1))
+    np.testing.assert_allclose(problem.total_cost(x, v, x0=x0), (hitting + switching).sum(axis=1))
 
 
 def test_a_problem_is_immutable() -> None:
@@ -186,16 +186,18 @@ def test_random_problem_refuses_bad_settings(change: dict[str, Any], message: st
 
 
 def test_a_drawn_problem_has_the_weight_of_its_family() -> None:
-    problem = RandomProblem(3, 2, 0.1, 1.0, switching_weight=[1.0, 2.0, 3.0]).draw(np.random.default_rng(0).spawn(5))
+    problem = RandomProblem(3, 2, min_eigenvalue=0.1, max_eigenvalue=1.0, switching_weight=[1.0, 2.0, 3.0]).draw(
+        np.random.default_rng(0).spawn(5)
+    )
     assert problem.batch_shape == (5,)
     np.testing.assert_array_equal(problem.switching_weight, [1.0, 2.0, 3.0])
     with pytest.raises(ArgumentError, match="switching_weight must be for dimension 3, got 2"):
-        RandomProblem(3, 2, 0.1, 1.0, switching_weight=[1.0, 2.0])
+        RandomProblem(3, 2, min_eigenvalue=0.1, max_eigenvalue=1.0, switching_weight=[1.0, 2.0])
 
 
 def test_a_random_problem_is_frozen() -> None:
     weight = np.array([1.0, 2.0, 3.0])
-    family = RandomProblem(3, 2, 0.1, 1.0, switching_weight=weight)
+    family = RandomProblem(3, 2, min_eigenvalue=0.1, max_eigenvalue=1.0, switching_weight=weight)
     weight[0] = -1.0
     np.testing.assert_array_equal(family.switching_weight, [1.0, 2.0, 3.0])
 
@@ -205,7 +207,7 @@ def test_a_seed_draws_the_same_as_its_generator() -> None:
     np.testing.assert_array_equal(
         A, random_curvature(3, 2, min_eigenvalue=0.1, max_eigenvalue=1.0, rng=np.random.default_rng(7))
     )
-    family = RandomProblem(3, 2, 0.1, 1.0)
+    family = RandomProblem(3, 2, min_eigenvalue=0.1, max_eigenvalue=1.0)
     assert family.draw(7) == Problem(A)
     with pytest.raises(ArgumentError, match=r"rng must be an int, a numpy\.random\.Generator or "):
         family.draw("seven")  # type: ignore[arg-type]
@@ -215,6 +217,6 @@ def test_problems_are_equal_by_value_and_have_a_short_repr() -> None:
     assert Problem(np.eye(3), W) == Problem(np.eye(3), W) != Problem(np.eye(3))
     assert hash(Problem(np.eye(3), W)) == hash(Problem(np.eye(3), W))
     assert repr(Problem([[2.0]])) == "Problem(A=array([[2.]]))"
-    family = RandomProblem(3, 2, 0.1, 1.0)
+    family = RandomProblem(3, 2, min_eigenvalue=0.1, max_eigenvalue=1.0)
     assert family == RandomProblem(dim=3, rank=2, min_eigenvalue=0.1, max_eigenvalue=1.0)
     assert repr(family) == "RandomProblem(dim=3, rank=2, min_eigenvalue=0.1, max_eigenvalue=1.0)"

@@ -22,8 +22,8 @@ INITIAL = random_curvature(3, 3, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=np.
     "policy",
     [
         POL(0.02),
-        POL(0.02, INITIAL),
-        POL(0.02, FLAT),
+        POL(0.02, initial=INITIAL),
+        POL(0.02, initial=FLAT),
         POL(0.02, gradient="as_printed"),
         POL(1e3),
         OAL(0.02),
@@ -57,7 +57,7 @@ def literal_pol(v: Any, A: Any, noise: Any, rate: float) -> Any:
 def test_pol_equals_a_literal_loop() -> None:
     A = random_curvature(3, 2, min_eigenvalue=0.1, max_eigenvalue=1.0, rng=np.random.default_rng(1))
     environment = Environment(Problem(A), Gaussian(3.0), Uniform(1.0))
-    result = simulate(environment, {"POL": POL(2e-4)}, 60, 5, seed=2, record=True)
+    result = simulate(environment, {"POL": POL(2e-4)}, horizon=60, runs=5, seed=2, record=True)
     assert result.actions is not None
     paths = environment.draw(60, 5, seed=2)
     for run in range(5):
@@ -67,8 +67,8 @@ def test_pol_equals_a_literal_loop() -> None:
 
 def test_oal_is_pol_without_noise() -> None:
     A = Problem(np.diag([0.3, 2.0]))
-    noisy = simulate(Environment(A, Gaussian(3.0), Uniform(5.0)), {"O": OAL(1e-4), "P": POL(1e-4)}, 80, 4)
-    exact = simulate(Environment(A, Gaussian(3.0), Uniform(0.0)), {"P": POL(1e-4)}, 80, 4)
+    noisy = simulate(Environment(A, Gaussian(3.0), Uniform(5.0)), {"O": OAL(1e-4), "P": POL(1e-4)}, horizon=80, runs=4)
+    exact = simulate(Environment(A, Gaussian(3.0), Uniform(0.0)), {"P": POL(1e-4)}, horizon=80, runs=4)
     np.testing.assert_array_equal(noisy.cost("O"), exact.cost("P"))
     assert not np.array_equal(noisy.cost("P"), exact.cost("P"))
 
@@ -76,13 +76,13 @@ def test_oal_is_pol_without_noise() -> None:
 def test_oal_has_no_regret_if_A_is_its_initial_estimate() -> None:
     # The setting r = d, sigma = 1 with equal eigenvalues therefore does not test learners.
     environment = Environment(Problem(np.eye(4)), Gaussian(50.0), Uniform(10.0))
-    regret = simulate(environment, {"OAL": OAL(1e-8)}, 200, 5).regret("OAL")
+    regret = simulate(environment, {"OAL": OAL(1e-8)}, horizon=200, runs=5).regret("OAL")
     assert np.abs(regret).max() < 1e-6
 
 
 def test_a_learner_becomes_better_than_its_initial_estimate() -> None:
     environment = Environment(Problem(np.diag([0.05, 0.4, 3.0])), Gaussian(5.0), Uniform(1.0))
-    result = simulate(environment, {"fixed": POL(1e-12), "learns": POL(3e-5)}, 1500, 20)
+    result = simulate(environment, {"fixed": POL(1e-12), "learns": POL(3e-5)}, horizon=1500, runs=20)
     late = {name: result.regret(name, per_round=True)[:, -500:].mean(axis=1) for name in result}
     gain = late["fixed"] - late["learns"]
     assert gain.mean() > 4 * gain.std() / np.sqrt(gain.size)
@@ -90,7 +90,7 @@ def test_a_learner_becomes_better_than_its_initial_estimate() -> None:
 
 def test_an_estimate_that_would_overflow_stays_finite_and_is_reported() -> None:
     environment = Environment(Problem(2 * np.eye(2)), Cauchy(1e60), Uniform(1.0))
-    result = simulate(environment, {"POL": POL(1e-6)}, 50, 6)
+    result = simulate(environment, {"POL": POL(1e-6)}, horizon=50, runs=6)
     assert result["POL"].diverged.all()
     assert result.summary()["POL"].diverged == 6
     assert np.isfinite(result["POL"].diagnostics["estimate"]).all()
@@ -98,7 +98,7 @@ def test_an_estimate_that_would_overflow_stays_finite_and_is_reported() -> None:
 
 def test_overshoots_are_counted_for_each_run() -> None:
     environment = Environment(Problem(0.01 * np.eye(4)), Gaussian(50.0), Uniform(10.0))
-    result = simulate(environment, {"fast": POL(1e-6), "slow": POL(1e-10)}, 300, 6)
+    result = simulate(environment, {"fast": POL(1e-6), "slow": POL(1e-10)}, horizon=300, runs=6)
     assert (result["fast"].diagnostics["overshoots"] > 30).all()
     assert (result["slow"].diagnostics["overshoots"] == 0).all()
 

@@ -16,7 +16,7 @@ A = random_curvature(3, 2, min_eigenvalue=0.1, max_eigenvalue=4.0, rng=np.random
 FULL = random_curvature(3, 3, min_eigenvalue=0.1, max_eigenvalue=4.0, rng=np.random.default_rng(1))
 
 
-@pytest.mark.parametrize("policy", [ROBD(A), ROBD(FULL), ROBD(A, 2.0, 0.3)], ids=repr)
+@pytest.mark.parametrize("policy", [ROBD(A), ROBD(FULL), ROBD(A, lambda1=2.0, lambda2=0.3)], ids=repr)
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
 def test_robd_passes_the_contract_checks(check: Any, policy: Policy[Any]) -> None:
     check(policy, Scenario())
@@ -35,7 +35,7 @@ def test_robd_minimizes_its_objective(lambda1: float, lambda2: float) -> None:
         )
 
     best = scipy.optimize.minimize(objective, x_prev, tol=1e-12)
-    policy = ROBD(A, lambda1, lambda2)
+    policy = ROBD(A, lambda1=lambda1, lambda2=lambda2)
     x, _ = policy.act(policy.start(x_prev), v)
     np.testing.assert_allclose(x, best.x, atol=1e-5)
 
@@ -63,8 +63,8 @@ def test_the_cost_of_robd_is_within_its_competitive_ratio() -> None:
         x = np.empty_like(v)
         for t in range(60):
             x[:, t], state = policy.act(state, v[:, t])
-        paid = problem.total_cost(x, v, x0)
-        best = problem.total_cost(hindsight_optimum(problem, v, x0), v, x0)
+        paid = problem.total_cost(x, v, x0=x0)
+        best = problem.total_cost(hindsight_optimum(problem, v, x0=x0), v, x0=x0)
         assert (paid <= (1 + np.sqrt(1 + 4 / m)) / 2 * best).all()
 
 
@@ -72,7 +72,7 @@ def test_the_cost_of_robd_is_within_its_competitive_ratio() -> None:
 def test_lambda2_is_never_negative(lambda1: float) -> None:
     # C = lambda1 / (m + lambda2 + lambda1) is at most its value at lambda2 = 0.
     for m in (0.1, 4.0, 100.0):
-        policy = ROBD([[m]], lambda1)
+        policy = ROBD([[m]], lambda1=lambda1)
         x, _ = policy.act(policy.start(np.ones(1)), np.zeros(1))
         # The tolerance is the round-off of a step of length one.
         assert x[0] <= lambda1 / (m + lambda1) + 1e-15

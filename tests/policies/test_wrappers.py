@@ -88,7 +88,7 @@ def test_the_inner_policy_learns_the_plain_curvature_and_diagnostics_are_in_plan
 
 def test_no_action_exceeds_its_limits_and_the_inner_policy_has_the_clipped_action() -> None:
     low, high = np.array([-0.1, -0.2, -0.3]), np.array([0.1, 0.2, 0.3])
-    policy = Limited(POL(0.5), low, high)
+    policy = Limited(POL(0.5), low=low, high=high)
     rng = np.random.default_rng(4)
     state = policy.start(np.zeros((5, 3)), 40)
     for _ in range(40):
@@ -122,7 +122,7 @@ def test_wrappers_have_the_properties_of_the_inner_policy() -> None:
 
 
 def test_a_switching_weight_goes_inside_of_limits() -> None:
-    policy = match_switching_weight(Limited(FTM(), -5.0, 5.0), 25.0)
+    policy = match_switching_weight(Limited(FTM(), low=-5.0, high=5.0), 25.0)
     assert isinstance(policy, Limited)
     assert isinstance(policy.policy, Weighted)
     x, _ = policy.act(policy.start(np.zeros(2)), [50.0, -2.0])
@@ -204,7 +204,7 @@ def test_the_uncertainty_is_of_the_estimate_in_plant_coordinates() -> None:
 
 
 def test_a_policy_without_an_estimate_has_no_uncertainty() -> None:
-    policy = Limited(Weighted(FTM(), 2.0), -1.0, 1.0)
+    policy = Limited(Weighted(FTM(), 2.0), low=-1.0, high=1.0)
     state = policy.start(np.zeros(2))
     assert policy.uncertainty_of(state, np.eye(2)) is None
     assert "uncertainty" not in policy.diagnostics(state)

@@ -19,7 +19,9 @@ PROCESSES = [Gaussian(2.0), Correlated(2.0), Laplace(1.0), StudentT(1.0), Cauchy
 
 
 def environment(process: Any = None, problem: Any = None) -> Environment:
-    return Environment(problem or RandomProblem(3, 2, 0.1, 1.0), process or Gaussian(1.0), Uniform(1.0))
+    return Environment(
+        problem or RandomProblem(3, 2, min_eigenvalue=0.1, max_eigenvalue=1.0), process or Gaussian(1.0), Uniform(1.0)
+    )
 
 
 def cut(paths: Paths, runs: slice, rounds: int) -> list[Any]:
@@ -38,8 +40,8 @@ def cut(paths: Paths, runs: slice, rounds: int) -> list[Any]:
 def test_first_runs_and_rounds_do_not_depend_on_their_number(
     process: Any, runs: int, more_runs: int, horizon: int, longer: int, seed: int
 ) -> None:
-    small = environment(process).draw(horizon, runs, seed)
-    large = environment(process).draw(horizon + longer, runs + more_runs, seed)
+    small = environment(process).draw(horizon, runs, seed=seed)
+    large = environment(process).draw(horizon + longer, runs + more_runs, seed=seed)
     for one, other in zip(cut(small, slice(None), horizon), cut(large, slice(0, runs), horizon), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -115,11 +117,11 @@ def test_environments_are_equal_by_value_and_have_a_short_repr() -> None:
             lambda: Environment(Problem(np.eye(2)), Gaussian(1.0), Adversarial(1.0), x0=[1.0]),
             r"x0 must have shape \(2,\), got \(1,\)",
         ),
-        (lambda: environment().draw(0, 1, 0), "horizon must be a positive integer, got 0"),
-        (lambda: environment().draw(1, 0, 0), "runs must be a positive integer, got 0"),
-        (lambda: environment().draw(1, 1, -1), "seed must be an integer of at least 0, got -1"),
+        (lambda: environment().draw(0, 1, seed=0), "horizon must be a positive integer, got 0"),
+        (lambda: environment().draw(1, 0, seed=0), "runs must be a positive integer, got 0"),
+        (lambda: environment().draw(1, 1, seed=-1), "seed must be an integer of at least 0, got -1"),
         (
-            lambda: environment(Recorded(np.ones((3, 2)))).draw(1, 1, 0),
+            lambda: environment(Recorded(np.ones((3, 2)))).draw(1, 1, seed=0),
             "path must be for dimension 3",
         ),
     ],

@@ -21,7 +21,7 @@ from soqo.processes import Gaussian
 def result() -> Result:
     environment = Environment(Problem(np.diag([0.5, 2.0])), Gaussian(3.0), Uniform(1.0))
     policies = {"FTM": FTM(), "POL": POL(1e-4)}
-    return simulate(environment, policies, 40, 6, seed=9, first_run=2, record=True)
+    return simulate(environment, policies, horizon=40, runs=6, seed=9, first_run=2, record=True)
 
 
 def test_regret_is_the_difference_of_costs(result: Result) -> None:
@@ -92,7 +92,7 @@ def test_a_loaded_file_is_bit_identical(result: Result, tmp_path: Path) -> None:
 
 def test_a_result_without_paths_comes_back_without_them(tmp_path: Path) -> None:
     environment = Environment(Problem(np.eye(1)), Gaussian(3.0), Uniform(1.0))
-    saved = simulate(environment, {"FTM": FTM()}, 5, 2).save(tmp_path / "result.nc")
+    saved = simulate(environment, {"FTM": FTM()}, horizon=5, runs=2).save(tmp_path / "result.nc")
     assert Result.load(saved).v is None
 
 
@@ -177,9 +177,9 @@ def test_diagnostics_for_each_run_are_kept_in_files(result: Result, tmp_path: Pa
 def test_concatenated_pieces_are_bit_identical_to_the_whole(tmp_path: Path) -> None:
     environment = Environment(Problem(np.diag([0.5, 2.0])), Gaussian(3.0), Uniform(1.0))
     policies = {"FTM": FTM(), "POL": POL(1e-4)}
-    whole = simulate(environment, policies, 30, 5, seed=1, record=True)
+    whole = simulate(environment, policies, horizon=30, runs=5, seed=1, record=True)
     parts = [
-        simulate(environment, policies, 30, runs, seed=1, first_run=first, record=True)
+        simulate(environment, policies, horizon=30, runs=runs, seed=1, first_run=first, record=True)
         for first, runs in ((0, 2), (2, 3))
     ]
     parts[1] = Result.load(parts[1].save(tmp_path / "part.nc"))
@@ -227,7 +227,7 @@ def test_the_total_has_the_last_regret_bit_for_bit(result: Result) -> None:
 def test_totals_of_pieces_are_saved_and_concatenated(result: Result, tmp_path: Path) -> None:
     environment = Environment(Problem(np.diag([0.5, 2.0])), Gaussian(3.0), Uniform(1.0))
     policies = {"FTM": FTM(), "POL": POL(1e-4)}
-    pieces = [simulate(environment, policies, 40, 3, seed=9, first_run=first).total() for first in (2, 5)]
+    pieces = [simulate(environment, policies, horizon=40, runs=3, seed=9, first_run=first).total() for first in (2, 5)]
     loaded = [Result.load(piece.save(tmp_path / f"{k}.nc")) for k, piece in enumerate(pieces)]
     assert all(loaded[k]["POL"].regret is not None for k in range(2))
     together = Result.concat(loaded)
@@ -235,7 +235,7 @@ def test_totals_of_pieces_are_saved_and_concatenated(result: Result, tmp_path: P
     for name in result:
         np.testing.assert_array_equal(together.regret(name), result.total().regret(name))
     with pytest.raises(ArgumentError, match="the same policies and recorded rounds"):
-        Result.concat([pieces[0], simulate(environment, policies, 40, 3, seed=9, first_run=5)])
+        Result.concat([pieces[0], simulate(environment, policies, horizon=40, runs=3, seed=9, first_run=5)])
 
 
 def test_equal_results_are_equal(result: Result, tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_file_of_the_first_version_is_read() -> None:
     old = Result.load(Path(__file__).parent.parent / "data" / "0.1.0" / "result.nc")
     assert old.configuration["versions"]["soqo"] == "0.1.0"
     environment = Environment(Problem(np.diag([0.5, 2.0])), Gaussian(3.0), Uniform(1.0))
-    new = simulate(environment, {"FTM": FTM(), "POL": POL(1e-4)}, 5, 2, seed=9, first_run=2, record=True)
+    new = simulate(environment, {"FTM": FTM(), "POL": POL(1e-4)}, horizon=5, runs=2, seed=9, first_run=2, record=True)
     assert (old.policies, old.first_run, old.horizon) == (new.policies, 2, 5)
     for name in new:
         np.testing.assert_allclose(old.regret(name), new.regret(name), rtol=1e-9, atol=1e-9)

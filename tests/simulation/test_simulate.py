@@ -34,7 +34,7 @@ W = np.array([[3.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 2.0]])
 
 def environment(**changes: Any) -> Environment:
     settings: dict[str, Any] = {
-        "problem": RandomProblem(3, 2, 0.2, 3.0),
+        "problem": RandomProblem(3, 2, min_eigenvalue=0.2, max_eigenvalue=3.0),
         "process": Gaussian(2.0),
         "noise": Uniform(1.0),
         **changes,
@@ -53,7 +53,7 @@ POLICIES: dict[str, Any] = {
 
 def scalar_loop(world: Environment, make: Any, horizon: int, run: int, seed: int) -> Any:
     """Return hitting and switching costs of one run of one policy, computed round by round from their definition."""
-    paths = world.draw(horizon, 1, seed, first_run=run)
+    paths = world.draw(horizon, 1, seed=seed, first_run=run)
     A, v = paths.problem.A.reshape(3, 3), paths.v[0]
     weight = paths.problem.switching_weight
     full = np.eye(3) if weight is None else weight
@@ -76,7 +76,11 @@ def scalar_loop(world: Environment, make: Any, horizon: int, run: int, seed: int
 @pytest.mark.parametrize("noise", [Uniform(1.0), Adversarial(1.0)], ids=repr)
 @pytest.mark.parametrize("weight", [None, W], ids=["plain", "weighted"])
 def test_a_batch_equals_the_scalar_loop_of_every_run(weight: Any, noise: Any) -> None:
-    world = environment(problem=RandomProblem(3, 2, 0.2, 3.0, switching_weight=weight), noise=noise, x0=[1.0, 2.0, 3.0])
+    world = environment(
+        problem=RandomProblem(3, 2, min_eigenvalue=0.2, max_eigenvalue=3.0, switching_weight=weight),
+        noise=noise,
+        x0=[1.0, 2.0, 3.0],
+    )
     result = simulate(world, POLICIES, horizon=40, runs=4, seed=3)
     for name, make in POLICIES.items():
         for run in range(4):
@@ -86,30 +90,30 @@ def test_a_batch_equals_the_scalar_loop_of_every_run(weight: Any, noise: Any) ->
 
 
 def test_the_same_seed_gives_the_same_numbers() -> None:
-    one, other = (simulate(environment(), POLICIES, 30, 5, seed=1) for _ in range(2))
+    one, other = (simulate(environment(), POLICIES, horizon=30, runs=5, seed=1) for _ in range(2))
     for name in POLICIES:
         np.testing.assert_array_equal(one.regret(name), other.regret(name))
-    different = simulate(environment(), POLICIES, 30, 5, seed=2)
+    different = simulate(environment(), POLICIES, horizon=30, runs=5, seed=2)
     assert not np.array_equal(one.regret("FTM"), different.regret("FTM"))
 
 
 def test_a_run_depends_neither_on_the_number_of_runs_nor_on_pieces() -> None:
-    few = simulate(environment(), POLICIES, 30, 3, seed=1)
-    many = simulate(environment(), POLICIES, 30, 7, seed=1)
-    piece = simulate(environment(), POLICIES, 30, 2, seed=1, first_run=5)
+    few = simulate(environment(), POLICIES, horizon=30, runs=3, seed=1)
+    many = simulate(environment(), POLICIES, horizon=30, runs=7, seed=1)
+    piece = simulate(environment(), POLICIES, horizon=30, runs=2, seed=1, first_run=5)
     for name in POLICIES:
         np.testing.assert_array_equal(few.cost(name), many.cost(name)[:3])
         np.testing.assert_array_equal(piece.cost(name), many.cost(name)[5:])
 
 
 def test_a_policy_does_not_depend_on_the_other_policies() -> None:
-    alone = simulate(environment(), {"POL": POL(1e-3)}, 30, 5, seed=1)
-    together = simulate(environment(), POLICIES, 30, 5, seed=1)
+    alone = simulate(environment(), {"POL": POL(1e-3)}, horizon=30, runs=5, seed=1)
+    together = simulate(environment(), POLICIES, horizon=30, runs=5, seed=1)
     np.testing.assert_array_equal(alone.cost("POL"), together.cost("POL"))
 
 
 def test_lai_has_no_regret_against_itself() -> None:
-    result = simulate(environment(), POLICIES, 100, 5)
+    result = simulate(environment(), POLICIES, horizon=100, runs=5)
     scale = np.abs(result.cost("FTM")).sum()
     assert np.abs(result.regret("LAI")).max() < 1e-12 * scale
     assert np.abs(result.regret("LAI", form="low_variance")).max() < 1e-12 * scale
@@ -135,7 +139,7 @@ def test_both_forms_of_regret_have_the_same_mean_on_a_martingale(process: Any, w
 def test_lai_is_not_optimal_if_steps_are_correlated() -> None:
     # The process is not a martingale: a policy that moves further towards v has a lower cost than the benchmark.
     world = environment(problem=Problem(np.eye(3)), process=Correlated(5.0, alpha=0.7))
-    regret = simulate(world, {"1.5": LAI(1.5 * np.eye(3))}, 200, 200).regret("1.5")[:, -1]
+    regret = simulate(world, {"1.5": LAI(1.5 * np.eye(3))}, horizon=200, runs=200).regret("1.5")[:, -1]
     assert regret.mean() < -4 * regret.std() / np.sqrt(regret.size)
 
 
@@ -147,20 +151,20 @@ def test_a_simulation_wraps_policies_in_weighted_unless_they_already_are() -> No
         "by hand": Weighted(POL(1e-3), W),
         "with limits": Limited(Weighted(POL(1e-3), W)),
     }
-    result = simulate(world, entries, 30, 4)
+    result = simulate(world, entries, horizon=30, runs=4)
     for name in ("by hand", "with limits"):
         np.testing.assert_array_equal(result.cost(name), result.cost("by the simulator"))
 
 
 def test_recorded_paths_give_the_costs() -> None:
-    result = simulate(environment(problem=Problem(A)), POLICIES, 20, 3, record=True)
+    result = simulate(environment(problem=Problem(A)), POLICIES, horizon=20, runs=3, record=True)
     assert result.v is not None
     assert result.actions is not None
     assert set(result.actions) == {*POLICIES, Result.BENCHMARK}
-    hitting, switching = Problem(A).path_costs(result.actions["POL"], result.v, np.zeros((3, 3)))
+    hitting, switching = Problem(A).path_costs(result.actions["POL"], result.v, x0=np.zeros((3, 3)))
     np.testing.assert_allclose(hitting, result["POL"].hitting)
     np.testing.assert_allclose(switching, result["POL"].switching)
-    unrecorded = simulate(environment(), POLICIES, 20, 3)
+    unrecorded = simulate(environment(), POLICIES, horizon=20, runs=3)
     assert unrecorded.v is None
     assert unrecorded.actions is None
 
@@ -170,8 +174,8 @@ def test_progress_increases_to_the_total() -> None:
     simulate(
         environment(),
         {"FTM": FTM(), "POL": POL(1e-3)},
-        250,
-        2,
+        horizon=250,
+        runs=2,
         progress=lambda *call: seen.append(call),
     )
     done = [call[0] for call in seen]
@@ -183,7 +187,7 @@ def test_progress_increases_to_the_total() -> None:
 
 def test_costs_that_overflow_are_reported_without_a_warning() -> None:
     world = environment(problem=Problem(A), process=Gaussian(1e160))
-    result = simulate(world, {"POL": POL(1e-6), "FTM": FTM()}, 10, 2, record=True)
+    result = simulate(world, {"POL": POL(1e-6), "FTM": FTM()}, horizon=10, runs=2, record=True)
     assert result.actions is not None
     assert np.isfinite(result.actions["POL"]).all()
     assert result["POL"].diverged.all()
@@ -251,13 +255,13 @@ class RaisesKeyError(FTM):
 
 def test_an_exception_of_a_policy_is_raised_with_its_name() -> None:
     with pytest.raises(KeyError, match="lost") as caught:
-        simulate(environment(), {"FTM": FTM(), "mine": RaisesKeyError()}, 5, 2)
+        simulate(environment(), {"FTM": FTM(), "mine": RaisesKeyError()}, horizon=5, runs=2)
     assert caught.value.__notes__ == ["in policies['mine']"]
 
 
 def test_limits_are_in_the_units_of_the_plant() -> None:
     world = environment(problem=Problem(np.eye(3), [1.0, 25.0, 4.0]), process=Gaussian(50.0))
-    result = simulate(world, {"L": Limited(FTM(), -5.0, 5.0)}, 20, 2, record=True)
+    result = simulate(world, {"L": Limited(FTM(), low=-5.0, high=5.0)}, horizon=20, runs=2, record=True)
     assert result.actions is not None
     np.testing.assert_allclose(np.abs(result.actions["L"]).max(axis=(0, 1)), 5.0)
 

@@ -173,8 +173,8 @@ PLAYERS: dict[str, tuple[Policy[Any], int, dict[str, Any]]] = {
     "FTM": (FTM(), 2, {}),
     "POL": (POL(1e-2), 2, {"horizon": 40}),
     "GLIDE": (GLIDE(), 3, {"low": -4.0, "high": [3.0, 4.0, 5.0], "switching_weight": [1.0, 4.0, 0.25]}),
-    "SCaLE": (SCaLE(1.0, 1, 0.5, gamma2=4.0), 2, {"seed": 4, "high": 5.0}),
-    "HySCaLE": (HySCaLE(1.0, 1, 0.5, learning_rate=1e-3), 2, {"seed": 4, "horizon": 40}),
+    "SCaLE": (SCaLE(1.0, 1, min_eigenvalue=0.5, gamma2=4.0), 2, {"seed": 4, "high": 5.0}),
+    "HySCaLE": (HySCaLE(1.0, 1, min_eigenvalue=0.5, learning_rate=1e-3), 2, {"seed": 4, "horizon": 40}),
 }
 
 

@@ -231,7 +231,7 @@ def test_the_error_of_the_estimate_exceeds_its_guarantee() -> None:
     """Printed: |A^ - A|_* <= eta / gamma^2, with high probability. A constant is missing."""
     A = random_rotation(np.random.default_rng(0), np.linspace(1.0, 10.0, 4))
     eta, runs = 10.0, 40
-    policy = SCaLE.as_printed(eta, 4, 1.0)
+    policy = SCaLE.as_printed(eta, 4, min_eigenvalue=1.0)
     m, gamma2 = policy.exploration_rounds(4), policy.probe_variance(4, 1000)
     rng = np.random.default_rng(1)
     Z = math.sqrt(gamma2) * rng.standard_normal((runs, m, 4))

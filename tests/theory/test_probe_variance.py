@@ -91,7 +91,7 @@ def test_expected_regret_is_the_mean_over_simulations_of_scale() -> None:
     A = random_rotation(np.random.default_rng(0), np.array([0.5, 2.0]))
     policy = SCaLE(noise_cap=1.0, rank=2, min_eigenvalue=0.5, gamma2=gamma2)
     environment = Environment(Problem(A), Gaussian(1.0), Uniform(1.0))
-    regret = simulate(environment, {"SCaLE": policy}, horizon, runs=runs).regret("SCaLE")[:, -1]
+    regret = simulate(environment, {"SCaLE": policy}, horizon=horizon, runs=runs).regret("SCaLE")[:, -1]
     found = expected_scale_regret(gamma2, A, covariance=1.0, horizon=horizon, m=12, noise=1.0, draws=runs)
     error = math.hypot(regret.std() / math.sqrt(runs), found.standard_error[0])
     assert abs(regret.mean() - found.mean[0]) < 4.0 * error
@@ -128,7 +128,7 @@ def test_another_estimator_may_be_used() -> None:
 
 
 def test_scale_uses_the_optimal_variance() -> None:
-    policy = SCaLE(10.0, 3, 1.0, gamma2="optimal", covariance=2500.0, prior=FULL)
+    policy = SCaLE(10.0, 3, min_eigenvalue=1.0, gamma2="optimal", covariance=2500.0, prior=FULL)
     variance = policy.probe_variance(3, 4000)
     assert variance == policy.probe_variance(3, 4000)
     expected = optimal_gamma2(FULL, 2500.0, horizon=4000, m=27, noise=10.0, draws=32, estimator=policy.recovery)
@@ -136,14 +136,16 @@ def test_scale_uses_the_optimal_variance() -> None:
     state = policy.start(np.zeros((50, 3)), 4000, np.random.default_rng(0))
     assert state.memory.probes.var() == pytest.approx(variance, rel=0.1)
     environment = Environment(Problem(FULL), Gaussian(50.0), Uniform(10.0))
-    result = simulate(environment, {"optimal": policy, "printed": SCaLE(10.0, 3, 1.0)}, horizon=4000, runs=30)
+    result = simulate(
+        environment, {"optimal": policy, "printed": SCaLE(10.0, 3, min_eigenvalue=1.0)}, horizon=4000, runs=30
+    )
     optimal, printed = (result.regret(name)[:, -1] for name in ("optimal", "printed"))
     assert optimal.mean() < 0.8 * printed.mean()
 
 
 def test_without_a_prior_every_nonzero_eigenvalue_is_min_eigenvalue() -> None:
-    policy = SCaLE(1.0, 1, 0.5, c1=10.0, gamma2="optimal", covariance=Gaussian(5.0))
-    explicit = SCaLE(1.0, 1, 0.5, c1=10.0, gamma2="optimal", covariance=25.0, prior=np.diag([0.5, 0.0]))
+    policy = SCaLE(1.0, 1, min_eigenvalue=0.5, c1=10.0, gamma2="optimal", covariance=Gaussian(5.0))
+    explicit = SCaLE(1.0, 1, min_eigenvalue=0.5, c1=10.0, gamma2="optimal", covariance=25.0, prior=np.diag([0.5, 0.0]))
     assert policy.probe_variance(2, 500) == pytest.approx(explicit.probe_variance(2, 500))
 
 
@@ -168,10 +170,10 @@ def test_errors_name_the_argument(change: dict[str, Any], message: str) -> None:
 
 def test_scale_names_the_arguments_that_the_optimal_variance_needs() -> None:
     with pytest.raises(ArgumentError, match="covariance must be given for gamma2 = 'optimal'"):
-        SCaLE(1.0, 1, 1.0, gamma2="optimal")
+        SCaLE(1.0, 1, min_eigenvalue=1.0, gamma2="optimal")
     with pytest.raises(ArgumentError, match="noise_cap must be a finite number above 0"):
-        SCaLE(0.0, 1, 1.0, gamma2="optimal", covariance=1.0)
+        SCaLE(0.0, 1, min_eigenvalue=1.0, gamma2="optimal", covariance=1.0)
     with pytest.raises(ArgumentError, match="prior must be positive semi-definite"):
-        SCaLE(1.0, 1, 1.0, gamma2="optimal", covariance=1.0, prior=-np.eye(2))
+        SCaLE(1.0, 1, min_eigenvalue=1.0, gamma2="optimal", covariance=1.0, prior=-np.eye(2))
     with pytest.raises(ArgumentError, match="gamma2 must be a finite number above 0"):
         expected_scale_regret([1.0, 0.0], FULL, covariance=1.0, horizon=500, m=27, noise=1.0)

@@ -69,7 +69,7 @@ def test_total_is_the_regret_of_scale_itself(handover: Literal["direct", "virtua
     runs, horizon, m = 400, 60, 12
     policy = SCaLE(noise_cap=0.5, rank=2, min_eigenvalue=0.3, gamma2=4.0, handover=handover)
     environment = Environment(Problem(A), Gaussian(0.5), Uniform(0.5))
-    result = simulate(environment, {"SCaLE": policy}, horizon, runs=runs, seed=1, record=True)
+    result = simulate(environment, {"SCaLE": policy}, horizon=horizon, runs=runs, seed=1, record=True)
     assert result.v is not None
     assert result.actions is not None
     probes = (result.actions["SCaLE"] - result.v)[:, :m] / 2.0

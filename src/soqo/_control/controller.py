@@ -77,13 +77,13 @@ class Controller:
         self,
         policy: Policy[Any],
         x0: ArrayLike,
+        *,
         horizon: int | None = None,
         seed: int = 0,
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
         switching_weight: ArrayLike | None = None,
         journal: str | os.PathLike[str] | None = None,
-        *,
         durability: Durability = "disk",
     ) -> None:
         start = finite_array("x0", x0)
@@ -94,7 +94,7 @@ class Controller:
             None if value is None else numbers(name, value)
             for name, value in (("low", low), ("high", high), ("switching_weight", switching_weight))
         )
-        player = wrap_for_plant(policy, switching_weight, low, high)
+        player = wrap_for_plant(policy, switching_weight=switching_weight, low=low, high=high)
         state = player.start(start, rounds, stream(seed, run=0, purpose="policy"))
         self._assume(Snapshot(policy, low, high, switching_weight, state, 0), player)
         self._create_journal(journal, durability)
@@ -139,7 +139,7 @@ class Controller:
         if round is not None:
             self._check_round(integer("round", round, least=1))
         begun, now, reading = perf_counter(), self._snapshot, _single_number(y)
-        state = self._player.observe(now.state, reading, applied)
+        state = self._player.observe(now.state, reading, applied=applied)
         self._record(Call(y=reading, x=None if applied is None else state.x), begun)
         self._commit(evolve(now, state=state, missed=now.missed + math.isnan(reading)))
 

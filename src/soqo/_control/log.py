@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Self
 
@@ -48,6 +48,7 @@ class Log(Value):
     v: Array
     x: Array
     y: Array
+    _: KW_ONLY
     x0: Array
     low: ArrayLike | None = None
     high: ArrayLike | None = None

@@ -218,7 +218,7 @@ def _play(policy: Policy[Any], log: Log, coordinates: Coordinates, curvatures: A
     def hitting_cost(u: Array) -> Array:
         return np.asarray(0.5 * np.vecdot(u, np.matvec(curvatures, u)))
 
-    player = wrap_for_plant(policy, log.switching_weight, log.low, log.high)
+    player = wrap_for_plant(policy, switching_weight=log.switching_weight, low=log.low, high=log.high)
     many = len(curvatures)
     x = np.tile(log.x0, (many, 1))
     state = player.start(x, log.horizon, streams(seed, range(many), "policy"))

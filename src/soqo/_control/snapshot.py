@@ -43,7 +43,7 @@ class Snapshot(Value):
 
     def player(self) -> Policy[Any]:
         """Return the policy within limits and weight."""
-        return wrap_for_plant(self.policy, self.switching_weight, self.low, self.high)
+        return wrap_for_plant(self.policy, switching_weight=self.switching_weight, low=self.low, high=self.high)
 
 
 def decode_snapshot(data: bytes, source: str | os.PathLike[str]) -> Snapshot:

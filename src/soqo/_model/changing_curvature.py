@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 import scipy.linalg
@@ -40,6 +40,7 @@ class Change(Value):
 
     round: int
     problem: Problem | RandomProblem | None = None
+    _: KW_ONLY
     duration: int = 1
 
     def __init__(

@@ -125,7 +125,7 @@ class Plan(Value):
         return result
 
 
-def hindsight_optimum(problem: Problem, v: ArrayLike, x0: ArrayLike) -> Array:
+def hindsight_optimum(problem: Problem, v: ArrayLike, *, x0: ArrayLike) -> Array:
     """Return the path of least total cost for a player who knows all of v in advance.
 
     The optimality conditions are block tridiagonal. In A's eigenbasis they are d scalar tridiagonal systems whose

@@ -7,7 +7,7 @@ change of coordinates x -> W^{1/2} x reduces every such problem to the paper's (
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import get_args
 
@@ -118,7 +118,7 @@ class Problem(Value):
         """
         return self._move_cost(self._vectors("x", x) - self._vectors("x_prev", x_prev))
 
-    def path_costs(self, x: ArrayLike, v: ArrayLike, x0: ArrayLike) -> tuple[Array, Array]:
+    def path_costs(self, x: ArrayLike, v: ArrayLike, *, x0: ArrayLike) -> tuple[Array, Array]:
         """Return the hitting and the switching cost of every round of a path.
 
         Parameters
@@ -139,7 +139,7 @@ class Problem(Value):
         start = np.broadcast_to(self._vectors("x0", x0)[..., None, :], (*actions.shape[:-2], 1, self.dim))
         return hitting, self._move_cost(np.diff(actions, axis=-2, prepend=start))
 
-    def total_cost(self, x: ArrayLike, v: ArrayLike, x0: ArrayLike) -> Array:
+    def total_cost(self, x: ArrayLike, v: ArrayLike, *, x0: ArrayLike) -> Array:
         """Return the sum of all costs of a path.
 
         Parameters
@@ -154,7 +154,7 @@ class Problem(Value):
         Array, shape (*batch,)
             The total costs.
         """
-        hitting, switching = self.path_costs(x, v, x0)
+        hitting, switching = self.path_costs(x, v, x0=x0)
         return np.asarray((hitting + switching).sum(axis=-1))
 
     def _move_cost(self, move: Array) -> Array:
@@ -189,6 +189,7 @@ class RandomProblem(Value):
 
     dim: int
     rank: int
+    _: KW_ONLY
     min_eigenvalue: float
     max_eigenvalue: float | None = None
     spacing: Spacing = "linear"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -89,10 +89,10 @@ class Paths(Value):
         hitting, switching : Array, shape (runs, T)
             The costs.
         """
-        hitting, switching = self.problem.path_costs(x, self.v, self.x0)
+        hitting, switching = self.problem.path_costs(x, self.v, x0=self.x0)
         for first, stop, problem in self.segments[1:]:
             here = slice(first, stop)
-            hitting[:, here] = problem.path_costs(x[:, here], self.v[:, here], self.x0)[0]
+            hitting[:, here] = problem.path_costs(x[:, here], self.v[:, here], x0=self.x0)[0]
         return hitting, switching
 
     def policy_generators(self) -> list[np.random.Generator]:
@@ -136,6 +136,7 @@ class Environment(Value):
     problem: Problem | RandomProblem
     process: Process
     noise: Noise
+    _: KW_ONLY
     x0: Array = field(repr=False)
     v0: Array = field(repr=False)
     changes: tuple[Change, ...] = ()
@@ -162,7 +163,7 @@ class Environment(Value):
         """The dimension d of an action."""
         return self.problem.dim
 
-    def draw(self, horizon: int, runs: int, seed: int, first_run: int = 0) -> Paths:
+    def draw(self, horizon: int, runs: int, *, seed: int, first_run: int = 0) -> Paths:
         """Draw sample paths.
 
         Run k of a seed does not depend on the horizon, the number of runs or the first run, so a large simulation can
@@ -194,7 +195,7 @@ class Environment(Value):
         _require_memory(horizon, runs, self.dim)
         numbers = range(first_run, first_run + runs)
         problem, later = self._draw_problems(seed, numbers)
-        v = self.process.paths(streams(seed, numbers, "steps"), horizon, self.v0, first_run)
+        v = self.process.paths(streams(seed, numbers, "steps"), horizon, v0=self.v0, first_run=first_run)
         if v.shape != (runs, horizon, self.dim):
             raise ArgumentError(f"process must give paths of shape {(runs, horizon, self.dim)}, got {v.shape}")
         if not np.isfinite(v).all():

@@ -52,10 +52,10 @@ class Trajectory(Value):
 def simulate(
     environment: Environment,
     policies: Mapping[str, object],
+    *,
     horizon: int,
     runs: int = 20,
     seed: int = 0,
-    *,
     first_run: int = 0,
     progress: Progress | None = None,
     record: bool = False,
@@ -102,7 +102,7 @@ def simulate(
     if not isinstance(environment, Environment):
         raise ArgumentError(f"environment must be an Environment, got {type(environment).__name__}")
     check_names(policies)
-    paths = environment.draw(horizon, runs, seed, first_run)
+    paths = environment.draw(horizon, runs, seed=seed, first_run=first_run)
     records: dict[str, PolicyResult] = {}
     recorded: dict[str, Array] = {}
     total = horizon * len(policies)

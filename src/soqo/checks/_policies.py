@@ -153,8 +153,8 @@ def _check_bad_input(policy: Policy[Any], scenario: Scenario) -> None:
             ("v", partial(policy.act, state, nan_v)),
             ("y", partial(policy.observe, acted, np.zeros((*batch, 1)))),
             ("y", partial(policy.observe, acted, y + np.inf)),
-            ("applied", partial(policy.observe, acted, y, nan_v)),
-            ("applied", partial(policy.observe, acted, y, v[..., :-1])),
+            ("applied", partial(policy.observe, acted, y, applied=nan_v)),
+            ("applied", partial(policy.observe, acted, y, applied=v[..., :-1])),
             ("x0", partial(policy.start, nan_v, 5, rng)),
             ("horizon", partial(policy.start, v, -3, rng)),
         ]

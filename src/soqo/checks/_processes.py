@@ -61,15 +61,15 @@ def _check_prefix(process: Process, scenario: Scenario) -> None:
 def _check_paths(process: Process, scenario: Scenario) -> None:
     """Check that a run's path depends on its own generator only, not on the number of runs or the horizon."""
     v0 = np.arange(1.0, scenario.dim + 1.0)
-    both = process.paths([scenario.rng(0, 0), scenario.rng(0, 1)], 12, v0)
+    both = process.paths([scenario.rng(0, 0), scenario.rng(0, 1)], 12, v0=v0)
     expected = (2, 12, scenario.dim)
     expect(both.shape == expected, f"paths must have shape {expected}, got {both.shape}")
-    first = process.paths([scenario.rng(0, 0)], 12, v0)
-    second = process.paths([scenario.rng(0, 1)], 12, v0, first_run=1)
+    first = process.paths([scenario.rng(0, 0)], 12, v0=v0)
+    second = process.paths([scenario.rng(0, 1)], 12, v0=v0, first_run=1)
     expect(
         np.array_equal(first[0], both[0]) and np.array_equal(second[0], both[1]), "a run depends on the number of runs"
     )
-    short = process.paths([scenario.rng(0, 0)], 5, v0)
+    short = process.paths([scenario.rng(0, 0)], 5, v0=v0)
     expect(np.array_equal(short[0], both[0, :5]), "the first rounds depend on the horizon")
 
 

@@ -69,7 +69,7 @@ class GradientEstimate(Value):
 
 
 def projected_gradient_step(
-    estimate: GradientEstimate, u: Array, y: Array, rate: float, form: Literal["exact", "as_printed"] = "exact"
+    estimate: GradientEstimate, u: Array, y: Array, *, rate: float, form: Literal["exact", "as_printed"] = "exact"
 ) -> GradientEstimate:
     """Take a gradient step on the reading y at u, and project on the positive semi-definite matrices.
 

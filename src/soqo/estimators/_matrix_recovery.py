@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -52,6 +52,7 @@ class Recovery(Value):
 
     noise_cap: float
     radius: float | _RadiusRule = "residual"
+    _: KW_ONLY
     fallback: _Fallback = "least_squares"
 
     def __post_init__(self) -> None:

@@ -75,7 +75,7 @@ def bound_setting(
     environment = setting.environment
     count = integer("runs", setting.runs if runs is None else runs, least=1)
     # A, the start and a policy's own draws do not depend on the horizon.
-    model = _Model(environment, environment.draw(1, count, setting.seed))
+    model = _Model(environment, environment.draw(1, count, seed=setting.seed))
     name, policy = _choose_scale(setting, model)
     m = policy.exploration_rounds(environment.dim)
     chosen = _choose_horizons(horizons if horizons is not None else setting.horizons or None, setting, m)
@@ -259,7 +259,9 @@ class _Column:
 def _compute_column(model: _Model, policy: SCaLE, T: int, progress: Progress | None) -> _Column:
     """Simulate one horizon, and compute the exact regret and the bounds."""
     paths, A = model.paths, model.plain.A
-    result = simulate(model.environment, {"SCaLE": policy}, T, paths.runs, paths.seed, progress=progress)
+    result = simulate(
+        model.environment, {"SCaLE": policy}, horizon=T, runs=paths.runs, seed=paths.seed, progress=progress
+    )
     simulated = result.regret("SCaLE")[:, -1]
     exact, exploitation, error = np.full((3, paths.runs), np.nan)
     gamma2 = math.nan

@@ -83,18 +83,18 @@ def fit(Z: ArrayLike, y: ArrayLike, method: _Method = "trace_min", radius: float
         raise ArgumentError(f"radius must be None for {method}, which has none, got {radius}")
     if method == "least_absolute_deviations":
         estimate = psd_least_absolute_deviations(Z, y)
-        bound = least_absolute_deviations_bound(Z, y, estimate.multipliers)
+        bound = least_absolute_deviations_bound(Z, y, multipliers=estimate.multipliers)
         return Fit(method, estimate, None, bound, "the sum of absolute deviations")
     if method == "least_squares":
         estimate = psd_least_squares(Z, y)
-        bound = least_squares_bound(Z, y, estimate.multipliers)
+        bound = least_squares_bound(Z, y, multipliers=estimate.multipliers)
         return Fit(method, estimate, None, bound, "half the sum of squares")
     used = _DEFAULT_RADIUS * psd_least_absolute_deviations(Z, y).residual if radius is None else radius
     estimate = trace_min(Z, y, used)
     if estimate.status is Status.INFEASIBLE:
-        bound = least_absolute_deviations_bound(Z, y, estimate.multipliers)
+        bound = least_absolute_deviations_bound(Z, y, multipliers=estimate.multipliers)
         return Fit(method, estimate, used, bound, "the smallest feasible radius")
-    bound = trace_bound(Z, y, used, estimate.multipliers)
+    bound = trace_bound(Z, y, radius=used, multipliers=estimate.multipliers)
     return Fit(method, estimate, used, bound, "the trace")
 
 

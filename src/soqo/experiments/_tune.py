@@ -221,9 +221,9 @@ def tune(
             for name, policy in policies.items()
             for label, value in zip(labels[name], grid.tolist(), strict=True)
         },
-        setting.horizon if horizon is None else horizon,
-        setting.runs if runs is None else runs,
-        setting.seed,
+        horizon=setting.horizon if horizon is None else horizon,
+        runs=setting.runs if runs is None else runs,
+        seed=setting.seed,
         progress=progress,
     )
     curves = {}

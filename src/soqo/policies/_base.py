@@ -257,7 +257,7 @@ class Policy(Value, ABC, Generic[_M]):
         x, state = self.act_unchecked(state, target)
         return x.copy(), state  # the state keeps its own array, whatever the caller does with the action
 
-    def observe(self, state: State[_M], y: ArrayLike, applied: ArrayLike | None = None) -> State[_M]:
+    def observe(self, state: State[_M], y: ArrayLike, *, applied: ArrayLike | None = None) -> State[_M]:
         """Learn from the reading of the current round.
 
         Parameters

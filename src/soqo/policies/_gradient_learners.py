@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -50,6 +50,7 @@ class POL(Policy[GradientEstimate]):
     """
 
     learning_rate: float
+    _: KW_ONLY
     initial: ArrayLike | None = None
     gradient: Literal["exact", "as_printed"] = "exact"
 
@@ -76,7 +77,9 @@ class POL(Policy[GradientEstimate]):
 
     def learn(self, state: State[GradientEstimate], y: Array) -> GradientEstimate:
         with np.errstate(over="ignore", invalid="ignore"):  # overflow marks the run as diverged
-            return projected_gradient_step(state.memory, state.x - state.v, y, self.learning_rate, self.gradient)
+            return projected_gradient_step(
+                state.memory, state.x - state.v, y, rate=self.learning_rate, form=self.gradient
+            )
 
     def diverged(self, state: State[GradientEstimate]) -> BoolArray:
         return state.diverged | state.memory.diverged

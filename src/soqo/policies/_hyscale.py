@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -36,6 +36,7 @@ class HySCaLE(SCaLE):
     'direct'
     """
 
+    _: KW_ONLY
     learning_rate: float = 1e-8
     gradient: Literal["exact", "as_printed"] = "exact"
 
@@ -45,7 +46,7 @@ class HySCaLE(SCaLE):
         choice("gradient", self.gradient, ("exact", "as_printed"))
 
     @classmethod
-    def as_printed(cls, noise_cap: float, rank: int, min_eigenvalue: float, **options: Any) -> Self:
+    def as_printed(cls, noise_cap: float, rank: int, *, min_eigenvalue: float, **options: Any) -> Self:
         """Return the literal variant: that of SCaLE, with the learning rate 1e-6 and the printed gradient.
 
         Parameters
@@ -54,10 +55,12 @@ class HySCaLE(SCaLE):
             As in :meth:`SCaLE.as_printed`.
         """
         printed = {"learning_rate": 1e-6, "gradient": "as_printed", **options}
-        return super().as_printed(noise_cap, rank, min_eigenvalue, **printed)
+        return super().as_printed(noise_cap, rank, min_eigenvalue=min_eigenvalue, **printed)
 
     def refine(self, state: State[ScaleMemory], y: Array) -> ScaleMemory:
         memory = state.memory
         with np.errstate(over="ignore", invalid="ignore"):  # overflow marks the run as diverged
-            step = projected_gradient_step(memory.estimate, state.x - state.v, y, self.learning_rate, self.gradient)
+            step = projected_gradient_step(
+                memory.estimate, state.x - state.v, y, rate=self.learning_rate, form=self.gradient
+            )
         return evolve(memory, estimate=step)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -42,6 +42,7 @@ class ROBD(KnownCurvature):
     array([0.732051])
     """
 
+    _: KW_ONLY
     lambda1: float = 1.0
     lambda2: float | None = None
 

@@ -8,7 +8,7 @@ option selects the variant; ``SCaLE.as_printed`` follows the text literally, and
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any, Literal, Self
@@ -156,6 +156,7 @@ class SCaLE(Policy[ScaleMemory]):
 
     noise_cap: float
     rank: int
+    _: KW_ONLY
     min_eigenvalue: float
     c1: float = 3.0
     gamma2: Literal["algorithm", "appendix", "guarantee", "optimal"] | float = "algorithm"
@@ -173,7 +174,7 @@ class SCaLE(Policy[ScaleMemory]):
             "min_eigenvalue": number("min_eigenvalue", self.min_eigenvalue, above=0.0),
             "c1": number("c1", self.c1, above=0.0),
         }
-        recovery = Recovery(checked["noise_cap"], self.radius, self.fallback)
+        recovery = Recovery(checked["noise_cap"], self.radius, fallback=self.fallback)
         checked["radius"] = recovery.radius
         if not isinstance(self.gamma2, str):
             checked["gamma2"] = number("gamma2", self.gamma2, least=0.0)
@@ -192,7 +193,7 @@ class SCaLE(Policy[ScaleMemory]):
         set_fields(self, **checked)
 
     @classmethod
-    def as_printed(cls, noise_cap: float, rank: int, min_eigenvalue: float, **options: Any) -> Self:
+    def as_printed(cls, noise_cap: float, rank: int, *, min_eigenvalue: float, **options: Any) -> Self:
         """Return the literal variant: radius eta m, virtual handover, and an estimate that is used even if it is zero.
 
         Parameters
@@ -203,7 +204,7 @@ class SCaLE(Policy[ScaleMemory]):
             Other parameters of the constructor, which override the printed ones.
         """
         printed: dict[str, Any] = {"radius": "cap", "handover": "virtual", "fallback": "none", **options}
-        return cls(noise_cap, rank, min_eigenvalue, **printed)
+        return cls(noise_cap, rank, min_eigenvalue=min_eigenvalue, **printed)
 
     def exploration_rounds(self, dim: int) -> int:
         """Return the number m of rounds of probing.
@@ -245,7 +246,7 @@ class SCaLE(Policy[ScaleMemory]):
     @property
     def recovery(self) -> Recovery:
         """The estimator that turns readings into an estimate of A."""
-        return Recovery(self.noise_cap, self.radius, self.fallback)
+        return Recovery(self.noise_cap, self.radius, fallback=self.fallback)
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> ScaleMemory:
         *batch, d = x0.shape

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -183,6 +183,7 @@ class Limited(Wrapper[_M]):
     array([1. , 0.5])
     """
 
+    _: KW_ONLY
     low: ArrayLike | None = None
     high: ArrayLike | None = None
 
@@ -252,12 +253,12 @@ def match_switching_weight(policy: Policy[Any], switching_weight: ArrayLike | No
     Limited(policy=Weighted(policy=FTM(), switching_weight=array(2.)), low=array(-1.))
     """
     if isinstance(policy, Limited):
-        return Limited(match_switching_weight(policy.policy, switching_weight), policy.low, policy.high)
+        return Limited(match_switching_weight(policy.policy, switching_weight), low=policy.low, high=policy.high)
     return policy if policy.in_plant_coordinates or switching_weight is None else Weighted(policy, switching_weight)
 
 
 def wrap_for_plant(
-    policy: Policy[Any], switching_weight: ArrayLike | None, low: ArrayLike | None, high: ArrayLike | None
+    policy: Policy[Any], *, switching_weight: ArrayLike | None, low: ArrayLike | None, high: ArrayLike | None
 ) -> Policy[Any]:
     """Return the policy for a plant with this switching weight and these limits.
 
@@ -273,7 +274,7 @@ def wrap_for_plant(
     Examples
     --------
     >>> from soqo import FTM
-    >>> wrap_for_plant(FTM(), 2.0, None, [1.0, 3.0])
+    >>> wrap_for_plant(FTM(), switching_weight=2.0, low=None, high=[1.0, 3.0])
     Limited(policy=Weighted(policy=FTM(), switching_weight=array(2.)), high=array([1., 3.]))
     """
     if not isinstance(policy, Policy):
@@ -285,4 +286,4 @@ def wrap_for_plant(
             f"got a {type(policy).__name__}: give the policy inside of it"
         )
     weighted = match_switching_weight(policy, switching_weight)
-    return weighted if low is None and high is None else Limited(weighted, low, high)
+    return weighted if low is None and high is None else Limited(weighted, low=low, high=high)

@@ -189,7 +189,7 @@ def test_a_cap_on_the_noise_replaces_all_larger_values() -> None:
 @pytest.mark.parametrize("bias", ["direction", "constant"])
 @pytest.mark.parametrize(("n", "kappa"), [(2, 1.0), (8, 1.0), (8, 3.0)])
 def test_the_bias_given_A_is_conditioned_on_the_readings(n: int, kappa: float, bias: Bias) -> None:
-    model = ReadingModel(2, bias, kappa)
+    model = ReadingModel(2, bias, kappa=kappa)
     _, U, y = readings(4, 2, n)
     posterior, weights = learn(model, U, y)
     p, q, sigma = model.unknowns, model.biases, float(posterior.noise[0])

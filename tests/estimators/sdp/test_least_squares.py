@@ -21,7 +21,7 @@ def test_the_fit_is_that_of_cvxpy(seed: int) -> None:
     ours, theirs = psd_least_squares(Z, y), reference.psd_least_squares(Z, y)
     assert ours.solved, ours.message
     assert ours.primal == pytest.approx(theirs.value, rel=1e-5, abs=1e-7)
-    assert least_squares_bound(Z, y, ours.multipliers) <= ours.primal * (1 + 1e-9)
+    assert least_squares_bound(Z, y, multipliers=ours.multipliers) <= ours.primal * (1 + 1e-9)
 
 
 def test_the_gradient_is_in_the_dual_cone_and_orthogonal() -> None:
@@ -47,7 +47,7 @@ def test_a_weight_of_three_equals_three_copies_of_a_row() -> None:
     _, Z, y, _ = instance(8, d=3, noise=0.3)
     weights = np.ones(y.size)
     weights[:2] = 3.0
-    weighted = psd_least_squares(Z, y, weights)
+    weighted = psd_least_squares(Z, y, weights=weights)
     repeated = psd_least_squares(np.concatenate([Z, Z[:2], Z[:2]]), np.concatenate([y, y[:2], y[:2]]))
     assert weighted.primal == pytest.approx(repeated.primal, rel=1e-6)
 
@@ -62,4 +62,4 @@ def test_zero_readings_and_zero_measurements() -> None:
 @pytest.mark.parametrize("weights", [[1.0], [1.0, 0.0, 1.0], [1.0, -1.0, 1.0]])
 def test_bad_weights_are_refused(weights: Any) -> None:
     with pytest.raises(ArgumentError, match=r"weights must be positive and of shape \(3,\)"):
-        psd_least_squares(np.ones((3, 2)), np.ones(3), weights)
+        psd_least_squares(np.ones((3, 2)), np.ones(3), weights=weights)

@@ -41,7 +41,7 @@ def test_same_status_and_optimum_as_cvxpy_with_clarabel(block: int) -> None:
             assert abs(theirs.value) < 1e-6
         elif ours.status is Status.INFEASIBLE:
             assert theirs.status in ("infeasible", "infeasible_inaccurate", "failed"), seed
-            assert least_absolute_deviations_bound(Z, y, ours.multipliers) > radius
+            assert least_absolute_deviations_bound(Z, y, multipliers=ours.multipliers) > radius
         else:
             assert ours.status is Status.SOLVED, (seed, ours.message)
             check_certificate(ours, Z, y, radius)
@@ -105,7 +105,7 @@ def test_a_wrong_matrix_is_never_called_solved(
         assert np.abs(y + shifts).sum() <= radius
         np.testing.assert_array_equal(estimate.matrix, 0.0)
     elif estimate.status is Status.INFEASIBLE:
-        assert least_absolute_deviations_bound(Z, y + shifts, estimate.multipliers) > radius
+        assert least_absolute_deviations_bound(Z, y + shifts, multipliers=estimate.multipliers) > radius
         assert share < 1.0 or noise == 0.0
     else:
         # Round-off stops the method only if the radius is a tiny part of the readings.
@@ -183,8 +183,8 @@ def test_bounds_hold_for_any_multipliers() -> None:
     best, least = trace_min(Z, y, radius), psd_least_absolute_deviations(Z, y)
     for _ in range(200):
         lam = rng.standard_normal(y.size) * 10 ** rng.uniform(-3, 3)
-        assert trace_bound(Z, y, radius, lam) <= best.primal * (1 + 1e-9)
-        assert least_absolute_deviations_bound(Z, y, lam) <= least.residual * (1 + 1e-9)
+        assert trace_bound(Z, y, radius=radius, multipliers=lam) <= best.primal * (1 + 1e-9)
+        assert least_absolute_deviations_bound(Z, y, multipliers=lam) <= least.residual * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ POLICIES = {
     "FTM": FTM(),
     "LAI": LAI.for_problem,
     "POL": POL(1e-4),
-    "SCaLE": SCaLE(1.0, 2, 0.5, c1=2.0),
+    "SCaLE": SCaLE(1.0, 2, min_eigenvalue=0.5, c1=2.0),
     "GLIDE": GLIDE(),
 }
 CELL = Cell(ENVIRONMENT, POLICIES, 30, 0, 0, 4, every_round=True)
@@ -175,7 +175,7 @@ def test_pieces_equal_the_whole() -> None:
     assert outcome.horizons == (20, 40)
     assert outcome.runs == 23
     for horizon in (20, 40):
-        whole = simulate(ENVIRONMENT, POLICIES, horizon, 23, 5)
+        whole = simulate(ENVIRONMENT, POLICIES, horizon=horizon, runs=23, seed=5)
         result = outcome.results[horizon]
         assert result.configuration == whole.configuration
         for name in POLICIES:

@@ -14,9 +14,9 @@ from soqo.policies.glide._outliers import _DECISIVE_LOG_ODDS, _log_likelihood_ra
 from soqo.processes import Cauchy, Gaussian
 from soqo.typing import Array, Rng
 
-FULL = Environment(RandomProblem(4, 4, 1.0, 4.0), Gaussian(50.0), Uniform(10.0))
-QUIET = Environment(RandomProblem(2, 2, 0.5, 2.0), Gaussian(3.0), Uniform(0.1))
-JUMPS = Environment(RandomProblem(4, 4, 1.0, 4.0), Cauchy(1.0), Uniform(1.0))
+FULL = Environment(RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=4.0), Gaussian(50.0), Uniform(10.0))
+QUIET = Environment(RandomProblem(2, 2, min_eigenvalue=0.5, max_eigenvalue=2.0), Gaussian(3.0), Uniform(0.1))
+JUMPS = Environment(RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=4.0), Cauchy(1.0), Uniform(1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Misread(Policy[Any]):
 def simulate_both(policy: GLIDE, environment: Environment, rounds: tuple[int, ...], value: float) -> Any:
     """Return the tracks without and with wrong readings, over 400 rounds and ten runs."""
     policies = {"clean": policy, "wrong": Misread(policy, rounds, value)}
-    result = simulate(environment, policies, 400, 10, seed=0)
+    result = simulate(environment, policies, horizon=400, runs=10, seed=0)
     return result["clean"], result["wrong"]
 
 
@@ -89,7 +89,7 @@ def test_accepted_wrong_readings_are_discarded_later(rounds: tuple[int, ...], va
 @pytest.mark.parametrize("policy", [GLIDE(), GLIDE(noise_cap=10.0), GLIDE(robust=True)], ids=str)
 def test_a_change_is_detected_a_round_later(policy: GLIDE) -> None:
     changing = replace(FULL, changes=(Change(150),))
-    found = simulate(changing, {"G": policy}, 200, 24, seed=1)["G"].diagnostics
+    found = simulate(changing, {"G": policy}, horizon=200, runs=24, seed=1)["G"].diagnostics
     assert (found["last_alarm"] >= 151).all()
     assert np.median(found["last_alarm"]) <= 152
     assert found["outliers"].mean() < 0.1

@@ -31,8 +31,8 @@ from soqo.noise import Adversarial, Uniform
 from soqo.processes import Cauchy, Correlated, Gaussian
 
 TEXT: Any = "yes"
-FULL = Environment(RandomProblem(4, 4, 1.0, 4.0), Gaussian(50.0), Uniform(10.0))
-RANK_ONE = Environment(RandomProblem(4, 1, 1.0), Gaussian(50.0), Uniform(10.0))
+FULL = Environment(RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=4.0), Gaussian(50.0), Uniform(10.0))
+RANK_ONE = Environment(RandomProblem(4, 1, min_eigenvalue=1.0), Gaussian(50.0), Uniform(10.0))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_robust_needs_a_bias_to_bound() -> None:
 def test_the_error_of_the_estimate_agrees_with_the_uncertainty(environment: Environment, cap: float | None) -> None:
     policy = GLIDE(noise_cap=cap)
     paths = environment.draw(200, 60, seed=3)
-    result = simulate(environment, {"GLIDE": policy}, 200, 60, seed=3)
+    result = simulate(environment, {"GLIDE": policy}, horizon=200, runs=60, seed=3)
     found = result["GLIDE"].diagnostics
     A, Q = paths.problem.A, np.linalg.eigh(found["estimate"])[1]
     error = np.einsum("nik,nij,njk->nk", Q, found["estimate"] - A, Q)
@@ -134,16 +134,16 @@ def test_actions_are_equivariant_under_changes_of_units_and_rotations(policy: GL
 
 def final(environment: Environment, policies: dict[str, Any], horizon: int, runs: int = 12) -> Any:
     """Return the median expected regret by policy: the sum of the excess costs over LAI's actions."""
-    result = simulate(environment, policies, horizon, runs, seed=0)
+    result = simulate(environment, policies, horizon=horizon, runs=runs, seed=0)
     return {name: float(np.median(result[name].low_variance_regret.sum(axis=1))) for name in policies}
 
 
 @pytest.mark.parametrize("rank", [4, 1])
 @pytest.mark.parametrize("process", [Gaussian(50.0), Cauchy(1.0)], ids=["Gaussian", "Cauchy"])
 def test_regret_is_a_few_percent_of_that_of_scale(process: Any, rank: int) -> None:
-    problem = RandomProblem(4, rank, 1.0, 10.0 if rank > 1 else None)
+    problem = RandomProblem(4, rank, min_eigenvalue=1.0, max_eigenvalue=10.0 if rank > 1 else None)
     environment = Environment(problem, process, Uniform(1.0))
-    scale = SCaLE(1.0, rank, 1.0, c1=5.0 if rank > 1 else 10.0)
+    scale = SCaLE(1.0, rank, min_eigenvalue=1.0, c1=5.0 if rank > 1 else 10.0)
     regret = final(environment, {"SCaLE": scale, "GLIDE": GLIDE()}, 400)
     assert 0.0 < regret["GLIDE"] < 0.1 * regret["SCaLE"]
 
@@ -175,21 +175,25 @@ def test_with_adversarial_noise_glide_is_not_much_worse_than_playing_without_lea
     aim: Literal["overstate", "understate", "flatten"],
 ) -> None:
     """The noise is ten times as large as the signal and biased; POL with this rate does not learn."""
-    environment = Environment(RandomProblem(4, 4, 1.0, 4.0), Gaussian(1.0), Adversarial(10.0, aim))
+    environment = Environment(
+        RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=4.0), Gaussian(1.0), Adversarial(10.0, aim)
+    )
     regret = final(environment, {"FTM": FTM(), "I": POL(1e-12), "GLIDE": GLIDE()}, 500)
     assert regret["GLIDE"] < 1.5 * min(regret["FTM"], regret["I"])
 
 
 def test_without_a_bias_in_the_model_adversarial_noise_costs_more() -> None:
     noise = Adversarial(10.0, "understate")
-    environment = Environment(RandomProblem(4, 4, 1.0, 4.0), Gaussian(1.0), noise)
+    environment = Environment(RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=4.0), Gaussian(1.0), noise)
     trusting = GLIDE(bias="none")
     regret = final(environment, {"GLIDE": GLIDE(), "trusting": trusting, "robust": GLIDE(robust=True)}, 400)
     assert regret["robust"] < regret["GLIDE"] < 0.5 * regret["trusting"]
 
 
 def test_a_prior_of_the_wrong_scale_is_corrected() -> None:
-    environment = Environment(RandomProblem(4, 4, 10.0, 100.0), Gaussian(1.0), Uniform(10.0))
+    environment = Environment(
+        RandomProblem(4, 4, min_eigenvalue=10.0, max_eigenvalue=100.0), Gaussian(1.0), Uniform(10.0)
+    )
     policies = {"FTM": FTM(), "I": LAI(np.eye(4)), "GLIDE": GLIDE()}
     regret = final(environment, policies, 1000, runs=100)
     assert regret["GLIDE"] < 1.5 * regret["FTM"] < 0.1 * regret["I"]
@@ -209,7 +213,9 @@ def test_the_first_action_is_optimal_for_the_prior_mean() -> None:
 
 
 def test_a_known_noise_cap_helps_with_many_unknowns_and_low_rank() -> None:
-    environment = Environment(RandomProblem(10, 2, 1.0, 4.0), Gaussian(50.0), Uniform(10.0))
+    environment = Environment(
+        RandomProblem(10, 2, min_eigenvalue=1.0, max_eigenvalue=4.0), Gaussian(50.0), Uniform(10.0)
+    )
     capped, plain = GLIDE(noise_cap=10.0), GLIDE()
     regret = final(environment, {"capped": capped, "plain": plain, "POL": POL(1e-8)}, 120, runs=6)
     assert regret["capped"] < regret["plain"] < regret["POL"]
@@ -221,14 +227,14 @@ def test_a_known_noise_cap_helps_with_many_unknowns_and_low_rank() -> None:
 def test_an_alarm_follows_a_change_and_there_is_none_without() -> None:
     changing = replace(FULL, changes=(Change(150),))
     policies = {"GLIDE": GLIDE(), "no alarms": GLIDE(alarms=False)}
-    result = simulate(changing, policies, 300, 24, seed=1)
+    result = simulate(changing, policies, horizon=300, runs=24, seed=1)
     found = result["GLIDE"].diagnostics
     assert (found["last_alarm"] >= 150).all()
     assert (found["last_alarm"] <= 154).all()
     assert found["alarms"].mean() < 1.2
     after = {name: np.median(result[name].low_variance_regret[:, 150:].sum(axis=1)) for name in policies}
     assert after["GLIDE"] < 0.1 * after["no alarms"]
-    without = simulate(FULL, {"GLIDE": GLIDE()}, 300, 100, seed=2)["GLIDE"].diagnostics["alarms"]
+    without = simulate(FULL, {"GLIDE": GLIDE()}, horizon=300, runs=100, seed=2)["GLIDE"].diagnostics["alarms"]
     assert without.mean() < 0.1
 
 
@@ -254,12 +260,14 @@ def test_a_window_tracks_a_slow_change() -> None:
 
 
 def test_correlated_steps_are_used_and_uncorrelated_ones_are_not() -> None:
-    correlated = Environment(RandomProblem(4, 4, 1.0, 4.0), Correlated(50.0, 0.7), Uniform(10.0))
+    correlated = Environment(
+        RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=4.0), Correlated(50.0, 0.7), Uniform(10.0)
+    )
     policies = {"GLIDE": GLIDE(), "no drift": GLIDE(drift=False)}
-    paid = simulate(correlated, policies, 400, 12, seed=0)
+    paid = simulate(correlated, policies, horizon=400, runs=12, seed=0)
     below, above = (np.median(paid.regret(name)[:, -1]) for name in policies)
     assert below < 0.0 < above  # below LAI, which assumes a martingale
-    result = simulate(FULL, policies, 200, 40, seed=0)
+    result = simulate(FULL, policies, horizon=200, runs=40, seed=0)
     same = np.isclose(result.regret("GLIDE")[:, -1], result.regret("no drift")[:, -1])
     assert same.mean() > 0.85
 
@@ -307,7 +315,7 @@ def test_equal_options_make_equal_policies() -> None:
 
 
 def test_all_runs_may_share_one_matrix() -> None:
-    result = simulate(Environment(Problem(np.eye(2)), Gaussian(5.0), Uniform(1.0)), {"G": GLIDE()}, 40, 3)
+    result = simulate(Environment(Problem(np.eye(2)), Gaussian(5.0), Uniform(1.0)), {"G": GLIDE()}, horizon=40, runs=3)
     assert np.isfinite(result.regret("G")).all()
 
 

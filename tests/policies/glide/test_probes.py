@@ -325,13 +325,13 @@ def test_eigenvalues_are_at_most_one_while_the_deviation_of_the_trace_exceeds_th
     np.testing.assert_array_equal(played.vectors, spectrum.vectors)
 
 
-LARGE = RandomProblem(4, 4, 10.0, 100.0)
+LARGE = RandomProblem(4, 4, min_eigenvalue=10.0, max_eigenvalue=100.0)
 
 
 def test_exploration_finds_a_large_curvature_in_noisy_readings() -> None:
     environment = Environment(LARGE, Gaussian(1.0), Uniform(10.0))
     policies = {"explores": GLIDE(), "never": GLIDE(probing=False)}
-    result = simulate(environment, policies, 400, 60, seed=0)
+    result = simulate(environment, policies, horizon=400, runs=60, seed=0)
     explores, never = (np.median(result[name].low_variance_regret.sum(axis=1)) for name in policies)
     assert explores < 0.7 * never
     np.testing.assert_array_equal(  # exploration starts after two readings
@@ -343,7 +343,7 @@ def test_exploration_finds_a_large_curvature_in_noisy_readings() -> None:
 def test_there_is_no_exploration_if_the_readings_exceed_the_noise() -> None:
     environment = Environment(LARGE, Gaussian(50.0), Uniform(10.0))
     policies = {"GLIDE": GLIDE(), "never": GLIDE(probing=False)}
-    result = simulate(environment, policies, 40, 20, seed=0)
+    result = simulate(environment, policies, horizon=40, runs=20, seed=0)
     assert not result["GLIDE"].diagnostics["probes"].any()
     np.testing.assert_array_equal(result["GLIDE"].low_variance_regret, result["never"].low_variance_regret)
 
@@ -397,7 +397,9 @@ def test_probes_of_a_batch_are_those_of_each_run() -> None:
 
 
 def test_glide_probes_if_v_moves_along_one_direction_and_saves_by_it() -> None:
-    world = Environment(RandomProblem(3, 3, 0.2, 3.0), Gaussian([20.0, 0.0, 0.0]), Uniform(1.0))
+    world = Environment(
+        RandomProblem(3, 3, min_eigenvalue=0.2, max_eigenvalue=3.0), Gaussian([20.0, 0.0, 0.0]), Uniform(1.0)
+    )
     policies = {"probes": GLIDE(), "never": GLIDE(probing=False)}
     result = simulate(world, policies, horizon=300, runs=24, seed=1)
     assert (result["probes"].diagnostics["probes"] > 0).all()

@@ -12,7 +12,7 @@ has a normal prior with mean s I and deviation s per entry (3 s along I), N has 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache, cached_property
 from typing import Literal
 
@@ -65,6 +65,7 @@ class ReadingModel:
 
     dim: int
     bias: Literal["direction", "constant", "none"] = "direction"
+    _: KW_ONLY
     kappa: float = 1.0
     noise_cap: float | None = None
     forgetting: float = 1.0

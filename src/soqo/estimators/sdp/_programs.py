@@ -169,13 +169,13 @@ def psd_least_absolute_deviations(Z: ArrayLike, y: ArrayLike) -> Estimate:
     point = scaled.solve(AbsoluteLoss(SINGLE))
     M = scaled.matrix(point)
     residual = float(np.abs(y - measure(Z, M)).sum())
-    dual = least_absolute_deviations_bound(Z, y, point.multipliers)
+    dual = least_absolute_deviations_bound(Z, y, multipliers=point.multipliers)
     status = Status.SOLVED if residual - dual <= _ACCEPTED_GAP * total else Status.STALLED
     rank, history = effective_rank(M), tuple(point.history)
     return Estimate(M, status, residual, dual, residual, rank, point.iterations, point.multipliers, history=history)
 
 
-def psd_least_squares(Z: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> Estimate:
+def psd_least_squares(Z: ArrayLike, y: ArrayLike, *, weights: ArrayLike | None = None) -> Estimate:
     """Return the positive semi-definite matrix that fits rank-1 readings best in least squares.
 
     Parameters
@@ -226,14 +226,14 @@ def psd_least_squares(Z: ArrayLike, y: ArrayLike, weights: ArrayLike | None = No
         iterations, history = point.iterations, tuple(point.history)
     residual = readings - measure(rows, M)
     primal = 0.5 * float(residual @ residual)
-    dual = least_squares_bound(rows, readings, multipliers)
+    dual = least_squares_bound(rows, readings, multipliers=multipliers)
     is_solved = primal - dual <= _ACCEPTED_GAP * primal + 1e-8 * half_square / y.size
     status = Status.SOLVED if is_solved else Status.STALLED
     values = unit * unit * primal, unit * unit * dual, unit * float(np.abs(residual / np.sqrt(w)).sum())
     return Estimate(unit * M, status, *values, effective_rank(M), iterations, unit * multipliers, history=history)
 
 
-def trace_bound(Z: ArrayLike, y: ArrayLike, radius: float, multipliers: ArrayLike) -> float:
+def trace_bound(Z: ArrayLike, y: ArrayLike, *, radius: float, multipliers: ArrayLike) -> float:
     """Return the lower bound on the least trace that given multipliers prove.
 
     For any lambda with 1/2 sum lambda_i z_i z_i' <= I, Tr(M) >= sum lambda_i y_i - radius max |lambda_i| for every M
@@ -253,7 +253,7 @@ def trace_bound(Z: ArrayLike, y: ArrayLike, radius: float, multipliers: ArrayLik
 
     Examples
     --------
-    >>> trace_bound([[1.0]], [3.0], 1.0, [2.0])          # 1/2 M >= 3 - 1
+    >>> trace_bound([[1.0]], [3.0], radius=1.0, multipliers=[2.0])          # 1/2 M >= 3 - 1
     4.0
     """
     Z, y = check_data(Z, y)
@@ -268,7 +268,7 @@ def dual_trace_bound(ops: SingleArithmetic, Z: Array, y: Array, radius: Scalar, 
         return ops.maximum(0.0, value / ops.maximum(1.0, excess))
 
 
-def least_absolute_deviations_bound(Z: ArrayLike, y: ArrayLike, multipliers: ArrayLike) -> float:
+def least_absolute_deviations_bound(Z: ArrayLike, y: ArrayLike, *, multipliers: ArrayLike) -> float:
     """Return the lower bound on the sum of absolute deviations that given multipliers prove.
 
     For any lambda within [-1, 1] with sum lambda_i z_i z_i' <= 0, the sum is at least sum lambda_i y_i. Multipliers
@@ -288,7 +288,7 @@ def least_absolute_deviations_bound(Z: ArrayLike, y: ArrayLike, multipliers: Arr
 
     Examples
     --------
-    >>> least_absolute_deviations_bound([[1.0], [1.0]], [1.0, -2.0], [0.0, -1.0])       # M = 0 has the residual 3
+    >>> least_absolute_deviations_bound([[1.0], [1.0]], [1.0, -2.0], multipliers=[0.0, -1.0])  # M = 0 has 3
     2.0
     """
     Z, y = check_data(Z, y)
@@ -296,7 +296,7 @@ def least_absolute_deviations_bound(Z: ArrayLike, y: ArrayLike, multipliers: Arr
     return max(0.0, float(y @ lam) / max(1.0, float(np.abs(lam).max())))
 
 
-def least_squares_bound(Z: ArrayLike, y: ArrayLike, multipliers: ArrayLike) -> float:
+def least_squares_bound(Z: ArrayLike, y: ArrayLike, *, multipliers: ArrayLike) -> float:
     """Return the lower bound on half the sum of squares that given multipliers prove.
 
     For any lambda with sum lambda_i z_i z_i' <= 0, half the sum is at least (sum lambda_i y_i)^2 / (2 sum lambda_i^2)
@@ -316,7 +316,7 @@ def least_squares_bound(Z: ArrayLike, y: ArrayLike, multipliers: ArrayLike) -> f
 
     Examples
     --------
-    >>> least_squares_bound([[1.0]], [-2.0], [-1.0])                      # M = 0 is the best fit
+    >>> least_squares_bound([[1.0]], [-2.0], multipliers=[-1.0])                      # M = 0 is the best fit
     2.0
     """
     Z, y = check_data(Z, y)

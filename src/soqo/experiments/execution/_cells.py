@@ -207,7 +207,9 @@ def compute_cell(cell: Cell) -> Result:
     >>> compute_cell(cell)
     Result(FTM; horizon 9, runs 4..5)
     """
-    result = simulate(cell.environment, cell.policies, cell.horizon, cell.runs, cell.seed, first_run=cell.first_run)
+    result = simulate(
+        cell.environment, cell.policies, horizon=cell.horizon, runs=cell.runs, seed=cell.seed, first_run=cell.first_run
+    )
     return result if cell.every_round else result.total()
 
 

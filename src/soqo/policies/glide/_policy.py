@@ -16,7 +16,7 @@ estimate.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Any, Literal
 
@@ -132,6 +132,7 @@ class GLIDE(Policy[GlideMemory]):
     True
     """
 
+    _: KW_ONLY
     noise_cap: float | None = None
     bias: Literal["auto", "direction", "constant", "none"] = "auto"
     robust: bool = False
@@ -343,7 +344,7 @@ def _reading_model(
     if bias == "auto":
         bias = "direction" if dim <= _MAX_BIAS_DIM else "constant"
     forgetting = 1.0 if window is None else 1.0 - 1.0 / window
-    return ReadingModel(dim, bias, 3.0 if robust else 1.0, noise_cap, forgetting)
+    return ReadingModel(dim, bias, kappa=3.0 if robust else 1.0, noise_cap=noise_cap, forgetting=forgetting)
 
 
 def _may_probe(rounds: int) -> bool:
