@@ -24,7 +24,7 @@ __all__ = ["Adversarial", "Noise", "Uniform"]
 _Aim = Literal["flatten", "understate", "overstate"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Noise(Value, ABC):
     """Bounded feedback noise.
 
@@ -104,7 +104,7 @@ class Noise(Value, ABC):
 
 
 @register("Uniform")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Uniform(Noise):
     """Independent noise, uniform on [-cap, cap], as in the paper.
 
@@ -139,7 +139,7 @@ class Uniform(Noise):
 
 
 @register("Adversarial")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Adversarial(Noise):
     """Noise of full size whose sign is chosen by an adversary who knows A and sees x.
 

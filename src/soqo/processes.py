@@ -24,7 +24,7 @@ __all__ = ["Cauchy", "Correlated", "Gaussian", "Laplace", "Process", "Recorded",
 _Form = Literal["mixture", "additive"]
 
 
-class Process(ABC):
+class Process(Value, ABC):
     """A process that moves v.
 
     A subclass implements ``steps``. It overrides ``is_martingale`` and ``covariance`` if they are known; the defaults
@@ -97,8 +97,8 @@ class Process(ABC):
         return np.cumsum(steps, axis=1)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _ScaledProcess(Value, Process):
+@dataclass(frozen=True)
+class _ScaledProcess(Process):
     """A process whose steps are a scale times independent draws: normal ones, unless a subclass overrides them."""
 
     scale: ArrayLike = 1.0
@@ -142,7 +142,7 @@ class _ScaledProcess(Value, Process):
 
 
 @register("Gaussian")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Gaussian(_ScaledProcess):
     """Independent normal steps.
 
@@ -164,7 +164,7 @@ class Gaussian(_ScaledProcess):
 
 
 @register("Correlated")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Correlated(_ScaledProcess):
     """Autocorrelated steps: step_t = (1 - alpha) step_{t-1} + w g_t with g_t normal and step_0 = 0.
 
@@ -217,7 +217,7 @@ class Correlated(_ScaledProcess):
 
 
 @register("Laplace")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Laplace(_ScaledProcess):
     """Independent Laplace steps in each coordinate.
 
@@ -240,7 +240,7 @@ class Laplace(_ScaledProcess):
 
 
 @register("StudentT")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class StudentT(_ScaledProcess):
     """Independent Student-t steps in each coordinate, from nearly Gaussian (large ``df``) to Cauchy (``df=1``).
 
@@ -278,7 +278,7 @@ class StudentT(_ScaledProcess):
 
 
 @register("Cauchy")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Cauchy(_ScaledProcess):
     """Independent Cauchy steps in each coordinate, which have no variance and no mean: report medians.
 
@@ -309,8 +309,8 @@ class Cauchy(_ScaledProcess):
 
 
 @register("Recorded")
-@dataclass(frozen=True, eq=False, repr=False)
-class Recorded(Value, Process):
+@dataclass(frozen=True)
+class Recorded(Process):
     """A given path, the same for all runs or one for each.
 
     The origin of the path is unknown, so it does not count as a martingale and has no covariance. The ``v0`` of an

@@ -97,3 +97,34 @@ def test_a_frozen_array_cannot_be_written_to() -> None:
     array = freeze(np.zeros(3))
     with pytest.raises(ValueError, match="read-only"):
         array[0] = 1.0
+
+
+def test_a_plain_frozen_dataclass_compares_arrays_and_keeps_a_repr_of_its_own() -> None:
+    @dataclass(frozen=True)
+    class Plain(Value):
+        weights: Any
+
+    @dataclass(frozen=True)
+    class Described(Plain):
+        def __repr__(self) -> str:
+            return "described"
+
+    @dataclass(frozen=True)
+    class Inherited(Described):
+        pass
+
+    assert Plain(np.array([1.0, 2.0])) == Plain(np.array([1.0, 2.0]))
+    assert hash(Plain(np.array([1.0]))) == hash(Plain(np.array([1.0])))
+    assert Plain(np.array([1.0, 2.0])) != Plain(np.array([1.0, 3.0]))
+    assert repr(Plain(1.0)).endswith("Plain(weights=1.0)")
+    assert repr(Described(1.0)) == repr(Inherited(1.0)) == "described"
+
+
+def test_a_class_without_the_decorator_compares_its_attributes() -> None:
+    class Undecorated(Value):
+        def __init__(self, weights: Any) -> None:
+            self.weights = weights
+
+    assert Undecorated(np.ones(2)) == Undecorated(np.ones(2))
+    assert Undecorated(np.ones(2)) != Undecorated(np.zeros(2))
+    assert repr(Undecorated(1.0)).endswith("Undecorated()")

@@ -19,7 +19,7 @@ from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Log(Value):
     """A recorded sequence of rounds of a plant, in the units of the plant.
 

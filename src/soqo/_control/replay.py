@@ -38,7 +38,7 @@ class Information(Enum):
     """The readings carry no information: no saving can be estimated."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Replay(Value):
     """What a policy would have done on a log, and at what cost.
 

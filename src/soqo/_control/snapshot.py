@@ -18,7 +18,7 @@ from soqo.typing import Array, ArrayLike
 
 
 @register("Controller", migrations={0: rename_fields(switching="switching_weight")})
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Snapshot(Value):
     """The complete state of a controller.
 

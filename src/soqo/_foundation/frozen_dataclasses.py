@@ -15,7 +15,7 @@ _SHOWN_ENTRIES = 16
 
 
 class Value:
-    """Mixin for ``@dataclass(frozen=True, eq=False, repr=False)``: two instances with equal fields are equal.
+    """Base class of ``@dataclass(frozen=True)`` with arrays: two instances with equal fields are equal.
 
     Derived fields (``init=False``) do not count. NaN equals NaN, so that an object always equals its copy. The repr
     leaves out defaults and the fields with ``repr=False``.
@@ -29,6 +29,13 @@ class Value:
     Gaussian(scale=array([1., 2.]))
     """
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # ``dataclass`` generates these methods only where the class itself has none, and its own cannot compare arrays.
+        for name in ("__eq__", "__hash__", "__repr__"):
+            if name not in vars(cls):
+                setattr(cls, name, getattr(cls, name))
+
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
@@ -38,15 +45,18 @@ class Value:
         return hash((type(self), *(_hashable(value) for _, value in _fields(self))))
 
     def __repr__(self) -> str:
+        fields: dict[str, dataclasses.Field[Any]] = getattr(self, "__dataclass_fields__", {})
         shown = [
             f"{field.name}={_short(getattr(self, field.name))}"
-            for field in dataclasses.fields(self)  # type: ignore[arg-type]  # every Value is a dataclass
+            for field in fields.values()
             if field.init and field.repr and not _equal(getattr(self, field.name), field.default)
         ]
         return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
 def _fields(value: Any) -> list[tuple[str, Any]]:
+    if not dataclasses.is_dataclass(value):  # a class without the decorator, which its attributes define
+        return list(vars(value).items())
     return [(field.name, getattr(value, field.name)) for field in dataclasses.fields(value) if field.init]
 
 

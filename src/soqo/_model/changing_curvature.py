@@ -16,7 +16,7 @@ from soqo.typing import Array, ArrayLike, RngLike
 
 
 @register("Change")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Change(Value):
     """A change of A during a run.
 

@@ -13,7 +13,7 @@ from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Coordinates(Value):
     """The map x -> W^{1/2} x to coordinates in which switching is plain l2.
 

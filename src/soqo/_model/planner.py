@@ -16,7 +16,7 @@ from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Plan(Value):
     """The gains C_1..C_T of the optimal player for a known A.
 

@@ -24,7 +24,7 @@ from soqo.typing import Array, ArrayLike, IntArray, RngLike, Spacing
 
 
 @register("Problem")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Problem(Value):
     """Hitting and switching cost of a round.
 
@@ -169,7 +169,7 @@ class Problem(Value):
 
 
 @register("RandomProblem")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class RandomProblem(Value):
     """A problem whose A is drawn for each run of a simulation.
 

@@ -17,7 +17,7 @@ _ROUND_OFF = 1e-12
 
 
 @register("Spectrum")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Spectrum(Value):
     """Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix, or of a batch of them.
 

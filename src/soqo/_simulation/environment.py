@@ -22,7 +22,7 @@ from soqo.processes import Process
 from soqo.typing import Array, ArrayLike
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Paths(Value):
     """Sample paths that are the same for every policy of a comparison.
 
@@ -101,7 +101,7 @@ class Paths(Value):
 
 
 @register("Environment")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Environment(Value):
     """A problem, a process and a noise.
 

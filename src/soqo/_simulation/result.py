@@ -36,7 +36,7 @@ _LOW_VARIANCE_NAME = {1: "excess", 2: "low_variance_regret"}
 """The name of the low-variance form of regret in the file, by version of the layout; format 1 is that of 0.1.0."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class PolicyResult(Value):
     """One policy's costs, regret and diagnostics.
 
@@ -63,7 +63,7 @@ class PolicyResult(Value):
     regret: Array | None = None
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Result(Value, Mapping[str, PolicyResult]):
     """The outcome of :func:`soqo.simulate`: a mapping from each policy's name to its :class:`PolicyResult`.
 

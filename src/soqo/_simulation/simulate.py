@@ -30,7 +30,7 @@ _PROGRESS_CALLS = 100
 """The number of progress calls per policy."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Trajectory(Value):
     """The actions of a policy on given paths.
 

@@ -18,7 +18,7 @@ from soqo.typing import Array
 _Record = TypeVar("_Record")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class PolicySummary(Value):
     """One policy's regret over the runs.
 
@@ -41,7 +41,7 @@ class PolicySummary(Value):
     runs: int
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Summary(Value, Mapping[str, PolicySummary]):
     """A mapping from each policy's name to its summary; printing it gives a table.
 

@@ -33,7 +33,7 @@ class Status(Enum):
     )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Estimate(Value):
     """An estimate of A with its certificate.
 

@@ -27,7 +27,7 @@ MAX_UPDATE = 1e150
 
 
 @register("GradientEstimate")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class GradientEstimate(Value):
     """An estimate of A that gradient steps improve, for each run of a batch.
 

@@ -24,7 +24,7 @@ _RADIUS_FACTOR = 1.05
 """The radius of the rule ``"residual"``, in units of the smallest feasible one."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Recovery(Value):
     """The estimator of SCaLE for a batch of runs: trace minimization within a radius that a rule chooses.
 

@@ -20,7 +20,7 @@ from soqo.typing import Array, ArrayLike
 __all__ = ["Reference", "psd_least_absolute_deviations", "psd_least_squares", "trace_min"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Reference(Value):
     """The result of CVXPY.
 

@@ -27,7 +27,7 @@ _M = TypeVar("_M")
 
 
 @register("State")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class State(Value, Generic[_M]):
     """The state of a policy between two calls. Read it, but build it only through the policy's methods.
 

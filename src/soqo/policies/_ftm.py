@@ -10,7 +10,7 @@ from soqo.typing import Array
 
 
 @register("FTM")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class FTM(Policy[None]):
     """Follow the minimizer: x_t = v_t, which pays no hitting cost and the whole switching cost.
 

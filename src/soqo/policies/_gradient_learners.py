@@ -19,7 +19,7 @@ from soqo.typing import Array, ArrayLike, BoolArray, Rng
 
 
 @register("POL")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class POL(Policy[GradientEstimate]):
     """Passive online learner: LAI with the current estimate, and one projected gradient step per reading.
 
@@ -103,7 +103,7 @@ class POL(Policy[GradientEstimate]):
 
 
 @register("OAL")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class OAL(POL):
     """Oracle-assisted learner: POL that observes the hitting cost without noise, which only a simulation can give.
 

@@ -17,7 +17,7 @@ from soqo.typing import Array
 
 
 @register("HySCaLE", migrations={0: FROM_0_1_0})
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class HySCaLE(SCaLE):
     """SCaLE that continues to learn while it exploits, by one projected gradient step per reading.
 

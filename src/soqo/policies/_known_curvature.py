@@ -15,7 +15,7 @@ from soqo.policies._base import Policy, State
 from soqo.typing import Array, ArrayLike, Rng
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class KnownCurvature(Policy[Spectrum]):
     """A policy that knows A, which is validated and diagonalized once."""
 

@@ -13,7 +13,7 @@ from soqo.typing import Array
 
 
 @register("LAI")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class LAI(KnownCurvature):
     """Lazy adaptive interpolation: the optimal policy for a known A if v is a martingale, and the benchmark of regret.
 

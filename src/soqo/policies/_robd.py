@@ -17,7 +17,7 @@ from soqo.typing import Array
 
 
 @register("ROBD")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class ROBD(KnownCurvature):
     """Regularized online balanced descent for a known quadratic, which is designed for the worst case.
 

@@ -74,7 +74,7 @@ _PHASES = {status: Phase[status.name] for status in Status}
 
 
 @register("SCaLE.memory")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class ScaleMemory(Value):
     """The memory of SCaLE: its probes, their readings, and then its estimate.
 
@@ -104,7 +104,7 @@ class ScaleMemory(Value):
 
 
 @register("SCaLE", migrations={0: FROM_0_1_0})
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class SCaLE(Policy[ScaleMemory]):
     """Probe around v, estimate A by trace minimization, and play LAI with the estimate.
 

@@ -18,7 +18,7 @@ from soqo.typing import Array, ArrayLike, BoolArray, Rng
 _M = TypeVar("_M")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Wrapper(Policy[State[_M]], Generic[_M]):
     """A policy around another policy, whose state is the wrapper's memory.
 
@@ -83,7 +83,7 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
 
 
 @register("Weighted", migrations={0: rename_fields(switching="switching_weight")})
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Weighted(Wrapper[_M]):
     """A policy for a plant whose switching cost is 1/2 (x-x_prev)'W(x-x_prev).
 
@@ -162,7 +162,7 @@ class Weighted(Wrapper[_M]):
 
 
 @register("Limited")
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Limited(Wrapper[_M]):
     """A policy within actuator limits: its actions are clipped, and it learns from the clipped ones.
 

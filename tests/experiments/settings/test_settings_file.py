@@ -255,7 +255,7 @@ MISTAKES = [
     ('kind = "FTM"', 'kind = "FTM"\nrate = 1', 23, "'rate' is unknown to FTM; it has no arguments"),
     ('kind = "FTM"', 'kind = "LAI"\nA = 1', 23, "LAI knows A and takes no arguments"),
     ('kind = "FTM"', 'kind = "POL"', 21, "learning_rate is missing: POL needs it"),
-    ('kind = "FTM"', 'kind = "FTN"', 22, "kind must be one of FTM, GLIDE, .* or 'module:Class', got"),
+    ('kind = "FTM"', 'kind = "FTN"', 22, "kind must be one of .*FTM, .* or 'module:Class', got"),
     ('kind = "FTM"', "kind = 3", 22, "kind must be a string, got 3"),
     ('kind = "FTM"', "name = 3", 22, "name must be a string, got 3"),
     ('kind = "FTM"', 'name = "x"', 21, "kind must be one of .*, got None"),

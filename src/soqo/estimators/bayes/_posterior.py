@@ -38,7 +38,7 @@ _rename = rename_fields(
 
 
 @register("GLIDE.belief", migrations={0: _rename})
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Posterior(Value):
     """The normal posterior of A and N for each of several runs.
 

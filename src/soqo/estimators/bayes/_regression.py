@@ -36,7 +36,7 @@ _ALPHA, _MAX_STEPS = 1e-3, 150
 """For the MAP estimate in the cone: a small weight of the Wishart density, and enough steps for a cold start."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class PosteriorSample(Value):
     """The posterior mode of A and draws from the posterior.
 
@@ -55,7 +55,7 @@ class PosteriorSample(Value):
     low_rank: BoolArray = field(repr=False)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class BayesianRegression(Value):
     """The sufficient statistics of the readings of a log.
 

@@ -28,7 +28,7 @@ _MAX_CORRELATION = 0.95
     "GLIDE.drift",
     migrations={0: rename_fields(step="last_step", product="products", square="squares", spread="squared_products")},
 )
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Drift(Value):
     """The autoregression of the steps of v, for each run.
 

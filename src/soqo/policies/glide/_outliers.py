@@ -92,7 +92,7 @@ _rename = compose(
 
 
 @register("GLIDE.outliers", migrations={0: _rename})
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class OutlierMonitor(Value):
     """The state of the test for outliers and changes, for each run.
 

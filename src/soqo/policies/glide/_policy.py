@@ -50,7 +50,7 @@ _UNKNOWNS_PER_PAUSE = 100
 
 
 @register("GLIDE.memory", migrations={0: rename_fields(belief="posterior", suspicion="monitor")})
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class GlideMemory(Value):
     """The memory of GLIDE. The batch of any shape is flattened: arrays have the shape (runs, ...).
 
@@ -84,7 +84,7 @@ class GlideMemory(Value):
 @register(
     "GLIDE", migrations={0: compose(rename_fields(memory="window"), map_field("drift", lambda drift: drift == "auto"))}
 )
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class GLIDE(Policy[GlideMemory]):
     """LAI for the current estimate of A, which is learned from every reading without prior knowledge.
 
