@@ -1,7 +1,7 @@
 """Judgment: the paper's claims that simulation can test, judged by stated rules from the numbers of a run.
 
-A claim is a function with the decorator ``claim`` in one of the modules ``_ranking_claims``, ``_rate_claims`` and
-``_tuning_claims``.
+A claim is a function that ``claim`` adds in one of the modules ``_ranking_claims``, ``_rate_claims`` and
+``_tuning_claims``; most are a row of a table, whose test is repeated for each variant of the paper's text.
 """
 
 from soqo.experiments.judgment import _ranking_claims, _rate_claims, _tuning_claims  # noqa: F401  # each module adds its claims

@@ -69,43 +69,43 @@ SIXTEEN = [
 """The settings of the appendix."""
 
 
-def judge_variants(
-    outcomes: PaperOutcomes,
-    *,
-    text: str,
-    source: str,
-    rule: str,
-    names: Sequence[str],
-    test: Callable[[str, Variant], bool],
-    number: Callable[[], str] | None = None,
-    horizons: int = 1,
-) -> Claim:
-    """Judge a claim by a test for each variant and setting.
+@dataclass(frozen=True, kw_only=True)
+class VariantClaim:
+    """A claim that a test decides for each variant and setting; call it with the outcomes to judge it.
 
-    Parameters
+    Attributes
     ----------
-    outcomes : PaperOutcomes
-        The outcomes.
     text, source, rule : str
         As in :class:`Claim`.
     names : sequence of str
         The settings.
     test : callable
-        It takes the name of a setting and a variant.
+        It takes the outcomes, the name of a setting and a variant.
     number : callable, optional
-        It returns the measured numbers.
+        It takes the outcomes and returns the measured numbers.
     horizons : int
         The number of horizons that each setting needs.
     """
-    where = f"in {', '.join(names)}" if len(names) <= 2 else f"in {len(names)} settings"
-    if not outcomes.has(names, horizons):
-        return Claim(text, source, where, rule, "", UNTESTED)
-    passed = {variant.name: {name: test(name, variant) for name in names} for variant in VARIANTS}
-    measured = [] if number is None else [number()]
-    if len(names) > 1:
-        measured += [f"{variant}: in {sum(kept.values())} of {len(kept)}" for variant, kept in passed.items()]
-    verdict = decide_verdict(passed, outcomes.settings(names))
-    return Claim(text, source, f"every variant, {where}", rule, "; ".join(filter(None, measured)), verdict)
+
+    text: str
+    source: str
+    rule: str
+    names: Sequence[str]
+    test: Callable[[PaperOutcomes, str, Variant], bool]
+    number: Callable[[PaperOutcomes], str] = lambda _: ""
+    horizons: int = 1
+
+    def __call__(self, outcomes: PaperOutcomes) -> Claim:
+        names = self.names
+        where = f"in {', '.join(names)}" if len(names) <= 2 else f"in {len(names)} settings"
+        if not outcomes.has(names, self.horizons):
+            return Claim(self.text, self.source, where, self.rule, "", UNTESTED)
+        passed = {v.name: {name: self.test(outcomes, name, v) for name in names} for v in VARIANTS}
+        measured = [self.number(outcomes)]
+        if len(names) > 1:
+            measured += [f"{variant}: in {sum(kept.values())} of {len(kept)}" for variant, kept in passed.items()]
+        number, verdict = "; ".join(filter(None, measured)), decide_verdict(passed, outcomes.settings(names))
+        return Claim(self.text, self.source, f"every variant, {where}", self.rule, number, verdict)
 
 
 def decide_verdict(passed: Mapping[str, Mapping[str, bool]], settings: Mapping[str, Setting]) -> str:
