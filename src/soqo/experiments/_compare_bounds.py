@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from soqo.experiments.settings import Setting, known_arguments
 from soqo.policies import SCaLE
 from soqo.theory import bounds, exact_regret, exact_scale_regret
 from soqo.typing import Array, BoolArray, IntArray
+
+_Key = TypeVar("_Key")
 
 _MAX_HORIZONS = 6
 """The largest number of default horizons."""
@@ -83,9 +85,7 @@ def bound_setting(
         _compute_column(model, policy, T, _shift_progress(progress, sum(chosen[:index]), sum(chosen)))
         for index, T in enumerate(chosen)
     ]
-    means = [column.bounds for column in columns]
-    names = list(dict.fromkeys(key for mean in means for key in mean.values))
-    variants = list(dict.fromkeys(key for mean in means for key in mean.gamma2))
+    by_run = ("simulated", "exact", "exploitation", "error", "epsilon")
     rule = policy.gamma2
     return BoundsTable(
         setting=setting.name,
@@ -94,17 +94,19 @@ def bound_setting(
         probe_rule=f"by the rule {rule!r}" if isinstance(rule, str) else f"= {rule:g}",
         m=m,
         horizons=chosen,
-        simulated=np.stack([column.simulated for column in columns]),
-        exact=np.stack([column.exact for column in columns]),
-        exploitation=np.stack([column.exploitation for column in columns]),
-        error=np.stack([column.error for column in columns]),
         gamma2=np.array([column.gamma2 for column in columns]),
-        bounds={key: np.array([mean.values.get(key, np.nan) for mean in means]) for key in names},
-        epsilon=np.stack([np.broadcast_to(mean.epsilon, count) for mean in means]),
-        schedules={key: np.array([mean.gamma2.get(key, np.nan) for mean in means]) for key in variants},
+        bounds=_join_columns([column.bounds for column in columns]),
+        schedules=_join_columns([column.schedules for column in columns]),
         no_exact=model.no_exact,
         no_bounds=model.no_bounds,
+        **{name: np.stack([getattr(column, name) for column in columns]) for name in by_run},
     )
+
+
+def _join_columns(columns: Sequence[Mapping[_Key, float]]) -> dict[_Key, Array]:
+    """Return an array over the horizons for each key, with NaN where a horizon does not have it."""
+    keys = dict.fromkeys(key for column in columns for key in column)
+    return {key: np.array([column.get(key, np.nan) for column in columns]) for key in keys}
 
 
 def _choose_horizons(given: Iterable[int] | None, setting: Setting, m: int) -> tuple[int, ...]:
@@ -235,25 +237,18 @@ class _Model:
 # ---- one horizon ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _MeanBounds:
-    """The bounds and the variances of probes as means over the runs' A, and epsilon for each A."""
-
-    values: dict[BoundName, float]
-    epsilon: Array
-    gamma2: dict[str, float]
-
-
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """The numbers for one horizon; arrays have shape (runs,)."""
+    """The numbers for one horizon: arrays of shape (runs,), and means over the runs' A."""
 
     simulated: Array
     exact: Array
     exploitation: Array
     error: Array
     gamma2: float
-    bounds: _MeanBounds
+    epsilon: Array
+    bounds: dict[BoundName, float]
+    schedules: dict[str, float]
 
 
 def _compute_column(model: _Model, policy: SCaLE, T: int, progress: Progress | None) -> _Column:
@@ -286,23 +281,22 @@ def _compute_column(model: _Model, policy: SCaLE, T: int, progress: Progress | N
                 x0_minus_v0=model.x0_minus_v0,
             ).total
             exploitation = exact_regret(A, estimate, Sigma, T - m).total
-    return _Column(simulated, exact, exploitation, error, gamma2, _mean_bounds(model, policy, T))
+    return _Column(simulated, exact, exploitation, error, gamma2, *_mean_bounds(model, policy, T))
 
 
-def _mean_bounds(model: _Model, policy: SCaLE, T: int) -> _MeanBounds:
-    """Return every bound as a mean over the runs' A; none if exploration would take the whole horizon."""
-    dim = model.environment.dim
-    if model.no_bounds or math.ceil(policy.c1 * int(model.ranks.max()) * dim) >= T:
-        return _MeanBounds({}, np.array(np.nan), {})
+def _mean_bounds(model: _Model, policy: SCaLE, T: int) -> tuple[Array, dict[BoundName, float], dict[str, float]]:
+    """Return epsilon for each run, and bounds and probe variances as means over the runs' A.
+
+    There are no bounds if exploration would take the whole horizon.
+    """
+    runs = model.paths.runs
+    if model.no_bounds or math.ceil(policy.c1 * int(model.ranks.max()) * model.environment.dim) >= T:
+        return np.full(runs, np.nan), {}, {}
     Sigma = model.covariance
     tables = [bounds(A, Sigma, horizon=T, noise_cap=policy.noise_cap, c1=policy.c1) for A in model.matrices]
-    return _MeanBounds(
-        values={
-            (row.statement, row.variant): fmean(t.value(row.statement, row.variant) for t in tables)
-            for row in tables[0]
-            if row.bound is not None
-        },
-        # Epsilon is the same in all variants.
-        epsilon=np.array([table.schedules["corrected"].epsilon for table in tables]),
-        gamma2={variant: fmean(table.schedules[variant].gamma2 for table in tables) for variant in tables[0].schedules},
-    )
+    names: list[BoundName] = [(row.statement, row.variant) for row in tables[0] if row.bound is not None]
+    values = {name: fmean(table.value(*name) for table in tables) for name in names}
+    gamma2: dict[str, float] = {v: fmean(table.schedules[v].gamma2 for table in tables) for v in tables[0].schedules}
+    # Epsilon is the same in all variants.
+    epsilon = np.array([table.schedules["corrected"].epsilon for table in tables])
+    return np.broadcast_to(epsilon, runs), values, gamma2

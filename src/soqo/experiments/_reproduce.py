@@ -29,6 +29,8 @@ from soqo.experiments.settings import Setting, catalogue
 
 _QUICK_RUNS = 4
 _FOLDERS = ("cells", "figures", "tables", "data")
+_DESCRIBED = ("figure", "title", "source", "note", "seed", "horizon", "horizons")
+"""The fields of a setting that ``about.json`` lists, in addition to the number of runs."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,16 +157,7 @@ def _describe_run(outcomes: Sequence[Outcome], command: str, quick: bool) -> dic
         "versions": package_versions(),
         "code": code_version(),
         "settings": {
-            outcome.setting.name: {
-                "figure": outcome.setting.figure,
-                "title": outcome.setting.title,
-                "source": outcome.setting.source,
-                "note": outcome.setting.note,
-                "seed": outcome.setting.seed,
-                "runs": outcome.runs,
-                "horizon": outcome.setting.horizon,
-                "horizons": list(outcome.setting.horizons),
-            }
+            outcome.setting.name: {key: getattr(outcome.setting, key) for key in _DESCRIBED} | {"runs": outcome.runs}
             for outcome in outcomes
         },
     }
@@ -197,15 +190,12 @@ def _write_report(outcomes: Sequence[Outcome], claims: Sequence[Claim], folder: 
 
 def _summary_rows(outcome: Outcome) -> list[list[object]]:
     """Return a header, and a row for every policy and horizon."""
+    numbers = ("mean", "median", "lower_quartile", "upper_quartile")
     rows: list[list[object]] = []
     for horizon in outcome.horizons:
         summary = outcome.summary(horizon)
-        if not rows:
-            ends = [f"{summary.interval_of}_{end}_{summary.level:g}" for end in ("low", "high")]
-            numbers = ["mean", "median", "lower_quartile", "upper_quartile", *ends, "diverged"]
-            rows.append(["policy", "horizon", "runs", *numbers])
         for name, row in summary.items():
-            quartiles = (row.lower_quartile, row.upper_quartile)
-            values = (row.mean, row.median, *quartiles, *row.interval, row.diverged)
-            rows.append([name, horizon, row.runs, *values])
-    return rows
+            statistics = (getattr(row, number) for number in numbers)
+            rows.append([name, horizon, row.runs, *statistics, *row.interval, row.diverged])
+    ends = (f"{summary.interval_of}_{end}_{summary.level:g}" for end in ("low", "high"))
+    return [["policy", "horizon", "runs", *numbers, *ends, "diverged"], *rows]

@@ -169,25 +169,14 @@ class _Reader:
     default_name: str
 
     def setting(self) -> Setting:
-        texts = {key: self.text(key) for key in _TEXTS}
-        name = texts["name"] or self.default_name
-        counts = {key: self.count(key) for key in _COUNTS}
+        given: dict[str, Any] = {key: self.text(key) for key in _TEXTS}
+        given["name"] = given["name"] or self.default_name
+        given |= {key: given[key] or given["name"] for key in ("figure", "title")}
+        given |= {key: self.count(key) for key in _COUNTS}
         environment = self.environment()
         policies, swept = self.policies(environment)
-        return Setting(
-            name=name,
-            figure=texts["figure"] or name,
-            title=texts["title"] or name,
-            source=texts["source"],
-            note=texts["note"],
-            environment=environment,
-            policies=policies,
-            horizon=counts["horizon"],
-            horizons=self.horizons(),
-            runs=counts["runs"],
-            seed=counts["seed"],
-            swept=swept,
-        )
+        horizons = self.horizons()
+        return Setting(**given, environment=environment, policies=policies, horizons=horizons, swept=swept)
 
     def find(self, key: str, default: Any) -> tuple[Any, KeyPath]:
         """Return a value from the setting's own table or else from the file, and its path."""
@@ -233,8 +222,7 @@ class _Reader:
     def environment(self) -> Environment:
         table, place = self.table("problem")
         if not table:
-            needed = "a table with dim, rank and min_eigenvalue, or with A"
-            self.document.fail(self.path, f"problem is missing: {needed}")
+            self.document.fail(self.path, "problem is missing: a table with dim, rank and min_eigenvalue, or with A")
         problem = self.problem(table, place)
         process = self.one_of("process", processes, processes.Process)
         found = self.one_of("noise", noise, noise.Noise)
