@@ -11,7 +11,7 @@ from typing import Any
 from soqo._foundation.arguments import number
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.errors import ArgumentError
-from soqo.theory._exploitation_bounds import second_order_bound, theorem4, theorem5
+from soqo.theory._exploitation_bounds import exploitation_bound, second_order_bound
 from soqo.theory._instance import VARIANTS, Bound, Instance, Variant
 from soqo.theory._lower_bound import theorem2
 from soqo.theory._scale_bounds import Schedule, corollary1, probing_schedule, start_bound, theorem1, theorem3
@@ -163,8 +163,8 @@ def bounds(
 
     @cache
     def exploitation(variant: Variant) -> Bound:
-        theorem, rounds = theorem5 if instance.full_rank else theorem4, schedules[variant].rounds
-        return theorem(A, covariance, epsilon=errors[variant], horizon=rounds, variant=variant)
+        error, rounds = errors[variant], schedules[variant].rounds
+        return exploitation_bound(A, covariance, epsilon=error, horizon=rounds, variant=variant)
 
     def phases(variant: Variant) -> Bound:
         plan, later = schedules[variant], exploitation(variant).value

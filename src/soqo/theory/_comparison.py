@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,8 +10,10 @@ import numpy as np
 
 from soqo._model.spectrum import Spectrum, positive_semidefinite
 from soqo.errors import ArgumentError
-from soqo.theory._gain_sums import kernel, kernel_sum
+from soqo.theory._gain_sums import kernel
 from soqo.typing import Array, ArrayLike
+
+_Kernel = Callable[[Array, Array, int], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,37 +63,25 @@ class Comparison:
         """P'(A - A^)P."""
         return np.asarray(self.overlap.swapaxes(-1, -2) @ self.mixed_error)
 
-    def value(self, moment: Array, rounds: int) -> Array:
-        """Return 1/2 <M, C - C^> for the gains with ``rounds`` rounds to go: the value part of a step of v."""
-        return self._value(kernel(self.true.values, self.estimate.values, rounds), moment)
+    def value(self, moment: Array, rounds: int, weights: _Kernel = kernel) -> Array:
+        """Return 1/2 <M, C - C^> for the gains with ``rounds`` rounds to go: the value part of a step of v.
 
-    def value_sum(self, moment: Array, rounds: int) -> Array:
-        """Return the value part of steps with second moment M in each of the last ``rounds`` rounds."""
-        return self._value(kernel_sum(self.true.values, self.estimate.values, rounds), moment)
-
-    def basis(self, moment: Array, rounds: int) -> Array:
-        """Return the basis part of a distance to v with second moment M, over the last ``rounds`` rounds.
-
-        It is the sum of 1/2 E|u|^2 in the norm of C^ (A - A^) C^.
+        With the weights ``kernel_sum`` it is that of a step in each of the last ``rounds`` rounds.
         """
-        values = self.estimate.values
-        return self._basis(kernel(values, values, rounds), moment)
-
-    def basis_sum(self, moment: Array, rounds: int) -> Array:
-        """Return the basis part of steps with second moment M in each of the last ``rounds`` rounds."""
-        values = self.estimate.values
-        return self._basis(kernel_sum(values, values, rounds), moment)
-
-    def _value(self, factors: Array, moment: Array) -> Array:
         # Q'(C - C^)P is Q'(A - A^)P times the divided differences of the contraction, which are minus the kernel.
         Q, P = self.true.vectors, self.estimate.vectors
-        weights = factors * (Q.swapaxes(-1, -2) @ moment @ P)
-        return np.asarray(-0.5 * np.sum(self.mixed_error * weights, axis=(-1, -2)))
+        factors = weights(self.true.values, self.estimate.values, rounds) * (Q.swapaxes(-1, -2) @ moment @ P)
+        return np.asarray(-0.5 * np.sum(self.mixed_error * factors, axis=(-1, -2)))
 
-    def _basis(self, factors: Array, moment: Array) -> Array:
-        P = self.estimate.vectors
-        weights = factors * (P.swapaxes(-1, -2) @ moment @ P)
-        return np.asarray(0.5 * np.sum(self.estimate_error * weights, axis=(-1, -2)))
+    def basis(self, moment: Array, rounds: int, weights: _Kernel = kernel) -> Array:
+        """Return the basis part of a distance to v with second moment M, over the last ``rounds`` rounds.
+
+        It is the sum of 1/2 E|u|^2 in the norm of C^ (A - A^) C^. With the weights ``kernel_sum`` it is that of a step
+        in each of the last ``rounds`` rounds.
+        """
+        values, P = self.estimate.values, self.estimate.vectors
+        factors = weights(values, values, rounds) * (P.swapaxes(-1, -2) @ moment @ P)
+        return np.asarray(0.5 * np.sum(self.estimate_error * factors, axis=(-1, -2)))
 
 
 def broadcastable(one: tuple[int, ...], other: tuple[int, ...]) -> bool:

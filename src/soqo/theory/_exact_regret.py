@@ -18,6 +18,7 @@ from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.gains import contraction, gains_of_rounds
 from soqo.errors import ArgumentError
 from soqo.theory._comparison import Comparison
+from soqo.theory._gain_sums import kernel_sum
 from soqo.theory._step_moments import Covariance, StepMoments, step_moments
 from soqo.typing import Array, ArrayLike
 
@@ -129,8 +130,8 @@ def exact_regret(
         value, basis = round_terms(pair, moments, horizon, start)
         rounds = (value, basis) if per_round else (None, None)
         return ExactRegret(value.sum(axis=0), basis.sum(axis=0), *rounds)
-    value = pair.value_sum(moments.constant, horizon)
-    basis = pair.basis_sum(moments.constant, horizon)
+    value = pair.value(moments.constant, horizon, kernel_sum)
+    basis = pair.basis(moments.constant, horizon, kernel_sum)
     if start is not None:
         value = value + pair.value(start, horizon)
         basis = basis + pair.basis(start, horizon)

@@ -116,8 +116,8 @@ def expected_scale_regret(
     variances = np.atleast_1d(finite_array("gamma2", gamma2))
     if variances.ndim != 1 or not variances.size:
         raise ArgumentError(f"gamma2 must be a number or a vector of numbers, got shape {variances.shape}")
-    sample = _SampleAverage.draw(A, covariance, horizon, m, noise, estimator, handover, draws, seed)
-    regret = np.stack([sample.regret(number("gamma2", variance, above=0.0)) for variance in variances])
+    regret_of = _draw_samples(A, covariance, horizon, m, noise, estimator, handover, draws, seed)
+    regret = np.stack([regret_of(number("gamma2", variance, above=0.0)) for variance in variances])
     return ExpectedRegret(regret.mean(axis=1), regret.std(axis=1, ddof=1) / math.sqrt(draws), regret)
 
 
@@ -173,88 +173,58 @@ def optimal_gamma2(
     """
     from scipy.optimize import minimize_scalar  # imported here because it would double the time of importing soqo
 
-    sample = _SampleAverage.draw(A, covariance, horizon, m, noise, estimator, handover, draws, seed)
+    regret_of = _draw_samples(A, covariance, horizon, m, noise, estimator, handover, draws, seed)
 
     def regret(log_variance: float) -> float:
-        return float(sample.regret(math.exp(log_variance)).mean())
+        return float(regret_of(math.exp(log_variance)).mean())
 
     step = math.log(_BRACKET_RATIO)
-    best = _search_bracket(regret, math.log(sample.noise.cap) + math.log(sample.horizon) / 3.0, step)
+    best = _search_bracket(regret, math.log(_noise_model(noise).cap) + math.log(horizon) / 3.0, step)
     found = minimize_scalar(regret, bounds=(best - step, best + step), method="bounded", options={"xatol": 0.01})
     return math.exp(float(found.x))
 
 
-@dataclass(frozen=True, eq=False)
-class _SampleAverage:
-    """The regret of SCaLE on fixed draws of probes and noise, as a function of the probe variance.
+def _draw_samples(
+    A: ArrayLike,
+    covariance: Covariance,
+    horizon: int,
+    m: int,
+    noise: Noise | float,
+    estimator: Estimator | None,
+    handover: Handover,
+    draws: int,
+    seed: int,
+) -> Callable[[float], Array]:
+    """Validate all arguments, and draw probes and noise.
 
-    Attributes
-    ----------
-    A : Array, shape (draws, d, d)
-    z : Array, shape (draws, m, d)
-        The directions of the probes.
-    variates : Array, shape (draws, m)
-        The variates of the noise.
-    problems : list of Problem
-        One for each draw, on which adversarial noise depends.
+    The result is a function of gamma^2: the regret for each draw, in expectation over v.
     """
+    horizon, m = check_phases(horizon, m)
+    matrices, _ = positive_semidefinite("A", A)
+    if matrices.ndim not in (2, 3):
+        raise ArgumentError(f"A must have shape (d, d) or (k, d, d), got {matrices.shape}")
+    d = matrices.shape[-1]
+    matrices = matrices.reshape(-1, d, d)
+    integer("draws", draws, least=2)
+    model = _noise_model(noise)
+    rngs = np.random.default_rng(integer("seed", seed, least=0)).spawn(draws)
+    chosen = matrices[np.arange(draws) % len(matrices)]
+    problems = [Problem(matrix) for matrix in chosen]
+    z = np.stack([rng.standard_normal((m, d)) for rng in rngs])
+    variates = np.stack([model.variates(rng, m) for rng in rngs])
+    step_moments(covariance, d, horizon)
+    recover = Recovery(model.cap) if estimator is None else estimator
 
-    A: Array
-    z: Array
-    variates: Array
-    problems: list[Problem]
-    noise: Noise
-    covariance: Covariance
-    horizon: int
-    m: int
-    estimator: Estimator
-    handover: Handover
-
-    @classmethod
-    def draw(
-        cls,
-        A: ArrayLike,
-        covariance: Covariance,
-        horizon: int,
-        m: int,
-        noise: Noise | float,
-        estimator: Estimator | None,
-        handover: Handover,
-        draws: int,
-        seed: int,
-    ) -> _SampleAverage:
-        """Validate all arguments and draw probes and noise."""
-        horizon, m = check_phases(horizon, m)
-        matrices, _ = positive_semidefinite("A", A)
-        if matrices.ndim not in (2, 3):
-            raise ArgumentError(f"A must have shape (d, d) or (k, d, d), got {matrices.shape}")
-        d = matrices.shape[-1]
-        matrices = matrices.reshape(-1, d, d)
-        integer("draws", draws, least=2)
-        model = _noise_model(noise)
-        rngs = np.random.default_rng(integer("seed", seed, least=0)).spawn(draws)
-        chosen = matrices[np.arange(draws) % len(matrices)]
-        z = np.stack([rng.standard_normal((m, d)) for rng in rngs])
-        variates = np.stack([model.variates(rng, m) for rng in rngs])
-        step_moments(covariance, d, horizon)
-        recover = Recovery(model.cap) if estimator is None else estimator
-        problems = [Problem(matrix) for matrix in chosen]
-        return cls(chosen, z, variates, problems, model, covariance, horizon, m, recover, handover)
-
-    def regret(self, gamma2: float) -> Array:
-        """Return the regret for each draw, in expectation over v."""
-        u = math.sqrt(gamma2) * self.z
-        draws = zip(self.variates, u, self.problems, strict=True)
-        noise = np.stack([self.noise.perturb(*draw) for draw in draws])
-        estimates, _ = self.estimator(u, quadratic_form(self.A[:, None], u) + noise)
+    def regret(gamma2: float) -> Array:
+        u = math.sqrt(gamma2) * z
+        drawn = np.stack([model.perturb(*draw) for draw in zip(variates, u, problems, strict=True)])
+        estimates, _ = recover(u, quadratic_form(chosen[:, None], u) + drawn)
         found = exact_scale_regret(
-            *(self.A, estimates, self.covariance, self.horizon),
-            m=self.m,
-            gamma2=gamma2,
-            handover=self.handover,
-            probes=self.z,
+            chosen, estimates, covariance, horizon, m=m, gamma2=gamma2, handover=handover, probes=z
         )
         return np.asarray(found.total)
+
+    return regret
 
 
 def _noise_model(noise: Noise | float) -> Noise:

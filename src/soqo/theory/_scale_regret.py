@@ -26,7 +26,7 @@ from soqo._model.spectrum import Spectrum
 from soqo.errors import ArgumentError
 from soqo.theory._comparison import Comparison, broadcastable
 from soqo.theory._exact_regret import ExactRegret, round_terms
-from soqo.theory._gain_sums import contraction_sum
+from soqo.theory._gain_sums import contraction_sum, kernel_sum
 from soqo.theory._step_moments import Covariance, StepMoments, step_moments
 from soqo.typing import Array, ArrayLike
 
@@ -249,5 +249,5 @@ def _exploitation_regret(pair: Comparison, moments: StepMoments, rounds: int, se
     if moments.constant is None:
         value_terms, basis_terms = round_terms(pair, moments, rounds, None)
         return ExactRegret(value_terms.sum(axis=0), basis_terms.sum(axis=0) + start)
-    value = pair.value_sum(moments.constant, rounds)
-    return ExactRegret(value, pair.basis_sum(moments.constant, rounds) + start)
+    value, basis = (part(moments.constant, rounds, kernel_sum) for part in (pair.value, pair.basis))
+    return ExactRegret(value, basis + start)

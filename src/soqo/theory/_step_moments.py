@@ -21,44 +21,36 @@ _MAX_HORIZON = 10**15
 
 @dataclass(frozen=True, eq=False)
 class StepMoments:
-    """E[step step'] of every round: one matrix, one variance per round (times the identity), or one matrix per round.
-
-    Exactly one of the three is given.
+    """E[step step'] of every round.
 
     Attributes
     ----------
-    dim : int
-    constant : Array of shape (d, d), or None
-    variances : Array of shape (T,), or None
-    matrices : Array of shape (T, d, d), or None
+    moments : Array
+        One matrix, shape (d, d); one variance per round, times the identity, shape (T,); or one matrix per round, shape
+        (T, d, d).
     """
 
-    dim: int
-    constant: Array | None = None
-    variances: Array | None = None
-    matrices: Array | None = None
+    moments: Array
+
+    @property
+    def constant(self) -> Array | None:
+        """The matrix of all rounds; None if it differs between rounds."""
+        return self.moments if self.moments.ndim == 2 else None
 
     def select(self, rounds: slice) -> StepMoments:
         """Return the moments of a slice of rounds, counted from 0."""
-        return StepMoments(
-            self.dim,
-            self.constant,
-            None if self.variances is None else self.variances[rounds],
-            None if self.matrices is None else self.matrices[rounds],
-        )
+        return self if self.moments.ndim == 2 else StepMoments(self.moments[rounds])
 
     def transform(self, left: Array, right: Array, rounds: slice) -> Array:
         """Return L'Sigma_t R for a slice of rounds; L and R have shape (*batch, d, d), the result one axis more."""
         left_t = left.swapaxes(-1, -2)
-        if self.variances is not None:
-            variances = self.variances[rounds].reshape(-1, *[1] * left.ndim)
-            return np.asarray(variances * (left_t @ right))
-        if self.matrices is not None:
-            chosen = self.matrices[rounds]
-            return left_t @ chosen.reshape(-1, *[1] * (left.ndim - 2), self.dim, self.dim) @ right
-        assert self.constant is not None
-        constant = left_t @ self.constant @ right
-        return np.broadcast_to(constant, (rounds.stop - rounds.start, *constant.shape))
+        if self.moments.ndim == 2:
+            constant = left_t @ self.moments @ right
+            return np.broadcast_to(constant, (rounds.stop - rounds.start, *constant.shape))
+        chosen = self.moments[rounds]
+        if chosen.ndim == 1:
+            return np.asarray(chosen.reshape(-1, *[1] * left.ndim) * (left_t @ right))
+        return left_t @ chosen.reshape(-1, *[1] * (left.ndim - 2), *chosen.shape[1:]) @ right
 
 
 def step_moments(covariance: Covariance, dim: int, horizon: int) -> StepMoments:
@@ -75,13 +67,9 @@ def step_moments(covariance: Covariance, dim: int, horizon: int) -> StepMoments:
     if given.shape in ((), (horizon,)):
         if (given < 0.0).any():
             raise ArgumentError(f"covariance must not be negative, got {given.min():g}")
-        if given.ndim == 0:
-            return StepMoments(dim, constant=float(given) * np.eye(dim))
-        return StepMoments(dim, variances=given)
-    if given.shape == (dim, dim):
-        return StepMoments(dim, constant=positive_semidefinite("covariance", given)[0])
-    if given.shape == (horizon, dim, dim):
-        return StepMoments(dim, matrices=positive_semidefinite("covariance", given)[0])
+        return StepMoments(given if given.ndim else float(given) * np.eye(dim))
+    if given.shape in ((dim, dim), (horizon, dim, dim)):
+        return StepMoments(positive_semidefinite("covariance", given)[0])
     raise ArgumentError(
         "covariance must be a number, a process, or an array of shape "
         f"{(horizon,)}, {(dim, dim)} or {(horizon, dim, dim)}, got shape {given.shape}"
@@ -96,9 +84,7 @@ def constant_covariance(covariance: Covariance, dim: int) -> Array:
             raise ArgumentError(
                 f"covariance must be a number, a process or an array of shape {(dim, dim)} here, got shape {shape}"
             )
-    constant = step_moments(covariance, dim, horizon=0).constant
-    assert constant is not None
-    return constant
+    return step_moments(covariance, dim, horizon=0).moments
 
 
 def _process_covariance(process: Process, dim: int) -> Array:
