@@ -6,6 +6,7 @@ needs its own installation and a license.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,8 @@ from soqo.estimators.sdp import check_data
 from soqo.typing import Array, ArrayLike
 
 __all__ = ["Reference", "psd_least_absolute_deviations", "psd_least_squares", "trace_min"]
+
+_Pose = Callable[[Any, Any, Any], tuple[Any, list[Any]]]
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,7 @@ def trace_min(Z: ArrayLike, y: ArrayLike, radius: float, solver: str = "CLARABEL
     >>> trace_min([[1.0]], [3.0], 1.0).status             # the smallest M with |1/2 M - 3| <= 1
     'optimal'
     """
-    cp, M, residual = _variables(Z, y)
-    return _solve(cp, cp.Problem(cp.Minimize(cp.trace(M)), [cp.norm1(residual) <= radius]), M, solver, options)
+    return _solve(Z, y, lambda cp, M, residual: (cp.trace(M), [cp.norm1(residual) <= radius]), solver, options)
 
 
 def psd_least_absolute_deviations(Z: ArrayLike, y: ArrayLike, solver: str = "CLARABEL", **options: Any) -> Reference:
@@ -96,8 +98,7 @@ def psd_least_absolute_deviations(Z: ArrayLike, y: ArrayLike, solver: str = "CLA
     >>> estimate.matrix.round(3), round(estimate.value, 3)
     (array([[4.]]), 4.0)
     """
-    cp, M, residual = _variables(Z, y)
-    return _solve(cp, cp.Problem(cp.Minimize(cp.norm1(residual))), M, solver, options)
+    return _solve(Z, y, lambda cp, _, residual: (cp.norm1(residual), []), solver, options)
 
 
 def psd_least_squares(Z: ArrayLike, y: ArrayLike, solver: str = "CLARABEL", **options: Any) -> Reference:
@@ -127,19 +128,16 @@ def psd_least_squares(Z: ArrayLike, y: ArrayLike, solver: str = "CLARABEL", **op
     >>> estimate.matrix.round(3), round(estimate.value, 3)
     (array([[4.]]), 1.0)
     """
-    cp, M, residual = _variables(Z, y)
-    return _solve(cp, cp.Problem(cp.Minimize(0.5 * cp.sum_squares(residual))), M, solver, options)
+    return _solve(Z, y, lambda cp, _, residual: (0.5 * cp.sum_squares(residual), []), solver, options)
 
 
-def _variables(Z: ArrayLike, y: ArrayLike) -> tuple[Any, Any, Any]:
-    """Return the module cvxpy, the matrix variable and the residual of the readings."""
+def _solve(Z: ArrayLike, y: ArrayLike, pose: _Pose, solver: str, options: dict[str, Any]) -> Reference:
+    """Solve the program that ``pose`` makes of the module cvxpy, the matrix and the residuals of the readings."""
     cp: Any = require_extra("cvxpy", "cvxpy")
     Z, y = check_data(Z, y)
     M = cp.Variable((Z.shape[1], Z.shape[1]), PSD=True)
-    return cp, M, y - 0.5 * cp.sum(cp.multiply(Z @ M, Z), axis=1)
-
-
-def _solve(cp: Any, problem: Any, M: Any, solver: str, options: dict[str, Any]) -> Reference:
+    objective, constraints = pose(cp, M, y - 0.5 * cp.sum(cp.multiply(Z @ M, Z), axis=1))
+    problem = cp.Problem(cp.Minimize(objective), constraints)
     if solver not in cp.installed_solvers():
         known = ", ".join(cp.installed_solvers())
         raise ArgumentError(f"solver must be one that CVXPY finds, {known}, got {solver!r}")

@@ -14,17 +14,9 @@ from soqo._foundation.frozen_dataclasses import Value
 from soqo._foundation.optional_imports import require_extra
 from soqo._simulation.result import package_versions
 from soqo.errors import ArgumentError
+from soqo.experiments import presentation
 from soqo.experiments.execution import CellProgress, Outcome, code_version, run
 from soqo.experiments.judgment import Claim, judge
-from soqo.experiments.presentation import (
-    figure_names,
-    render_page,
-    render_svg,
-    report_figures,
-    save_figure,
-    write_atomically,
-    write_csv,
-)
 from soqo.experiments.settings import Setting, catalogue
 
 _QUICK_RUNS = 4
@@ -104,7 +96,7 @@ def reproduce(
         raise ArgumentError("settings must be at least one, got none")
     if runs is not None:
         integer("runs", runs, least=1)
-    figure_names(settings)  # it refuses names that two settings share
+    presentation.figure_names(settings)  # it refuses names that two settings share
     for module in ("matplotlib", "xarray"):
         require_extra(module, "lab")
     folder = Path(out)
@@ -166,25 +158,25 @@ def _describe_run(outcomes: Sequence[Outcome], command: str, quick: bool) -> dic
 def _write_report(outcomes: Sequence[Outcome], claims: Sequence[Claim], folder: Path, about: dict[str, Any]) -> Report:
     """Write all files; the page comes last, so that its links are valid."""
     files: list[Path] = []
-    figures = report_figures(outcomes)
+    figures = presentation.report_figures(outcomes)
     svgs: dict[str, str] = {}
     for figure in figures:
         drawn = figure.draw()
-        svgs[figure.name] = render_svg(drawn)
-        files.append(write_atomically(folder / "figures" / f"{figure.name}.svg", svgs[figure.name]))
-        files.append(save_figure(drawn, folder / "figures" / f"{figure.name}.png"))
+        svgs[figure.name] = presentation.render_svg(drawn)
+        files.append(presentation.write_atomically(folder / "figures" / f"{figure.name}.svg", svgs[figure.name]))
+        files.append(presentation.save_figure(drawn, folder / "figures" / f"{figure.name}.png"))
     for outcome in outcomes:
         name = outcome.setting.name
-        files.append(write_csv(folder / "tables" / f"{name}.csv", _summary_rows(outcome)))
+        files.append(presentation.write_csv(folder / "tables" / f"{name}.csv", _summary_rows(outcome)))
         for horizon in outcome.horizons:
             suffix = "" if horizon == outcome.setting.horizon else f"_T{horizon}"
             files.append(outcome.results[horizon].save(folder / "data" / f"{name}{suffix}.nc"))
     if claims:
         header = [field.name for field in fields(Claim)]
-        files.append(write_csv(folder / "claims.csv", [header, *map(astuple, claims)]))
+        files.append(presentation.write_csv(folder / "claims.csv", [header, *map(astuple, claims)]))
     text = json.dumps(about, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
-    files.append(write_atomically(folder / "about.json", text))
-    index = write_atomically(folder / "index.html", render_page(figures, claims, about, svgs))
+    files.append(presentation.write_atomically(folder / "about.json", text))
+    index = presentation.write_atomically(folder / "index.html", presentation.render_page(figures, claims, about, svgs))
     return Report(tuple(outcomes), tuple(claims), index, (*files, index))
 
 

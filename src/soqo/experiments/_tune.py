@@ -127,12 +127,10 @@ class Tuning(Value):
             The policy's name.
         """
         curve = self.curves[policy]
-        lower, upper = _quartiles(curve)
+        numbers = zip(curve.values, curve.medians, *_quartiles(curve), curve.bars(), strict=True)
         rows = [
             [f"{value:g}", format_short(median), f"{format_short(low)} .. {format_short(high)}", bar]
-            for value, median, low, high, bar in zip(
-                curve.values, curve.medians, lower, upper, curve.bars(), strict=True
-            )
+            for value, median, low, high, bar in numbers
         ]
         header = [self.parameter, "median", "quartiles", ""]
         widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]

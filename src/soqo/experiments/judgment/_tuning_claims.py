@@ -7,13 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from soqo.experiments.judgment._claims import UNTESTED, Claim, PaperOutcomes, claim
-from soqo.experiments.judgment._variants import decide_verdict
+from soqo.experiments.judgment._variants import VARIANTS, decide_verdict
 
 _ETAS = [f"sensitivity_{eta}" for eta in ("1", "10", "100", "1000", "10000")]
-_FAMILIES = {
-    "as printed": ("SCaLE as printed", "HySCaLE as printed"),
-    "calibrated": ("SCaLE", "HySCaLE"),
-}
+_FAMILIES = {variant.name: (variant.scale, variant.hyscale) for variant in VARIANTS[:2]}
 
 
 def _medians_by_c1(outcomes: PaperOutcomes, name: str, family: str) -> dict[float, float]:
