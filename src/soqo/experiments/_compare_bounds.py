@@ -34,10 +34,7 @@ _RANK_TOLERANCE = 1e-10
 
 
 def bound_setting(
-    setting: Setting,
-    horizons: Iterable[int] | None = None,
-    runs: int | None = None,
-    progress: Progress | None = None,
+    setting: Setting, horizons: Iterable[int] | None = None, runs: int | None = None, progress: Progress | None = None
 ) -> BoundsTable:
     """Compare SCaLE's simulated regret with its exact expectation and with every bound, for several horizons.
 
@@ -212,10 +209,6 @@ class _Model:
         matrices = self.plain.A.reshape(-1, *Sigma.shape)
         return np.asarray(matrices[:1] if same_values and isotropic else matrices)
 
-    @property
-    def x0_minus_v0(self) -> Array:
-        return self.paths.problem.coordinates.to_plain(self.environment.x0 - self.environment.v0)
-
     def plain_estimate(self, estimate: Array) -> Array:
         """Return estimates of A that a policy reports in the coordinates of the plant in plain coordinates."""
         from_plain = self.paths.problem.coordinates.from_plain
@@ -227,10 +220,7 @@ class _Model:
         known = known_arguments(self.environment)
         if "rank" not in known:
             values = self.plain.spectrum.values[self.nonzero]
-            known |= {
-                "rank": int(self.ranks.max()),
-                "min_eigenvalue": float(values.min(initial=np.inf)),
-            }
+            known |= {"rank": int(self.ranks.max()), "min_eigenvalue": float(values.min(initial=np.inf))}
         return {key: known[key] for key in ("noise_cap", "rank", "min_eigenvalue")}
 
 
@@ -267,18 +257,11 @@ def _compute_column(model: _Model, policy: SCaLE, T: int, progress: Progress | N
         error = np.asarray(np.linalg.norm(A - estimate, "nuc", axis=(-2, -1)))
         if not model.no_exact:
             Sigma = model.covariance
+            u0 = paths.problem.coordinates.to_plain(model.environment.x0 - model.environment.v0)
             # The policy draws its probes at the start and multiplies them by gamma: hence gamma2 = 1 here.
             probes = policy.start(paths.x0, T, paths.policy_generators()).memory.probes
             exact = exact_scale_regret(
-                A,
-                estimate,
-                Sigma,
-                T,
-                m=m,
-                gamma2=1.0,
-                handover=policy.handover,
-                probes=probes,
-                x0_minus_v0=model.x0_minus_v0,
+                A, estimate, Sigma, T, m=m, gamma2=1.0, handover=policy.handover, probes=probes, x0_minus_v0=u0
             ).total
             exploitation = exact_regret(A, estimate, Sigma, T - m).total
     return _Column(simulated, exact, exploitation, error, gamma2, *_mean_bounds(model, policy, T))

@@ -211,22 +211,16 @@ def tune(
     if grid.size == 0 or (np.diff(grid) <= 0.0).any():
         raise ArgumentError(f"values must be increasing numbers, got {grid.tolist()}")
     policies = _policies_with(setting, parameter)
-    labels = {name: [f"{name}, {parameter} {value!r}" for value in grid.tolist()] for name in policies}
-    result = simulate(
-        setting.environment,
-        {
-            label: _replace_value(name, policy, parameter, value)
-            for name, policy in policies.items()
-            for label, value in zip(labels[name], grid.tolist(), strict=True)
-        },
-        horizon=setting.horizon if horizon is None else horizon,
-        runs=setting.runs if runs is None else runs,
-        seed=setting.seed,
-        progress=progress,
-    )
+    variants = {
+        f"{name}, {parameter} {value!r}": _replace_value(name, policy, parameter, value)
+        for name, policy in policies.items()
+        for value in grid.tolist()
+    }
+    T, count = setting.horizon if horizon is None else horizon, setting.runs if runs is None else runs
+    result = simulate(setting.environment, variants, T, count, setting.seed, progress=progress)
     curves = {}
     for name in policies:
-        regret = np.stack([result.regret(label)[:, -1] for label in labels[name]])
+        regret = np.stack([result.regret(f"{name}, {parameter} {value!r}")[:, -1] for value in grid.tolist()])
         curves[name] = TuningCurve(grid, np.where(np.isnan(regret), np.inf, regret))
     return Tuning(setting.name, parameter, result.horizon, curves)
 

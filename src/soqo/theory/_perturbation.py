@@ -8,7 +8,6 @@ error over the gap to the other eigenvalues.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -127,10 +126,12 @@ def perturbation(A: ArrayLike, A_hat: ArrayLike) -> Perturbation:
     for members in _cluster(true.values, operator):
         outside = np.ones(pair.dim, dtype=bool)
         outside[members] = False
-        gap = _distance(true.values[members], estimate.values[outside])
+        inside, others = true.values[members], estimate.values[outside]
+        # The distance from the interval of the cluster to the nearest other eigenvalue.
+        gap = float(np.maximum(inside[0] - others, others - inside[-1]).min(initial=np.inf))
         sine = float(np.linalg.norm(overlap[members][:, outside], ord=2)) if outside.any() else 0.0
         bound = 1.0 if gap <= operator else operator / gap
-        clusters.append(EigenvalueCluster(true.values[members], gap, sine, bound))
+        clusters.append(EigenvalueCluster(inside, gap, sine, bound))
     return Perturbation(
         operator=operator,
         frobenius=float(np.linalg.norm(errors)),
@@ -146,10 +147,3 @@ def _cluster(values: Array, error: float) -> list[slice]:
     apart = np.diff(values) > max(2.0 * error, RANK_TOLERANCE * values.size * values[-1])
     edges = [0, *(np.flatnonzero(apart) + 1), values.size]
     return [slice(int(a), int(b)) for a, b in pairwise(edges)]
-
-
-def _distance(inside: Array, outside: Array) -> float:
-    """Return the distance from an interval of eigenvalues to the nearest one outside it."""
-    if not outside.size:
-        return math.inf
-    return float(np.maximum(inside[0] - outside, outside - inside[-1]).min())

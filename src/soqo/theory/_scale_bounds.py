@@ -44,12 +44,7 @@ class Schedule(Value):
 
 
 def probing_schedule(
-    instance: Instance,
-    horizon: int,
-    noise_cap: float,
-    c1: float,
-    variant: Variant = "corrected",
-    constant: float = 1.0,
+    instance: Instance, horizon: int, noise_cap: float, c1: float, variant: Variant, constant: float
 ) -> Schedule:
     """Return the schedule of the proof; as printed it has sqrt(eta) in gamma^2, and the epsilon that it states."""
     horizon, noise_cap = integer("horizon", horizon, least=2), number("noise_cap", noise_cap, above=0.0)
@@ -64,13 +59,7 @@ def probing_schedule(
 
 
 def theorem3(
-    A: ArrayLike,
-    covariance: Covariance,
-    *,
-    m: int,
-    gamma2: float,
-    exploitation: float,
-    variant: Variant = "corrected",
+    A: ArrayLike, covariance: Covariance, *, m: int, gamma2: float, exploitation: float, variant: Variant = "corrected"
 ) -> Bound:
     """Return the bound of Theorem 3: the regret of SCaLE as that of probing plus that of exploitation.
 
@@ -267,13 +256,11 @@ def _irreducible_cost(instance: Instance, m: int, variant: Variant) -> float:
 
 def _appendix_terms(instance: Instance, plan: Schedule, noise_cap: float) -> dict[str, float]:
     """Return the terms of Corollary 1 in the last display of the proof."""
-    d, low = instance.dim, instance.sigma_min
-    root = math.sqrt(noise_cap)
-    probes = 0.5 * plan.m * (instance.trace + d) + 0.5 * d
+    d = instance.dim
     return {
-        "irreducible": 0.5 * plan.m * instance.covariance_trace / (1.0 + low),
-        "data collection": root * max(plan.rounds**instance.power, 2.0 / low) * probes,
-        "exploitation": root * plan.rounds**instance.power * _appendix_rate(instance),
+        "irreducible": 0.5 * plan.m * instance.covariance_trace / (1.0 + instance.sigma_min),
+        "data collection": plan.gamma2 * (0.5 * plan.m * (instance.trace + d) + 0.5 * d),
+        "exploitation": math.sqrt(noise_cap) * plan.rounds**instance.power * _appendix_rate(instance),
     }
 
 

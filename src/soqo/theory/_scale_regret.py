@@ -142,25 +142,25 @@ def exact_scale_regret(
     pair = Comparison.of(A, A_hat)
     moments = step_moments(covariance, pair.dim, horizon)
     u0 = np.zeros(pair.dim) if x0_minus_v0 is None else vector("x0_minus_v0", x0_minus_v0, (pair.dim,))
-    sample = _ProbeMoments.gaussian(pair, m) if probes is None else _ProbeMoments.of(pair, m, probes)
+    cost, first, last, last_moment = _probe_moments(pair, m, probes)
     irreducible = _irreducible_cost(pair.true, moments, horizon, m)
     # Moving to v in round 1 costs 1/2 |x0 - v0|^2; LAI pays only the part in the norm of I - C_1.
     irreducible = irreducible + 0.5 * _trace(pair.true, contraction(pair.true.values, horizon), np.outer(u0, u0))
     gamma = math.sqrt(gamma2)
-    collection = gamma2 * sample.cost - gamma * sample.first @ u0
+    collection = gamma2 * cost - gamma * first @ u0
     rest = horizon - m
     gain = contraction(pair.estimate.values, rest)
     if handover == "direct":
-        second = gamma2 * sample.last_moment
+        second = gamma2 * last_moment
         jump = 0.5 * _trace(pair.estimate, 1.0 - gain, second)
     else:
         # The first step of exploitation goes from the last probe to the virtual path, not along that path.
         mean, second = _virtual_moments(pair.estimate, moments, horizon, m, u0)
-        jump = 0.5 * gamma2 * np.trace(sample.last_moment, axis1=-2, axis2=-1)
+        jump = 0.5 * gamma2 * np.trace(last_moment, axis1=-2, axis2=-1)
         jump = jump + 0.5 * _trace(pair.estimate, gain, second)
-        jump = jump - gamma * np.vecdot(sample.last, pair.estimate.apply(gain, mean))
+        jump = jump - gamma * np.vecdot(last, pair.estimate.apply(gain, mean))
     exploitation = _exploitation_regret(pair, moments.select(slice(m, horizon)), rest, second)
-    shape = np.broadcast_shapes(pair.batch, sample.cost.shape)
+    shape = np.broadcast_shapes(pair.batch, cost.shape)
     parts = (irreducible, collection, jump, exploitation.value, exploitation.basis)
     irreducible, collection, jump, value, basis = (np.broadcast_to(part, shape).copy()[()] for part in parts)
     return ScaleRegret(irreducible, collection, jump, ExactRegret(value, basis))
@@ -174,43 +174,25 @@ def check_phases(horizon: int, m: int) -> tuple[int, int]:
     return horizon, m
 
 
-@dataclass(frozen=True, eq=False)
-class _ProbeMoments:
-    """The cost of probing with gamma = 1 and a fixed v, and the moments of the probes that regret depends on.
+def _probe_moments(pair: Comparison, m: int, probes: ArrayLike | None) -> tuple[Array, Array, Array, Array]:
+    """Return the cost of probing with gamma = 1 and a fixed v, and the moments of the probes that regret depends on.
 
-    Attributes
-    ----------
-    cost : Array, shape (*batch,)
-    first, last : Array, shape (*batch, d)
-        The first and the last direction, or their expectation, which is 0.
-    last_moment : Array, shape (*batch, d, d)
-        The second moment of the last direction.
+    The moments are the first direction, the last one, and the second moment of the last one. Without given probes, all
+    are expectations over Gaussian probes.
     """
-
-    cost: Array
-    first: Array
-    last: Array
-    last_moment: Array
-
-    @classmethod
-    def gaussian(cls, pair: Comparison, m: int) -> _ProbeMoments:
-        """Return the expectations over Gaussian probes."""
-        d = pair.dim
+    d = pair.dim
+    if probes is None:
         cost = np.asarray(0.5 * m * pair.true.values.sum(axis=-1) + d * (m - 0.5))
-        return cls(cost, np.zeros(d), np.zeros(d), np.eye(d))
-
-    @classmethod
-    def of(cls, pair: Comparison, m: int, probes: ArrayLike) -> _ProbeMoments:
-        """Return the moments of given probes."""
-        z = finite_array("probes", probes)
-        if z.ndim < 2 or z.shape[-2:] != (m, pair.dim) or not broadcastable(z.shape[:-2], pair.batch):
-            raise ArgumentError(f"probes must have shape (*batch, {m}, {pair.dim}), got {z.shape}")
-        coordinates = z @ pair.true.vectors
-        hitting = np.sum(coordinates**2 * pair.true.values[..., None, :], axis=(-1, -2))
-        jumps = np.diff(z, axis=-2, prepend=0.0)
-        cost = np.asarray(0.5 * (hitting + np.sum(jumps**2, axis=(-1, -2))))
-        first, last = z[..., 0, :], z[..., -1, :]
-        return cls(cost, first, last, last[..., :, None] * last[..., None, :])
+        return cost, np.zeros(d), np.zeros(d), np.eye(d)
+    z = finite_array("probes", probes)
+    if z.ndim < 2 or z.shape[-2:] != (m, d) or not broadcastable(z.shape[:-2], pair.batch):
+        raise ArgumentError(f"probes must have shape (*batch, {m}, {d}), got {z.shape}")
+    coordinates = z @ pair.true.vectors
+    hitting = np.sum(coordinates**2 * pair.true.values[..., None, :], axis=(-1, -2))
+    jumps = np.diff(z, axis=-2, prepend=0.0)
+    cost = np.asarray(0.5 * (hitting + np.sum(jumps**2, axis=(-1, -2))))
+    first, last = z[..., 0, :], z[..., -1, :]
+    return cost, first, last, last[..., :, None] * last[..., None, :]
 
 
 def _irreducible_cost(true: Spectrum, moments: StepMoments, horizon: int, m: int) -> Array:

@@ -106,8 +106,7 @@ def _find_user_code(cell: Cell) -> dict[str, str]:
     """Return the classes and functions of a cell that are not part of soqo, with the files that define them."""
     found: dict[str, str] = {}
     _collect_user_code(cell.environment, "environment", found)
-    for name, entry in cell.policies.items():
-        _collect_user_code(entry, f"policies[{name!r}]", found)
+    _collect_user_code(cell.policies, "policies", found)
     return found
 
 

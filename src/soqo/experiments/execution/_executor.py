@@ -11,6 +11,7 @@ from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExec
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from time import perf_counter
@@ -161,21 +162,13 @@ class _Work:
 
     def compute_here(self, cells: list[Cell]) -> None:
         for cell in cells:
-            try:
-                result, seconds = _compute_timed(cell, cell.key)
-            except Exception as error:
-                self.raise_failed(cell, error)
-            self.keep(cell, result, seconds)
+            self.finish(cell, partial(_compute_timed, cell, cell.key))
 
     def compute_in(self, executor: Executor, cells: list[Cell]) -> None:
         futures = {executor.submit(_compute_timed, cell, cell.key): cell for cell in cells}
         try:
             for future in as_completed(futures):
-                try:
-                    result, seconds = future.result()
-                except Exception as error:
-                    self.raise_failed(futures[future], error)
-                self.keep(futures[future], result, seconds)
+                self.finish(futures[future], future.result)
         except BaseException:
             self.keep_finished(futures)
             raise
@@ -183,10 +176,16 @@ class _Work:
     def keep_finished(self, futures: dict[Future[tuple[Result, float]], Cell]) -> None:
         """Keep the results that arrived and were not yet handled when the run stopped."""
         for future, cell in futures.items():
-            if cell.key in self.results or not future.done() or future.cancelled():
-                continue
-            if future.exception() is None:
+            if cell.key not in self.results and future.done() and not future.cancelled() and not future.exception():
                 self.keep(cell, *future.result())
+
+    def finish(self, cell: Cell, compute: Callable[[], tuple[Result, float]]) -> None:
+        """Compute a cell or get its result, and keep it."""
+        try:
+            result, seconds = compute()
+        except Exception as error:
+            self.raise_failed(cell, error)
+        self.keep(cell, result, seconds)
 
     def keep(self, cell: Cell, result: Result, seconds: float) -> None:
         self.store.save(cell, result)

@@ -144,9 +144,7 @@ def _describe_settings(kept: Mapping[str, bool], settings: Mapping[str, Setting]
             return words
     bad = [name for name, good in kept.items() if not good]
     good = [name for name, good in kept.items() if good]
-    if len(bad) <= len(good):
-        return f"not in {', '.join(bad)}"
-    return f"in {', '.join(good)}"
+    return f"not in {', '.join(bad)}" if len(bad) <= len(good) else f"in {', '.join(good)}"
 
 
 def _properties(settings: Iterable[Setting]) -> dict[str, set[str]]:

@@ -56,10 +56,8 @@ def find(name: str) -> list[Setting]:
     1000
     """
     by_figure = figures()
-    if name in by_figure:
-        return by_figure[name]
-    for setting in catalogue():
-        if setting.name == name:
-            return [setting]
-    known = ", ".join(repr(figure) for figure in by_figure)
-    raise ArgumentError(f"figure must be one of {known}, or a panel that soqo list shows, got {name!r}")
+    found = by_figure.get(name) or [setting for setting in catalogue() if setting.name == name]
+    if not found:
+        known = ", ".join(repr(figure) for figure in by_figure)
+        raise ArgumentError(f"figure must be one of {known}, or a panel that soqo list shows, got {name!r}")
+    return found
