@@ -218,10 +218,9 @@ def tune(
     }
     T, count = setting.horizon if horizon is None else horizon, setting.runs if runs is None else runs
     result = simulate(setting.environment, variants, T, count, setting.seed, progress=progress)
-    curves = {}
-    for name in policies:
-        regret = np.stack([result.regret(f"{name}, {parameter} {value!r}")[:, -1] for value in grid.tolist()])
-        curves[name] = TuningCurve(grid, np.where(np.isnan(regret), np.inf, regret))
+    regret = np.array([result.regret(label)[:, -1] for label in variants]).reshape(len(policies), grid.size, -1)
+    regret[np.isnan(regret)] = np.inf
+    curves = {name: TuningCurve(grid, of_values) for name, of_values in zip(policies, regret, strict=True)}
     return Tuning(setting.name, parameter, result.horizon, curves)
 
 

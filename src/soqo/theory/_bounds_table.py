@@ -177,6 +177,9 @@ def bounds(
             raise ArgumentError("orders only: its two parts are those of the theorem above, as printed")
         return corollary1(A, covariance, variant=variant, **given)
 
+    def second_order(variant: Variant) -> Bound:
+        return second_order_bound(A, covariance, epsilon=errors[variant], horizon=schedules[variant].rounds)
+
     statements: dict[str, Callable[[Variant], Bound]] = {
         "Theorem 1": lambda variant: theorem1(A, covariance, variant=variant, **given),
         "Theorem 2": lower,
@@ -185,11 +188,7 @@ def bounds(
         "Corollary 1": balance,
     }
     rows = [_row(name, variant, bound) for name, bound in statements.items() for variant in VARIANTS]
-    error, rounds = errors["corrected"], schedules["corrected"].rounds
-    second = _row(
-        "Second order", "corrected", lambda _: second_order_bound(A, covariance, epsilon=error, horizon=rounds)
-    )
-    return Bounds((*rows, second), schedules)
+    return Bounds((*rows, _row("Second order", "corrected", second_order)), schedules)
 
 
 def _row(statement: str, variant: Variant, bound: Callable[[Variant], Bound]) -> Row:

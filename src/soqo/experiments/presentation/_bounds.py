@@ -241,26 +241,21 @@ def _label(statement: str, table: BoundsTable) -> str:
 
 def _csv_rows(table: BoundsTable) -> Iterator[list[object]]:
     """Yield all numbers, one per row, with 17 digits; those that do not exist are left out."""
-    by_run = {
-        "simulated": table.simulated,
-        "exact": table.exact,
-        "exact exploitation": table.exploitation,
-        "nuclear error": table.error,
-        "epsilon": table.epsilon,
-    }
-    by_horizon = [
+    quantities = [
+        ("simulated", "", table.simulated),
+        ("exact", "", table.exact),
+        ("exact exploitation", "", table.exploitation),
+        ("nuclear error", "", table.error),
+        ("epsilon", "", table.epsilon),
         ("gamma2", "played", table.gamma2),
         *(("gamma2", variant, values) for variant, values in table.schedules.items()),
         *((statement, variant, values) for (statement, variant), values in table.bounds.items()),
     ]
     for index, T in enumerate(table.horizons):
-        for quantity, samples in by_run.items():
-            for run, value in enumerate(samples[index].tolist()):
+        for quantity, variant, values in quantities:
+            for run, value in enumerate(np.atleast_1d(values[index]).tolist()):
                 if not math.isnan(value):
-                    yield [quantity, "", T, run, f"{value:.17g}"]
-        for quantity, variant, values in by_horizon:
-            if not math.isnan(values[index]):
-                yield [quantity, variant, T, "", f"{values[index]:.17g}"]
+                    yield [quantity, variant, T, run if values.ndim == 2 else "", f"{value:.17g}"]
 
 
 # ---- the table -----------------------------------------------------------------------------------------------------
