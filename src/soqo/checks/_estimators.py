@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 
 from soqo._model.problem import random_curvature
-from soqo._storage.plain_data import same
-from soqo.checks._scenario import Scenario, expect, expect_error, run_checks
+from soqo._storage.records import same
+from soqo.checks._scenario import Scenario, expect, expect_error, expect_finite, run_checks
 from soqo.errors import ArgumentError
 from soqo.estimators import Estimate, measure
 from soqo.typing import Array
@@ -67,10 +67,7 @@ def _check_matrix(estimator: _Estimator, scenario: Scenario) -> None:
         estimate = estimator(Z, y)
         expect(isinstance(estimate, Estimate), f"must return an Estimate, got {estimate!r:.80}")
         M = estimate.matrix
-        expect(
-            M.shape == (scenario.dim, scenario.dim) and bool(np.isfinite(M).all()),
-            f"the matrix must be finite and of shape {(scenario.dim, scenario.dim)}, got {M.shape}",
-        )
+        expect_finite("the matrix", M, (scenario.dim, scenario.dim))
         expect(np.array_equal(M, M.T), "the matrix must be exactly symmetric")
         lowest, highest = np.linalg.eigvalsh(M)[[0, -1]]
         expect(

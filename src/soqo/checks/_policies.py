@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import pickle
 from collections.abc import Callable
 from functools import partial
@@ -229,11 +228,9 @@ def _check_missing_reading(policy: Policy[Any], scenario: Scenario) -> None:
             y = scenario.reading(last, batch, x - walk[last])
             half = y.copy()
             half.flat[0] = np.nan
-            partly, _ = policy.act(policy.observe(acted, half), walk[last + 1])
-            fully, _ = policy.act(policy.observe(acted, y), walk[last + 1])
-            silent, _ = policy.act(unobserved, walk[last + 1])
-            flat = (math.prod(batch), scenario.dim)
-            partly, fully, silent = (a.reshape(flat) for a in (partly, fully, silent))
+            states = (policy.observe(acted, half), policy.observe(acted, y), unobserved)
+            nexts = (policy.act(after, walk[last + 1])[0] for after in states)
+            partly, fully, silent = (actions.reshape(-1, scenario.dim) for actions in nexts)
             expect(
                 np.array_equal(partly[1:], fully[1:]) and np.array_equal(partly[0], silent[0]),
                 "a NaN in one run must leave that run as it was and the others as if nothing happened",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from soqo.checks._scenario import Scenario, expect, near, run_checks
+from soqo.checks._scenario import Scenario, expect, expect_finite, near, run_checks
 from soqo.processes import Process
 
 
@@ -39,10 +39,7 @@ def check_process(process: Process, *, dim: int = 3, seed: int = 0) -> None:
 def _check_shapes(process: Process, scenario: Scenario) -> None:
     """Check that steps have shape (horizon, d) and are finite."""
     steps = process.steps(scenario.rng(0), 7, scenario.dim)
-    expect(
-        steps.shape == (7, scenario.dim) and bool(np.isfinite(steps).all()),
-        f"steps must be finite and of shape {(7, scenario.dim)}, got {steps.shape}",
-    )
+    expect_finite("steps", steps, (7, scenario.dim))
 
 
 def _check_repeatability(process: Process, scenario: Scenario) -> None:

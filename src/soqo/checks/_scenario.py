@@ -184,6 +184,12 @@ def expect(holds: bool, message: str) -> None:
         raise CheckError(message)
 
 
+def expect_finite(name: str, array: Array, shape: tuple[int, ...]) -> None:
+    """Raise a CheckError unless an array is finite and has this shape."""
+    holds = array.shape == shape and bool(np.isfinite(array).all())
+    expect(holds, f"{name} must be finite and of shape {shape}, got {array.shape}")
+
+
 def expect_error(kind: type[SoqoError], case: str, call: Callable[[], object], named: str = "") -> None:
     """Raise a CheckError unless a call raises an error of this kind that names the argument."""
     try:

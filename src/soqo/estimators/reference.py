@@ -21,6 +21,7 @@ from soqo.typing import Array, ArrayLike
 __all__ = ["Reference", "psd_least_absolute_deviations", "psd_least_squares", "trace_min"]
 
 _Pose = Callable[[Any, Any, Any], tuple[Any, list[Any]]]
+"""A function from the module cvxpy, the matrix and the residuals of the readings to an objective and constraints."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ def psd_least_squares(Z: ArrayLike, y: ArrayLike, solver: str = "CLARABEL", **op
 
 
 def _solve(Z: ArrayLike, y: ArrayLike, pose: _Pose, solver: str, options: dict[str, Any]) -> Reference:
-    """Solve the program that ``pose`` makes of the module cvxpy, the matrix and the residuals of the readings."""
+    """Solve the program over positive semi-definite matrices that ``pose`` states."""
     cp: Any = require_extra("cvxpy", "cvxpy")
     Z, y = check_data(Z, y)
     M = cp.Variable((Z.shape[1], Z.shape[1]), PSD=True)

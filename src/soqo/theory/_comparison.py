@@ -14,6 +14,7 @@ from soqo.theory._gain_sums import kernel
 from soqo.typing import Array, ArrayLike
 
 _Kernel = Callable[[Array, Array, int], Array]
+"""The weight of a step for each pair of eigenvalues, with a number of rounds to go, or its sum over these rounds."""
 
 
 @dataclass(frozen=True, eq=False)

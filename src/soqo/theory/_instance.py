@@ -127,14 +127,6 @@ class Instance:
         gap = self.sigma_min - epsilon
         return gap * (2.0 + gap)
 
-    def check_epsilon(self, epsilon: float) -> None:
-        """Check that an error of epsilon cannot remove a nonzero eigenvalue, which all bounds need."""
-        if not 0.0 <= epsilon < self.sigma_min:
-            raise ArgumentError(
-                f"epsilon must be at least 0 and below A's smallest nonzero eigenvalue {self.sigma_min:.6g}, "
-                f"got {epsilon:.6g}: the bound is infinite there"
-            )
-
 
 def check_variant(variant: Variant) -> Variant:
     """Validate a variant."""

@@ -160,13 +160,9 @@ def corollary1(
     if variant == "as_printed":
         return Bound("Corollary 1", variant, later.terms)
     phases = theorem3(A, covariance, m=plan.m, gamma2=plan.gamma2, exploitation=later.value, variant=variant).terms
-    terms = {
-        "irreducible": phases["irreducible"],
-        "data collection": phases["data collection"],
-        "start": start_bound(instance, plan.gamma2, plan.epsilon, plan.rounds),
-        "exploitation": phases["exploitation"],
-    }
-    return Bound("Corollary 1", variant, terms)
+    *exploration, exploitation = phases.items()
+    start = "start", start_bound(instance, plan.gamma2, plan.epsilon, plan.rounds)
+    return Bound("Corollary 1", variant, dict([*exploration, start, exploitation]))
 
 
 def start_bound(instance: Instance, gamma2: float, epsilon: float, rounds: int) -> float:
@@ -238,10 +234,9 @@ def theorem1(
         noise = math.sqrt(noise_cap)
         probes = 0.5 * plan.m * (instance.trace + d) + 0.5 * d
         growing, fixed = noise * _appendix_rate(instance), 0.0
-    irreducible = _irreducible_cost(instance, plan.m, variant)
     terms = {
         "growing": (growing + noise * probes) * plan.rounds**instance.power,
-        "constant": fixed + 2.0 * noise * probes / low + irreducible,
+        "constant": fixed + 2.0 * noise * probes / low + _irreducible_cost(instance, plan.m, variant),
     }
     return Bound("Theorem 1", variant, terms)
 

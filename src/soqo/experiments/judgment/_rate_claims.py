@@ -76,10 +76,10 @@ _RANK_MATTERS = VariantClaim(
 
 
 def _order_depends_on_rank(outcomes: PaperOutcomes) -> Claim:
-    it = _RANK_MATTERS
+    row = _RANK_MATTERS
     if not outcomes.has(list(_PAIRS.values()), horizons=2):
-        return Claim(it.text, it.source, ", ".join(_PAIRS), it.rule, "", UNTESTED)
-    return it(outcomes)
+        return Claim(row.text, row.source, ", ".join(_PAIRS), row.rule, "", UNTESTED)
+    return row(outcomes)
 
 
 def _lower_bound(outcomes: PaperOutcomes) -> Claim:
@@ -118,8 +118,9 @@ _CLAIMS = (
         names=["primary"],
         test=_exploration_is_expensive,
         number=lambda outcomes: "; ".join(
-            f"{v.name}: {' a round, then '.join(map(format_short, _rates(outcomes, 'primary', v)))}"
+            f"{v.name}: {format_short(first)} a round, then {format_short(later)}"
             for v in VARIANTS[:2]
+            for first, later in [_rates(outcomes, "primary", v)]
         ),
     ),
     _order_depends_on_rank,

@@ -175,10 +175,6 @@ def _min_eigenvalue(setting: Setting) -> float:
     return float(problem.min_eigenvalue) if isinstance(problem, RandomProblem) else float("nan")
 
 
-def _process_name(setting: Setting) -> str:
-    return type(setting.environment.process).__name__
-
-
 def _noise_cap(setting: Setting) -> float:
     return float(setting.environment.noise.cap)
 
@@ -186,6 +182,6 @@ def _noise_cap(setting: Setting) -> float:
 _QUANTITIES: dict[str, Callable[[Setting], Any]] = {
     "r =": _rank,
     "sigma_r =": _min_eigenvalue,
-    "steps are": _process_name,
+    "steps are": lambda setting: type(setting.environment.process).__name__,
     "eta =": _noise_cap,
 }

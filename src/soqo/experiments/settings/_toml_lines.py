@@ -102,9 +102,7 @@ def parse_toml(text: str, source: str) -> Document:
         tree = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise FileFormatError(f"{source} is not valid TOML: {error}") from error
-    scanner = _Scanner(text)
-    scanner.scan()
-    return Document(source, tree, scanner.lines)
+    return Document(source, tree, _Scanner(text).scan())
 
 
 @dataclass
@@ -116,8 +114,8 @@ class _Scanner:
     lines: dict[KeyPath, int] = field(default_factory=dict)
     counts: dict[KeyPath, int] = field(default_factory=dict)
 
-    def scan(self) -> None:
-        """Scan headers and entries up to the end of the text."""
+    def scan(self) -> dict[KeyPath, int]:
+        """Scan headers and entries up to the end of the text; return the lines."""
         table: KeyPath = ()
         self.skip(_BLANK)
         while self.at < len(self.text):
@@ -132,6 +130,7 @@ class _Scanner:
             else:
                 self.entry(table)
             self.skip(_BLANK)
+        return self.lines
 
     def entry(self, table: KeyPath) -> None:
         """Scan a key and its value."""
