@@ -152,10 +152,8 @@ def bounds(
     instance = Instance.of(A, covariance)
     given: dict[str, Any] = {"horizon": horizon, "noise_cap": noise_cap, "c1": c1, "constant": constant}
     schedules = {variant: probing_schedule(instance, variant=variant, **given) for variant in VARIANTS}
-    errors = {
-        variant: plan.epsilon if epsilon is None else number("epsilon", epsilon, least=0.0)
-        for variant, plan in schedules.items()
-    }
+    fixed = None if epsilon is None else number("epsilon", epsilon, least=0.0)
+    errors = {variant: plan.epsilon if fixed is None else fixed for variant, plan in schedules.items()}
 
     def lower(variant: Variant) -> Bound:
         error, rounds = min(1.0, errors[variant]), schedules[variant].rounds
