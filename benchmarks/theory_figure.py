@@ -53,7 +53,9 @@ def evaluate(name: str, A: Array, gamma2: list[float], m: int) -> Study:
     regret, irreducible = [], []
     for T, variance in zip(HORIZONS, gamma2, strict=True):
         regret.append(expected_regret(variance, A, int(T), m)[0])
-        irreducible.append(exact_scale_regret(A, A, COVARIANCE, int(T), m=m, gamma2=variance).irreducible)
+        irreducible.append(
+            exact_scale_regret(A, A, covariance=COVARIANCE, horizon=int(T), m=m, gamma2=variance).irreducible
+        )
     return Study(name, np.array(gamma2), np.array(regret), np.array(irreducible))
 
 
@@ -90,7 +92,9 @@ def draw_variances(axes: Axes) -> None:
     gamma2 = np.geomspace(10.0, 3000.0, 22)
     for T, color in zip(horizons, sequential_colors(len(horizons)), strict=True):
         regret = expected_regret(gamma2, FULL, int(T), m)
-        reducible = regret - exact_scale_regret(FULL, FULL, COVARIANCE, int(T), m=m, gamma2=1.0).irreducible
+        reducible = (
+            regret - exact_scale_regret(FULL, FULL, covariance=COVARIANCE, horizon=int(T), m=m, gamma2=1.0).irreducible
+        )
         axes.plot(gamma2, reducible, color=color)
         best = int(regret.argmin())
         axes.plot(gamma2[best], reducible[best], "o", color=color)
@@ -123,7 +127,9 @@ def main() -> None:
     studies = evaluate_all()
     report(studies)
     bound = second_order_bound(FULL, COVARIANCE, epsilon=0.1, horizon=1000).value
-    exact = exact_scale_regret(FULL, FULL + 0.1 * np.eye(4), COVARIANCE, 1048, m=48, gamma2=0.0).exploitation.total
+    exact = exact_scale_regret(
+        FULL, FULL + 0.1 * np.eye(4), covariance=COVARIANCE, horizon=1048, m=48, gamma2=0.0
+    ).exploitation.total
     print(f"an estimate off by 0.1 I, 1000 rounds: regret {exact:.4g}, bound of second order {bound:.4g}")
     with house_style():
         figure = new_figure(10.0, 4.2)

@@ -20,7 +20,7 @@ process = soqo.processes.Laplace(scale=2.0)
 environment = soqo.Environment(soqo.Problem(A), process, soqo.noise.Uniform(1.0))
 policies = {"LAI with an estimate": soqo.LAI(A_hat)}
 regret = soqo.simulate(environment, policies, horizon=horizon, runs=2000).regret("LAI with an estimate")[:, -1]
-exact = theory.exact_regret(A, A_hat, process, horizon)
+exact = theory.exact_regret(A, A_hat, covariance=process, horizon=horizon)
 error = regret.std() / np.sqrt(regret.size)
 print(f"simulated {regret.mean():.1f} +- {error:.1f}, exact {exact.total:.1f}")
 

@@ -219,7 +219,7 @@ def _tune(
     grid = _parse_numbers("--values", values, float)
     for setting in experiments.read_settings(spec):
         with _show_rounds(setting.name) as progress:
-            found = experiments.tune(setting, parameter, grid, horizon=horizon, runs=runs, progress=progress)
+            found = experiments.tune(setting, parameter, values=grid, horizon=horizon, runs=runs, progress=progress)
         _print_found(setting, str(found), found.save(out) if out is not None else [])
 
 
@@ -236,7 +236,7 @@ def _bounds(
     chosen = None if horizons is None else _parse_numbers("--horizons", horizons, int)
     for setting in experiments.read_settings(spec):
         with _show_rounds(setting.name) as progress:
-            found = experiments.bound_setting(setting, chosen, runs, progress)
+            found = experiments.bound_setting(setting, chosen, runs=runs, progress=progress)
         files = experiments.save_bounds(found, out) if out is not None else []
         _print_found(setting, experiments.format_bounds(found), files)
 
@@ -277,7 +277,7 @@ def _estimate(
 ) -> None:
     """Estimate A from readings y of about 1/2 z'Az, with a certificate of the estimate's quality."""
     Z, y = experiments.read_readings(data)
-    _print_fit(experiments.fit(Z, y, cast(Any, method), radius), y.size)
+    _print_fit(experiments.fit(Z, y, method=cast(Any, method), radius=radius), y.size)
 
 
 def _print_fit(found: Fit, readings: int) -> None:

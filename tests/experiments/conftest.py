@@ -76,7 +76,7 @@ policy = [
 @pytest.fixture(scope="session")
 def small() -> dict[str, Setting]:
     """Return the settings by name; one is ``intro``, which brings the picture of the curvature."""
-    return {setting.name: setting for setting in parse_settings(SMALL, "small.toml", "small")}
+    return {setting.name: setting for setting in parse_settings(SMALL, "small.toml", name="small")}
 
 
 @pytest.fixture(scope="session")

@@ -66,7 +66,7 @@ def test_each_method_is_the_public_estimator_and_its_bound_holds() -> None:
     smallest = psd_least_absolute_deviations(Z, Y).residual
     estimates = (trace_min(Z, Y, 1.05 * smallest), psd_least_absolute_deviations(Z, Y), psd_least_squares(Z, Y))
     for method, expected in zip(METHODS, estimates, strict=True):
-        found = fit(Z, Y, method)
+        found = fit(Z, Y, method=method)
         np.testing.assert_array_equal(found.estimate.matrix, expected.matrix)
         assert found.bound == pytest.approx(expected.dual, rel=1e-9)
         assert found.bound == pytest.approx(expected.primal, rel=1e-5)
@@ -75,7 +75,7 @@ def test_each_method_is_the_public_estimator_and_its_bound_holds() -> None:
     with pytest.raises(
         ArgumentError, match="method must be one of 'trace_min', 'least_absolute_deviations', 'least_squares'"
     ):
-        fit(Z, Y, "ols")  # type: ignore[arg-type]  # on purpose
+        fit(Z, Y, method="ols")  # type: ignore[arg-type]  # on purpose
 
 
 def test_where_nothing_fits_the_bound_is_of_the_radius() -> None:

@@ -44,7 +44,7 @@ def test_every_value_meets_the_paths_of_the_setting(tuning: Tuning) -> None:
 
 
 def test_horizon_runs_and_parameter_can_be_others() -> None:
-    found = tune(SETTING, "learning_rate", [1e-8, 1e-7], horizon=20, runs=2)
+    found = tune(SETTING, "learning_rate", values=[1e-8, 1e-7], horizon=20, runs=2)
     assert list(found.curves) == ["POL"]
     assert found.horizon == 20
     assert found.curves["POL"].regret.shape == (2, 2)

@@ -64,7 +64,7 @@ def test_labels_of_theorem_4_are_swapped() -> None:
     A = np.diag([1.0, 0.0])
     # The estimate has a small curvature in the null space of A, where the gains are then off by sqrt(epsilon).
     epsilon, T = 1e-6, 10_000
-    found = exact_regret(A, np.diag([1.0, epsilon]), 1.0, T)
+    found = exact_regret(A, np.diag([1.0, epsilon]), covariance=1.0, horizon=T)
     printed = theorem4(A, 1.0, epsilon=epsilon, horizon=T, variant="as_printed")
     corrected = theorem4(A, 1.0, epsilon=epsilon, horizon=T)
     assert found.value > printed.terms["value"]
@@ -74,7 +74,7 @@ def test_labels_of_theorem_4_are_swapped() -> None:
     T = 1_000_000
     A_hat = rotate(A, 0.01)
     epsilon = perturbation(A, A_hat).nuclear
-    found = exact_regret(A, A_hat, 1.0, T)
+    found = exact_regret(A, A_hat, covariance=1.0, horizon=T)
     printed = theorem4(A, 1.0, epsilon=epsilon, horizon=T, variant="as_printed")
     assert found.basis > printed.terms["basis"]
     assert found.basis <= printed.terms["value"]
@@ -83,7 +83,7 @@ def test_labels_of_theorem_4_are_swapped() -> None:
 
 def test_labels_of_theorem_5_are_swapped() -> None:
     A, A_hat, T = [[1.0]], [[0.1]], 10_000
-    found = exact_regret(A, A_hat, 1.0, T)
+    found = exact_regret(A, A_hat, covariance=1.0, horizon=T)
     printed = theorem5(A, 1.0, epsilon=0.9, horizon=T, variant="as_printed")
     assert found.basis > printed.terms["basis"]
     assert found.basis <= printed.terms["value"]
@@ -93,7 +93,7 @@ def test_labels_of_theorem_5_are_swapped() -> None:
 def test_theorem_3_omits_the_null_space() -> None:
     """Printed: 1/2 <Sigma, C_t> <= tr(Sigma) / (2 (1 + sigma_min)). But C_t is 1 on the null space of A."""
     A, m, T = np.diag([1.0, 0.0, 0.0, 0.0]), 12, 1000
-    found = exact_scale_regret(A, A, 2500.0, T, m=m, gamma2=1.0)
+    found = exact_scale_regret(A, A, covariance=2500.0, horizon=T, m=m, gamma2=1.0)
     printed, corrected = (
         theorem3(A, 2500.0, m=m, gamma2=1.0, exploitation=found.exploitation.total, variant=variant)
         for variant in ("as_printed", "corrected")
@@ -110,14 +110,14 @@ def test_corollary_1_counts_half_of_the_switching_cost() -> None:
     printed = corollary1(A, 1.0, horizon=horizon, noise_cap=noise, variant="appendix")
     schedules = bounds(A, 1.0, horizon=horizon, noise_cap=noise).schedules
     plan = schedules["appendix"]
-    found = exact_scale_regret(A, A, 1.0, horizon, m=plan.m, gamma2=plan.gamma2)
+    found = exact_scale_regret(A, A, covariance=1.0, horizon=horizon, m=plan.m, gamma2=plan.gamma2)
     assert found.data_collection > 1.2 * printed.terms["data collection"]
     # The regret exceeds the whole bound even if the player knows A exactly after probing.
     assert found.total > printed.value
     corrected = theorem3(A, 1.0, m=plan.m, gamma2=plan.gamma2, exploitation=0.0)
     assert found.data_collection + found.handover <= corrected.terms["data collection"]
     plan = schedules["corrected"]
-    found = exact_scale_regret(A, A, 1.0, horizon, m=plan.m, gamma2=plan.gamma2)
+    found = exact_scale_regret(A, A, covariance=1.0, horizon=horizon, m=plan.m, gamma2=plan.gamma2)
     assert found.total <= corollary1(A, 1.0, horizon=horizon, noise_cap=noise).value
 
 
@@ -139,7 +139,7 @@ def test_the_term_of_corollary_1_that_does_not_decay_lacks_a_factor() -> None:
     plan = bounds(A, 1.0, horizon=horizon, noise_cap=eta).schedules["appendix"]
     A_hat = rotate(A, math.asin(0.5 * eta / plan.gamma2))
     assert perturbation(A, A_hat).nuclear == pytest.approx(eta / plan.gamma2)
-    found = exact_regret(A, A_hat, 1.0, plan.rounds).total
+    found = exact_regret(A, A_hat, covariance=1.0, horizon=plan.rounds).total
     printed = corollary1(A, 1.0, horizon=horizon, noise_cap=eta, variant="appendix").terms["exploitation"]
     assert found > 5.0 * printed
     assert found <= theorem4(A, 1.0, epsilon=eta / plan.gamma2, horizon=plan.rounds).value
@@ -150,7 +150,7 @@ def test_the_other_term_of_corollary_1_has_a_wrong_power_too() -> None:
     A, eta, horizon = np.diag([1.0, 0.0]), 1e-12, 10**6
     plan = bounds(A, 1.0, horizon=horizon, noise_cap=eta).schedules["appendix"]
     epsilon = eta / plan.gamma2
-    found = exact_regret(A, np.diag([1.0, epsilon]), 1.0, plan.rounds).total
+    found = exact_regret(A, np.diag([1.0, epsilon]), covariance=1.0, horizon=plan.rounds).total
     assert found > 3.0 * corollary1(A, 1.0, horizon=horizon, noise_cap=eta, variant="appendix").terms["exploitation"]
     assert found <= theorem4(A, 1.0, epsilon=epsilon, horizon=plan.rounds).value
 
@@ -166,7 +166,7 @@ def test_corollary_1_omits_the_start_of_exploitation() -> None:
     plan = bounds(A, variance, horizon=horizon, noise_cap=eta).schedules["appendix"]
     A_hat = rotate(A, math.asin(0.5 * plan.epsilon / 2e-4))
     assert perturbation(A, A_hat).nuclear <= plan.epsilon * (1 + 1e-9)
-    found = exact_scale_regret(A, A_hat, variance, horizon, m=plan.m, gamma2=plan.gamma2)
+    found = exact_scale_regret(A, A_hat, covariance=variance, horizon=horizon, m=plan.m, gamma2=plan.gamma2)
     switching = 0.5 * plan.m * plan.gamma2 * 2  # the term that erratum 5 adds
     assert found.total > 1.2 * (printed.value + switching)
     assert found.exploitation.total > 0.3 * found.total
@@ -181,7 +181,7 @@ def test_the_appendix_of_theorem_5_divides_twice() -> None:
     """
     sigma, epsilon, T = 10.0, 0.5, 1000
     margin = (1.0 + sigma - epsilon) ** 2 - 1.0
-    found = exact_regret([[sigma]], [[sigma - epsilon]], 1.0, T).basis
+    found = exact_regret([[sigma]], [[sigma - epsilon]], covariance=1.0, horizon=T).basis
     assert found > 30.0 * epsilon * T / margin**2
     assert found <= epsilon * T / margin
     assert found <= theorem5([[sigma]], 1.0, epsilon=epsilon, horizon=T).terms["basis"]
@@ -218,7 +218,7 @@ def test_the_lower_bound_is_for_rank_zero_and_does_not_extend_to_full_rank() -> 
     def per_error(A: float, size: float) -> float:
         A_hat = A + size
         error = float(Plan([[A]]).gain()[0, 0] - Plan([[A_hat]]).gain()[0, 0])
-        return float(exact_regret([[A]], [[A_hat]], 1.0, T).total) / (error * T)
+        return float(exact_regret([[A]], [[A_hat]], covariance=1.0, horizon=T).total) / (error * T)
 
     flat = [per_error(0.0, size) for size in (1e-2, 1e-4)]
     assert flat[1] == pytest.approx(flat[0], rel=0.1)

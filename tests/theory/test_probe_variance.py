@@ -33,7 +33,9 @@ def regrets(A: Array, variances: list[float], covariance: float, noise: float, m
     for horizon, gamma2 in zip(HORIZONS, variances, strict=True):
         found = expected_scale_regret(gamma2, A, covariance=covariance, horizon=horizon, m=m, noise=noise, draws=DRAWS)
         totals.append(found.draws[0])
-        irreducible.append(exact_scale_regret(A, A, covariance, horizon, m=m, gamma2=gamma2).irreducible)
+        irreducible.append(
+            exact_scale_regret(A, A, covariance=covariance, horizon=horizon, m=m, gamma2=gamma2).irreducible
+        )
     return np.stack(totals), np.array(irreducible)[:, None]
 
 
@@ -123,7 +125,7 @@ def test_another_estimator_may_be_used() -> None:
     given: dict[str, Any] = {"A": FULL, "covariance": 4.0, "horizon": 500, "m": 27, "noise": 1.0}
     found = expected_scale_regret([1.0, 2.0], **given, estimator=oracle, draws=1500)
     for gamma2, mean, error in zip((1.0, 2.0), found.mean, found.standard_error, strict=True):
-        exact = exact_scale_regret(FULL, FULL, 4.0, 500, m=27, gamma2=gamma2).total
+        exact = exact_scale_regret(FULL, FULL, covariance=4.0, horizon=500, m=27, gamma2=gamma2).total
         assert abs(mean - exact) < 4.0 * error
 
 

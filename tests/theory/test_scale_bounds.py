@@ -30,7 +30,7 @@ def test_corrected_bounds_on_scale_are_never_violated() -> None:
         m = math.ceil(c1 * case.rank * len(case.A))
         horizon = case.horizon + m + 1
         gamma2 = 10.0 ** rng.uniform(-2, 3)
-        found = exact_scale_regret(case.A, case.A_hat, case.covariance, horizon, m=m, gamma2=gamma2)
+        found = exact_scale_regret(case.A, case.A_hat, covariance=case.covariance, horizon=horizon, m=m, gamma2=gamma2)
         whole = theorem3(case.A, case.covariance, m=m, gamma2=gamma2, exploitation=found.exploitation.total)
         assert found.irreducible <= whole.terms["irreducible"] * (1 + 1e-12), case
         assert found.data_collection + found.handover <= whole.terms["data collection"], case
@@ -38,7 +38,9 @@ def test_corrected_bounds_on_scale_are_never_violated() -> None:
         table = bounds(case.A, case.covariance, horizon=horizon, noise_cap=noise, c1=c1)
         plan = table.schedules["corrected"]
         A_hat = shrink_error(case, plan.epsilon)
-        found = exact_scale_regret(case.A, A_hat, case.covariance, horizon, m=plan.m, gamma2=plan.gamma2)
+        found = exact_scale_regret(
+            case.A, A_hat, covariance=case.covariance, horizon=horizon, m=plan.m, gamma2=plan.gamma2
+        )
         assert found.total <= table.value("Corollary 1") * (1 + 1e-9), case
         assert found.total <= table.value("Theorem 3") * (1 + 1e-9), case
         assert table.value("Corollary 1") <= table.value("Theorem 1") * (1 + 1e-12), case
@@ -68,7 +70,7 @@ def test_the_start_is_in_every_corrected_bound_on_all_rounds() -> None:
     table = bounds(A, 1.0, horizon=horizon, noise_cap=noise)
     plan = table.schedules["corrected"]
     A_hat = rotate(A, math.asin(plan.epsilon / 0.01))
-    found = exact_scale_regret(A, A_hat, 1.0, horizon, m=plan.m, gamma2=plan.gamma2).total
+    found = exact_scale_regret(A, A_hat, covariance=1.0, horizon=horizon, m=plan.m, gamma2=plan.gamma2).total
     later = exploitation_bound(A, 1.0, epsilon=plan.epsilon, horizon=plan.rounds).value
     assert found > theorem3(A, 1.0, m=plan.m, gamma2=plan.gamma2, exploitation=later).value
     for statement in ("Theorem 1", "Theorem 3", "Corollary 1"):

@@ -52,7 +52,10 @@ def test_total_is_the_mean_of_simulations(handover: Literal["direct", "virtual"]
     error = regret.std() / math.sqrt(runs)
     for covariance in (S2, np.full(T, S2)):
         found = exact_scale_regret(
-            *(A, HAT, covariance, T),
+            A,
+            HAT,
+            covariance=covariance,
+            horizon=T,
             m=M,
             gamma2=GAMMA2,
             handover=handover,
@@ -75,7 +78,7 @@ def test_total_is_the_regret_of_scale_itself(handover: Literal["direct", "virtua
     probes = (result.actions["SCaLE"] - result.v)[:, :m] / 2.0
     estimates = result["SCaLE"].diagnostics["estimate"]
     found = exact_scale_regret(
-        *(A, estimates, environment.process, horizon), m=m, gamma2=4.0, probes=probes, handover=handover
+        A, estimates, covariance=environment.process, horizon=horizon, m=m, gamma2=4.0, probes=probes, handover=handover
     )
     regret = result.regret("SCaLE")
     difference = regret[:, -1] - found.total
@@ -89,7 +92,7 @@ def test_the_cost_of_a_virtual_handover_depends_on_the_last_probe() -> None:
     """With one probe, a distant start and a fixed v, everything is deterministic."""
     u0, z, horizon = np.array([30.0, -10.0]), np.array([[2.0, 1.0]]), 6
     found = exact_scale_regret(
-        *(A, HAT, 0.0, horizon), m=1, gamma2=GAMMA2, handover="virtual", probes=z, x0_minus_v0=u0
+        A, HAT, covariance=0.0, horizon=horizon, m=1, gamma2=GAMMA2, handover="virtual", probes=z, x0_minus_v0=u0
     )
     v, gamma = np.zeros((horizon, 2)), math.sqrt(GAMMA2)
     x = np.vstack([gamma * z, Plan(HAT, horizon).path(u0, v)[1:]])
@@ -102,7 +105,7 @@ def test_the_cost_of_a_virtual_handover_depends_on_the_last_probe() -> None:
 
 
 def test_the_parts_are_those_of_the_formulas() -> None:
-    found = exact_scale_regret(A, HAT, S2, T, m=M, gamma2=GAMMA2)
+    found = exact_scale_regret(A, HAT, covariance=S2, horizon=T, m=M, gamma2=GAMMA2)
     gains = [Plan(A, T).gain(t + 1) for t in range(M)]
     assert found.irreducible == pytest.approx(0.5 * S2 * sum(np.trace(C) for C in gains))
     assert found.data_collection == pytest.approx(GAMMA2 * (M * (0.5 * np.trace(A) + 2) - 0.5 * 2))
@@ -110,9 +113,9 @@ def test_the_parts_are_those_of_the_formulas() -> None:
     assert found.handover == pytest.approx(0.5 * GAMMA2 * np.trace(np.eye(2) - first))
     # Exploitation is Proposition 1 over the other rounds, plus the basis part of the start: the mean over starts.
     z = math.sqrt(2.0) * np.array([[1.0, 0.0], [0.0, 1.0]])
-    starts = [exact_regret(A, HAT, S2, T - M, x0_minus_v0=math.sqrt(GAMMA2) * row) for row in z]
+    starts = [exact_regret(A, HAT, covariance=S2, horizon=T - M, x0_minus_v0=math.sqrt(GAMMA2) * row) for row in z]
     assert found.exploitation.basis == pytest.approx(np.mean([r.basis for r in starts]))
-    assert found.exploitation.value == pytest.approx(exact_regret(A, HAT, S2, T - M).value)
+    assert found.exploitation.value == pytest.approx(exact_regret(A, HAT, covariance=S2, horizon=T - M).value)
     assert found.exploration == found.irreducible + found.data_collection
 
 
@@ -122,9 +125,9 @@ def test_a_batch_of_estimates_gives_the_regret_of_each() -> None:
     probes = rng.standard_normal((3, M, 2))
     for handover in ("direct", "virtual"):
         options: dict[str, Any] = {"m": M, "gamma2": GAMMA2, "handover": handover, "x0_minus_v0": START}
-        together = exact_scale_regret(A, estimates, S2, T, probes=probes, **options)
+        together = exact_scale_regret(A, estimates, covariance=S2, horizon=T, probes=probes, **options)
         for k in range(3):
-            alone = exact_scale_regret(A, estimates[k], S2, T, probes=probes[k], **options)
+            alone = exact_scale_regret(A, estimates[k], covariance=S2, horizon=T, probes=probes[k], **options)
             assert together.total[k] == pytest.approx(alone.total, rel=1e-12)
     assert "(mean)" in str(together)
     assert "handover" in str(alone)

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from soqo._model.problem import random_curvature
-from soqo._storage.records import same
+from soqo._storage.plain_data import same
 from soqo.checks._scenario import Scenario, expect, expect_error, expect_finite, run_checks
 from soqo.errors import ArgumentError
 from soqo.estimators import Estimate, measure

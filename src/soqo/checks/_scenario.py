@@ -128,7 +128,9 @@ class Scenario:
         x0 = np.zeros((*batch, self.dim))
         return policy.start(x0, self.rounds, self.generators(batch) if batch else self.rng(1, 0))
 
-    def play(self, policy: Policy[Any], batch: tuple[int, ...], rounds: int | None = None) -> tuple[Array, State[Any]]:
+    def play(
+        self, policy: Policy[Any], batch: tuple[int, ...], *, rounds: int | None = None
+    ) -> tuple[Array, State[Any]]:
         """Play from the start; return the actions, time first, and the last state.
 
         Parameters

@@ -34,7 +34,11 @@ _RANK_TOLERANCE = 1e-10
 
 
 def bound_setting(
-    setting: Setting, horizons: Iterable[int] | None = None, runs: int | None = None, progress: Progress | None = None
+    setting: Setting,
+    horizons: Iterable[int] | None = None,
+    *,
+    runs: int | None = None,
+    progress: Progress | None = None,
 ) -> BoundsTable:
     """Compare SCaLE's simulated regret with its exact expectation and with every bound, for several horizons.
 
@@ -261,9 +265,17 @@ def _compute_column(model: _Model, policy: SCaLE, T: int, progress: Progress | N
             # The policy draws its probes at the start and multiplies them by gamma: hence gamma2 = 1 here.
             probes = policy.start(paths.x0, T, paths.policy_generators()).memory.probes
             exact = exact_scale_regret(
-                A, estimate, Sigma, T, m=m, gamma2=1.0, handover=policy.handover, probes=probes, x0_minus_v0=u0
+                A,
+                estimate,
+                covariance=Sigma,
+                horizon=T,
+                m=m,
+                gamma2=1.0,
+                handover=policy.handover,
+                probes=probes,
+                x0_minus_v0=u0,
             ).total
-            exploitation = exact_regret(A, estimate, Sigma, T - m).total
+            exploitation = exact_regret(A, estimate, covariance=Sigma, horizon=T - m).total
     return _Column(simulated, exact, exploitation, error, gamma2, *_mean_bounds(model, policy, T))
 
 

@@ -28,7 +28,7 @@ _DEFAULT_RADIUS = 1.05
 """The default radius of trace_min, relative to the smallest one for which there is a solution."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Fit(Value):
     """An estimate and its certificate, recomputed from the data.
 
@@ -54,7 +54,7 @@ class Fit(Value):
     bounded: str
 
 
-def fit(Z: ArrayLike, y: ArrayLike, method: _Method = "trace_min", radius: float | None = None) -> Fit:
+def fit(Z: ArrayLike, y: ArrayLike, *, method: _Method = "trace_min", radius: float | None = None) -> Fit:
     """Estimate A from readings y_i of about 1/2 z_i'A z_i.
 
     Parameters

@@ -25,7 +25,7 @@ _DESCRIBED = ("figure", "title", "source", "note", "seed", "horizon", "horizons"
 """The fields of a setting that ``about.json`` lists, in addition to the number of runs."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Report(Value):
     """The outcomes, the verdicts and the files of a call of :func:`reproduce`.
 

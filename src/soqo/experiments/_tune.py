@@ -35,7 +35,7 @@ _BAR_WIDTH = 30
 """The length of the longest bar in characters."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class TuningCurve(Value):
     """The regret of one policy at each value of its parameter.
 
@@ -96,7 +96,7 @@ class TuningCurve(Value):
         return ["#" * (1 + round((_BAR_WIDTH - 1) * min(1.0, share))) for share in shares]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Tuning(Value):
     """The result of a line search; printing it gives a table with bars.
 
@@ -172,8 +172,8 @@ class Tuning(Value):
 def tune(
     setting: Setting,
     parameter: str = "c1",
-    values: Iterable[float] = _VALUES,
     *,
+    values: Iterable[float] = _VALUES,
     horizon: int | None = None,
     runs: int | None = None,
     progress: Progress | None = None,
@@ -217,7 +217,7 @@ def tune(
         for value in grid.tolist()
     }
     T, count = setting.horizon if horizon is None else horizon, setting.runs if runs is None else runs
-    result = simulate(setting.environment, variants, T, count, setting.seed, progress=progress)
+    result = simulate(setting.environment, variants, horizon=T, runs=count, seed=setting.seed, progress=progress)
     regret = np.array([result.regret(label)[:, -1] for label in variants]).reshape(len(policies), grid.size, -1)
     regret[np.isnan(regret)] = np.inf
     curves = {name: TuningCurve(grid, of_values) for name, of_values in zip(policies, regret, strict=True)}

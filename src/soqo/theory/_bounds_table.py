@@ -19,7 +19,7 @@ from soqo.theory._step_moments import Covariance
 from soqo.typing import ArrayLike
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Row(Value):
     """One bound of the table.
 
@@ -46,7 +46,7 @@ class Row(Value):
         return math.nan if self.bound is None else self.bound.value
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Bounds(Value):
     """A table of bounds; printing it gives one line per bound.
 

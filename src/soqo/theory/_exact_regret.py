@@ -29,7 +29,7 @@ _MAX_BLOCK_ENTRIES = 30_000
 """The most entries that the matrices of a block of rounds have, which limits the memory."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class ExactRegret(Value):
     """Expected regret in the two parts of Proposition 1: numbers, or arrays for a batch of estimates.
 
@@ -68,9 +68,9 @@ class ExactRegret(Value):
 def exact_regret(
     A: ArrayLike,
     A_hat: ArrayLike,
+    *,
     covariance: Covariance,
     horizon: int,
-    *,
     x0_minus_v0: ArrayLike | None = None,
     per_round: bool = False,
 ) -> ExactRegret:
@@ -146,7 +146,7 @@ def exact_regret(
 
 
 def exact_regret_as_squares(
-    A: ArrayLike, A_hat: ArrayLike, covariance: Covariance, horizon: int, *, x0_minus_v0: ArrayLike | None = None
+    A: ArrayLike, A_hat: ArrayLike, *, covariance: Covariance, horizon: int, x0_minus_v0: ArrayLike | None = None
 ) -> Array:
     """Return the exact expected regret as a sum of squares, one term for each round.
 

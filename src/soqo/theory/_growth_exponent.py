@@ -13,7 +13,7 @@ from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Growth(Value):
     """The exponent p of regret ~ T^p with a 95 % bootstrap interval; all NaN if the regret is not positive.
 

@@ -25,7 +25,7 @@ RANK_TOLERANCE = 1e-14
 """Eigenvalues below this fraction of the largest, times the dimension, are round-off and count as zero."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Bound(Value):
     """A bound on regret, term by term.
 

@@ -20,7 +20,7 @@ from soqo.theory._instance import RANK_TOLERANCE
 from soqo.typing import Array, ArrayLike
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class EigenvalueCluster(Value):
     """Eigenvalues of A that the error cannot separate, and the rotation of their invariant subspace.
 
@@ -42,7 +42,7 @@ class EigenvalueCluster(Value):
     bound: float
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Perturbation(Value):
     """The spectral error of an estimate of A.
 

@@ -40,7 +40,7 @@ _MAX_BRACKET_STEPS = 12
 """The largest number of steps of that search in each direction."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class ExpectedRegret(Value):
     """The expected regret of SCaLE for one probe variance or several.
 
@@ -220,7 +220,7 @@ def _draw_samples(
         drawn = np.stack([model.perturb(*draw) for draw in zip(variates, u, problems, strict=True)])
         estimates, _ = recover(u, quadratic_form(chosen[:, None], u) + drawn)
         found = exact_scale_regret(
-            chosen, estimates, covariance, horizon, m=m, gamma2=gamma2, handover=handover, probes=z
+            chosen, estimates, covariance=covariance, horizon=horizon, m=m, gamma2=gamma2, handover=handover, probes=z
         )
         return np.asarray(found.total)
 

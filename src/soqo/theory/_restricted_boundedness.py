@@ -24,7 +24,7 @@ _ITERATIONS = 300
 """Iterations of each search."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class RUB(Value):
     """Constants of restricted uniform boundedness, found by search, and outer bounds.
 

@@ -21,7 +21,7 @@ from soqo.theory._step_moments import Covariance
 from soqo.typing import ArrayLike
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Schedule(Value):
     """The rounds and the variance of SCaLE's probes, and the resulting error of its estimate.
 

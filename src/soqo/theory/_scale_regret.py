@@ -34,7 +34,7 @@ Handover = Literal["direct", "virtual"]
 """Where exploitation starts: from the last probe, or from the position that LAI with the estimate would have."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class ScaleRegret(Value):
     """The expected regret of SCaLE for a given estimate: numbers, or arrays for a batch of estimates.
 
@@ -81,9 +81,9 @@ class ScaleRegret(Value):
 def exact_scale_regret(
     A: ArrayLike,
     A_hat: ArrayLike,
+    *,
     covariance: Covariance,
     horizon: int,
-    *,
     m: int,
     gamma2: float,
     handover: Handover = "direct",

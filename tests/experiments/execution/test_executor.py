@@ -57,7 +57,7 @@ ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"
 
 @pytest.fixture(scope="module")
 def settings() -> list[Setting]:
-    return parse_settings(SPEC, "spec.toml", "spec")
+    return parse_settings(SPEC, "spec.toml", name="spec")
 
 
 def checksum(outcome: Outcome) -> str:
@@ -179,7 +179,7 @@ def test_workers_have_one_thread_and_environment_variables_are_as_before(
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     (tmp_path / "threads_for_test.py").write_text(THREADS)
     text = SPEC.partition("policy = ")[0] + 'policy = [{ kind = "threads_for_test:Threads", name = "T" }]'
-    settings = parse_settings(text, str(tmp_path / "spec.toml"), "spec")
+    settings = parse_settings(text, str(tmp_path / "spec.toml"), name="spec")
     (outcome,) = run(settings, tmp_path / "cells", runs=20, workers=2)
     np.testing.assert_array_equal(outcome.results[80]["T"].diagnostics["threads"], np.ones((20, 2)))
     assert os.environ["OMP_NUM_THREADS"] == "3"

@@ -48,7 +48,7 @@ kind = "SCaLE"
 
 
 def read(text: str) -> list[Setting]:
-    return parse_settings(text, "mine.toml", "mine")
+    return parse_settings(text, "mine.toml", name="mine")
 
 
 def one(text: str) -> Setting:

@@ -20,7 +20,7 @@ _ROUND_OFF = 1e-9
 """Differences below this share of the regret are round-off."""
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class BoundsTable(Value):
     """SCaLE's simulated regret, its exact expectation, and the bounds on it.
 

@@ -30,7 +30,7 @@ _RUNS_PER_CELL = 10
 """Enough runs to share the calls of a round, and few enough to lose little at an interruption."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Cell(Value):
     """A piece of work with everything that determines its numbers.
 

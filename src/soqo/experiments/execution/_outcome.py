@@ -15,7 +15,7 @@ from soqo.experiments.settings import Setting
 from soqo.typing import Array
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Outcome(Value):
     """The results of a setting by horizon.
 

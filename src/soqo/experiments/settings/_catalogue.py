@@ -20,7 +20,7 @@ def catalogue() -> tuple[Setting, ...]:
     27
     """
     text = files("soqo.experiments.settings").joinpath("catalogue.toml").read_text(encoding="utf-8")
-    return tuple(parse_settings(text, "catalogue.toml", "catalogue"))
+    return tuple(parse_settings(text, "catalogue.toml", name="catalogue"))
 
 
 def figures() -> dict[str, list[Setting]]:

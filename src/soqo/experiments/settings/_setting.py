@@ -28,7 +28,7 @@ class SweepPoint:
     value: float
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Setting(Value):
     """One experiment.
 

@@ -100,10 +100,10 @@ def read_settings(path: str | Path) -> list[Setting]:
         text = source.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{source} is not valid TOML: it is not in UTF-8 ({error})") from error
-    return parse_settings(text, str(source), source.stem)
+    return parse_settings(text, str(source), name=source.stem)
 
 
-def parse_settings(text: str, source: str, name: str) -> list[Setting]:
+def parse_settings(text: str, source: str, *, name: str) -> list[Setting]:
     r"""Parse the settings in a TOML text.
 
     Parameters
@@ -123,7 +123,7 @@ def parse_settings(text: str, source: str, name: str) -> list[Setting]:
     Examples
     --------
     >>> text = 'problem.A = [[1.0]]\nprocess.kind = "Gaussian"\nnoise = { kind = "Uniform", cap = 1 }\n'
-    >>> (setting,) = parse_settings(text + 'policy = [{ kind = "FTM" }]', "text", "mine")
+    >>> (setting,) = parse_settings(text + 'policy = [{ kind = "FTM" }]', "text", name="mine")
     >>> setting.name, setting.runs, list(setting.policies)
     ('mine', 20, ['FTM'])
     """
