@@ -1,4 +1,4 @@
-"""The estimator against CVXPY, its certificate recomputed by hand, and degenerate data."""
+"""Each program against CVXPY and its optimality conditions, its certificate recomputed by hand, and degenerate data."""
 
 from __future__ import annotations
 
@@ -10,11 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from instances import instance
 
-from soqo import Estimate, Status, psd_least_absolute_deviations, random_curvature, trace_min
+from soqo import (
+    Estimate,
+    Status,
+    psd_least_absolute_deviations,
+    psd_least_squares,
+    random_curvature,
+    trace_min,
+)
 from soqo.errors import ArgumentError
-from soqo.estimators import measure, reference
-from soqo.estimators.sdp import least_absolute_deviations_bound, trace_bound
-from soqo.estimators.sdp._interior_point import MAX_DENSE_READINGS
+from soqo.estimators import adjoint, measure, reference
+from soqo.estimators.sdp import least_absolute_deviations_bound, least_squares_bound, trace_bound
+
+# ---- trace_min -------------------------------------------------------------------------------------------------------
 
 RADII = ("true noise", "half of the true noise", "1.05 times the smallest", "more than all readings")
 
@@ -31,7 +39,7 @@ def radius_of(kind: str, Z: Any, y: Any, noise: Any) -> float:
 
 @pytest.mark.parametrize("block", range(8))
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
-def test_same_status_and_optimum_as_cvxpy_with_clarabel(block: int) -> None:
+def test_trace_min_has_the_status_and_the_optimum_of_cvxpy_with_clarabel(block: int) -> None:
     for seed in range(25 * block, 25 * block + 25):
         _, Z, y, noise = instance(seed)
         radius = radius_of(RADII[seed % 4], Z, y, noise)
@@ -41,21 +49,13 @@ def test_same_status_and_optimum_as_cvxpy_with_clarabel(block: int) -> None:
             assert abs(theirs.value) < 1e-6
         elif ours.status is Status.INFEASIBLE:
             assert theirs.status in ("infeasible", "infeasible_inaccurate", "failed"), seed
-            assert least_absolute_deviations_bound(Z, y, multipliers=ours.multipliers) > radius
+            assert least_absolute_deviations_bound(Z, y, ours.multipliers) > radius
         else:
             assert ours.status is Status.SOLVED, (seed, ours.message)
             check_certificate(ours, Z, y, radius)
             assert theirs.status in ("optimal", "optimal_inaccurate", "failed"), seed
             if theirs.status == "optimal":
                 assert ours.primal == pytest.approx(theirs.value, rel=1e-6, abs=1e-6), seed
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_least_absolute_deviations_are_those_of_cvxpy(seed: int) -> None:
-    _, Z, y, _ = instance(seed, d=2 + seed % 6)
-    ours, theirs = psd_least_absolute_deviations(Z, y), reference.psd_least_absolute_deviations(Z, y)
-    assert ours.solved
-    assert ours.residual == pytest.approx(theirs.value, rel=1e-6, abs=1e-6 * np.abs(y).sum())
 
 
 def check_certificate(estimate: Estimate, Z: Any, y: Any, radius: float) -> None:
@@ -84,7 +84,7 @@ def check_certificate(estimate: Estimate, Z: Any, y: Any, radius: float) -> None
     share=st.sampled_from([0.0, 0.5, 1.0, 1.2]),
     seed=st.integers(0, 10**6),
 )
-def test_a_wrong_matrix_is_never_called_solved(
+def test_trace_min_never_calls_a_wrong_matrix_solved(
     d: int, data: Any, z_scale: float, y_scale: float, noise: float, share: float, seed: int
 ) -> None:
     rank = data.draw(st.integers(0, d), label="rank")
@@ -105,14 +105,14 @@ def test_a_wrong_matrix_is_never_called_solved(
         assert np.abs(y + shifts).sum() <= radius
         np.testing.assert_array_equal(estimate.matrix, 0.0)
     elif estimate.status is Status.INFEASIBLE:
-        assert least_absolute_deviations_bound(Z, y + shifts, multipliers=estimate.multipliers) > radius
+        assert least_absolute_deviations_bound(Z, y + shifts, estimate.multipliers) > radius
         assert share < 1.0 or noise == 0.0
     else:
         # Round-off stops the method only if the radius is a tiny part of the readings.
         assert radius < 1e-3 * np.abs(y + shifts).sum()
 
 
-def test_noiseless_readings_recover_the_matrix() -> None:
+def test_trace_min_recovers_the_matrix_of_noiseless_readings() -> None:
     rng = np.random.default_rng(0)
     for d, rank, m in ((4, 1, 16), (6, 2, 40), (5, 5, 40)):
         A = random_curvature(d, rank, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=rng)
@@ -123,7 +123,7 @@ def test_noiseless_readings_recover_the_matrix() -> None:
         np.testing.assert_allclose(estimate.matrix, A, atol=1e-6)
 
 
-def test_a_smaller_radius_needs_a_larger_trace_down_to_the_smallest_radius() -> None:
+def test_trace_min_needs_a_larger_trace_for_a_smaller_radius_down_to_the_smallest_one() -> None:
     rng = np.random.default_rng(4)
     Z = rng.standard_normal((40, 5))
     y = measure(Z, random_curvature(5, 2, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=rng)) + rng.uniform(-0.3, 0.3, 40)
@@ -136,25 +136,7 @@ def test_a_smaller_radius_needs_a_larger_trace_down_to_the_smallest_radius() -> 
     assert f"({least:.6g})" in too_small.message
 
 
-def test_units_do_not_matter() -> None:
-    _, Z, y, noise = instance(7, d=4, noise=0.1)
-    radius = float(np.abs(noise).sum())
-    plain = trace_min(Z, y, radius)
-    scaled = trace_min(1e3 * Z, 1e-5 * y, 1e-5 * radius)
-    np.testing.assert_allclose(scaled.matrix * 1e11, plain.matrix, atol=1e-6)
-    assert scaled.iterations == plain.iterations
-
-
-def test_directions_without_measurements_have_no_trace() -> None:
-    rng = np.random.default_rng(1)
-    Z = np.zeros((20, 4))
-    Z[:, :2] = rng.standard_normal((20, 2))
-    estimate = trace_min(Z, measure(Z, np.diag([2.0, 1.0, 5.0, 5.0])), radius=1e-6)
-    assert estimate.solved
-    np.testing.assert_allclose(estimate.matrix, np.diag([2.0, 1.0, 0.0, 0.0]), atol=1e-5)
-
-
-def test_zero_measurements_and_zero_readings() -> None:
+def test_trace_min_of_zero_measurements_is_infeasible_and_of_zero_readings_is_zero() -> None:
     zero_measurements = trace_min(np.zeros((3, 2)), [1.0, -2.0, 3.0], 1.0)
     assert zero_measurements.status is Status.INFEASIBLE
     assert zero_measurements.min_radius == 6.0
@@ -163,53 +145,87 @@ def test_zero_measurements_and_zero_readings() -> None:
     np.testing.assert_array_equal(zero_readings.matrix, 0.0)
 
 
-def test_the_woodbury_identity_gives_the_matrix_of_the_dense_solver() -> None:
-    rng = np.random.default_rng(2)
-    A = random_curvature(6, 6, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=rng)
-    Z = rng.standard_normal((300, 6))
-    y = measure(Z, A) + rng.uniform(-0.2, 0.2, 300)
-    assert y.size <= MAX_DENSE_READINGS < 2 * y.size
-    dense = trace_min(Z, y, 30.0)
-    woodbury = trace_min(np.concatenate([Z, Z]), np.concatenate([y, y]), 60.0)  # the same program, with more readings
-    assert dense.solved
-    assert woodbury.solved
-    np.testing.assert_allclose(woodbury.matrix, dense.matrix, atol=1e-6)
+@pytest.mark.parametrize("radius", [-1.0, np.nan])
+def test_trace_min_refuses_a_radius_that_is_negative_or_not_a_number(radius: float) -> None:
+    with pytest.raises(ArgumentError, match=rf"radius must be .* at least 0, got {radius}"):
+        trace_min(np.ones((3, 2)), np.ones(3), radius)
+
+
+# ---- psd_least_absolute_deviations -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_least_absolute_deviations_are_those_of_cvxpy(seed: int) -> None:
+    _, Z, y, _ = instance(seed, d=2 + seed % 6)
+    ours, theirs = psd_least_absolute_deviations(Z, y), reference.psd_least_absolute_deviations(Z, y)
+    assert ours.solved
+    assert ours.residual == pytest.approx(theirs.value, rel=1e-6, abs=1e-6 * np.abs(y).sum())
+
+
+# ---- psd_least_squares -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+def test_least_squares_are_those_of_cvxpy(seed: int) -> None:
+    _, Z, y, _ = instance(seed, d=2 + seed % 6)
+    ours, theirs = psd_least_squares(Z, y), reference.psd_least_squares(Z, y)
+    assert ours.solved, ours.message
+    assert ours.primal == pytest.approx(theirs.value, rel=1e-5, abs=1e-7)
+    assert least_squares_bound(Z, y, ours.multipliers) <= ours.primal * (1 + 1e-9)
+
+
+def test_the_gradient_of_least_squares_is_in_the_dual_cone_and_orthogonal() -> None:
+    _, Z, y, _ = instance(5, d=5, noise=1.0)
+    M = psd_least_squares(Z, y).matrix
+    gradient = -adjoint(Z, y - measure(Z, M))
+    scale = np.abs(adjoint(Z, np.abs(y))).max()
+    assert np.linalg.eigvalsh(gradient)[0] > -1e-6 * scale
+    assert abs((gradient * M).sum()) < 1e-6 * scale * np.abs(M).max()
+
+
+def test_least_squares_inside_the_cone_are_ordinary_least_squares() -> None:
+    rng = np.random.default_rng(0)
+    A = random_curvature(4, 4, min_eigenvalue=1.0, max_eigenvalue=2.0, rng=rng)
+    Z = rng.standard_normal((60, 4))
+    y = measure(Z, A) + rng.uniform(-0.01, 0.01, 60)
+    rows = 0.5 * np.einsum("mi,mj->mij", Z, Z).reshape(60, 16)
+    plain, *_ = np.linalg.lstsq(rows, y, rcond=None)
+    np.testing.assert_allclose(psd_least_squares(Z, y).matrix, plain.reshape(4, 4), atol=1e-6)
+
+
+def test_a_least_squares_weight_of_three_equals_three_copies_of_a_row() -> None:
+    _, Z, y, _ = instance(8, d=3, noise=0.3)
+    weights = np.ones(y.size)
+    weights[:2] = 3.0
+    weighted = psd_least_squares(Z, y, weights)
+    repeated = psd_least_squares(np.concatenate([Z, Z[:2], Z[:2]]), np.concatenate([y, y[:2], y[:2]]))
+    assert weighted.primal == pytest.approx(repeated.primal, rel=1e-6)
+
+
+def test_least_squares_fit_zero_readings_by_zero_and_zero_measurements_not_at_all() -> None:
+    zero_readings = psd_least_squares(np.ones((3, 2)), np.zeros(3))
+    np.testing.assert_array_equal(zero_readings.matrix, 0.0)
+    zero_measurements = psd_least_squares(np.zeros((2, 2)), [3.0, 4.0])
+    assert zero_measurements.primal == pytest.approx(12.5)
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, 0.0, 1.0], [1.0, -1.0, 1.0]])
+def test_bad_least_squares_weights_are_refused(weights: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"weights must be positive and of shape \(3,\)"):
+        psd_least_squares(np.ones((3, 2)), np.ones(3), weights)
+
+
+# ---- bounds ----------------------------------------------------------------------------------------------------------
 
 
 def test_bounds_hold_for_any_multipliers() -> None:
     rng = np.random.default_rng(3)
     _, Z, y, noise = instance(10, d=4, noise=0.3)
     radius = float(np.abs(noise).sum())
-    best, least = trace_min(Z, y, radius), psd_least_absolute_deviations(Z, y)
+    best, least, squares = trace_min(Z, y, radius), psd_least_absolute_deviations(Z, y), psd_least_squares(Z, y)
     for _ in range(200):
         lam = rng.standard_normal(y.size) * 10 ** rng.uniform(-3, 3)
-        assert trace_bound(Z, y, radius=radius, multipliers=lam) <= best.primal * (1 + 1e-9)
-        assert least_absolute_deviations_bound(Z, y, multipliers=lam) <= least.residual * (1 + 1e-9)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: trace_min(np.zeros((0, 2)), [], 1.0), r"Z must have shape \(m, d\) with m >= 1"),
-        (lambda: trace_min(np.zeros(3), np.zeros(3), 1.0), r"Z must have shape \(m, d\)"),
-        (lambda: trace_min(np.zeros((3, 0)), np.zeros(3), 1.0), r"Z must have shape \(m, d\)"),
-        (
-            lambda: trace_min(np.ones((3, 2)), np.ones(2), 1.0),
-            r"y must have shape \(3,\), got \(2,\)",
-        ),
-        (
-            lambda: trace_min(np.ones((3, 2)), [1, 2, np.nan], 1.0),
-            r"y must be finite, got nan at \[2\]",
-        ),
-        (lambda: trace_min([[np.inf]], [1.0], 1.0), r"Z must be finite, got inf at \[0, 0\]"),
-        (
-            lambda: trace_min(np.ones((3, 2)), np.ones(3), -1.0),
-            "radius must be .* at least 0, got -1",
-        ),
-        (lambda: trace_min(np.ones((3, 2)), np.ones(3), np.nan), "radius must be .* got nan"),
-        (lambda: psd_least_absolute_deviations(np.ones((3, 2)), np.ones(4)), r"y must have shape \(3,\), got \(4,\)"),
-    ],
-)
-def test_bad_input_is_named(call: Any, message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        call()
+        assert trace_bound(Z, y, radius, lam) <= best.primal * (1 + 1e-9)
+        assert least_absolute_deviations_bound(Z, y, lam) <= least.residual * (1 + 1e-9)
+        assert least_squares_bound(Z, y, lam) <= squares.primal * (1 + 1e-9)
