@@ -1,4 +1,4 @@
-"""Records are packed as plain data and unpacked again; anything else is refused."""
+"""Records and environments are packed as plain data and unpacked again; anything else is refused."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from soqo import Change, Environment, Problem, RandomProblem
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._storage.plain_data import describe, pack, same, unpack
 from soqo.errors import ArgumentError, FileFormatError
-from soqo.processes import Gaussian
+from soqo.noise import Adversarial, Uniform
+from soqo.processes import Cauchy, Correlated, Gaussian, Laplace, Recorded, StudentT
 
 
 @dataclass(frozen=True)
@@ -126,3 +128,40 @@ def test_describe_returns_readable_json() -> None:
     assert large["shape"] == [40, 40]
     assert large != describe(Gaussian(2 * np.eye(40)))["scale"]
     assert describe({"make": Nested.__init__}) == {"make": "Nested.__init__"}
+
+
+# ---- environments ----------------------------------------------------------------------------------------------------
+
+W = np.array([[3.0, 0.5], [0.5, 1.0]])
+PARTS = [
+    Problem(np.eye(2), W),
+    RandomProblem(2, 1, 0.1, switching_weight=[1.0, 2.0]),
+    Change(3),
+    Change(6, np.eye(2), duration=3),
+    Gaussian(W),
+    Correlated([1.0, 2.0], alpha=0.5, form="additive"),
+    Laplace(),
+    StudentT(2.0, df=1.5),
+    Cauchy(3.0),
+    Recorded(np.ones((5, 2))),
+    Uniform(2.0),
+    Adversarial(1.0, aim="overstate"),
+]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: type(part).__name__)
+def test_a_part_of_an_environment_can_be_packed_and_built_again(part: Any) -> None:
+    assert unpack(*pack(part)) == part
+
+
+def test_an_environment_with_changes_can_be_packed_and_built_again() -> None:
+    world = Environment(
+        RandomProblem(2, 2, 0.1, 1.0),
+        Gaussian(2.0),
+        Uniform(1.0),
+        x0=[1.0, -2.0],
+        changes=(Change(3), Change(6, W, duration=3)),
+    )
+    again = unpack(*pack(world))
+    assert again == world
+    assert again.draw(9, 2, seed=1) == world.draw(9, 2, seed=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 
 import soqo
 from soqo._storage.journal import Journal
-from soqo._storage.legacy_names import legacy_tag
 from soqo._storage.plain_data import pack, unpack
 from soqo._storage.registry import (
     add_fields,
@@ -183,21 +181,3 @@ def test_a_class_that_is_not_imported_is_refused_with_advice() -> None:
         build("__main__:Absent", 0, {})
     with pytest.raises(FileFormatError, match=r"a 'Absent', which this soqo does not know"):
         build("Absent", 0, {})
-
-
-# ---- files of 0.1.0 --------------------------------------------------------------------------------------------------
-
-
-def test_every_name_in_files_of_the_first_version_leads_to_a_registered_class() -> None:
-    files = (Path(__file__).parent.parent / "data" / "0.1.0").glob("*.controller")
-    names = {name.decode() for file in files for name in re.findall(rb"soqo[\w.]*:\w+", file.read_bytes())}
-    assert len(names) >= 20
-    assert all(is_registered(legacy_tag(name)) for name in names)
-
-
-def test_a_legacy_name_is_read_as_version_0_with_its_migration() -> None:
-    old = {
-        "class": "soqo.policies.wrappers:Weighted",
-        "fields": {"policy": {"class": "soqo.policies.known:FTM", "fields": {}}, "switching": 4.0},
-    }
-    assert unpack(old, {}) == soqo.Weighted(soqo.FTM(), switching_weight=4.0)
