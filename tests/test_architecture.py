@@ -19,6 +19,7 @@ WHITE_BOX = {
     "tests/model/test_spectrum.py",
     "tests/model/test_gains.py",  # gains in closed form
     "tests/simulation/test_summary.py",
+    "tests/checks/test_scenario.py",  # the functions by which all checks judge
     "tests/control/test_snapshot.py",  # the state of a controller in files
     "tests/estimators/sdp",  # the linear algebra of the interior-point method
     "tests/estimators/bayes",  # the linear algebra of the posterior

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from soqo import FTM, POL, Policy, Weighted
-from soqo.checks import POLICY_CHECKS, Scenario, check_policy
+from soqo.checks import POLICY_CHECKS, check_policy
 from soqo.errors import ArgumentError, CheckError
 from soqo.policies import draw_per_run
 
@@ -289,23 +289,3 @@ def test_an_object_that_is_not_a_policy_is_refused() -> None:
 
 def test_a_policy_for_one_batch_shape_can_be_checked() -> None:
     check_policy(POL(0.02, initial=np.stack([np.eye(3)] * 2)), batch=(2,))
-
-
-def test_more_rounds_reach_later_phases() -> None:
-    class FailsLate(Correct):
-        def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
-            return v * (np.nan if state.round >= 30 else 1.0), state.memory
-
-    check_shapes, *_ = POLICY_CHECKS
-    check_shapes(FailsLate(), Scenario(rounds=24))
-    with pytest.raises(CheckError, match="not finite"):
-        check_shapes(FailsLate(), Scenario(rounds=40))
-
-
-def test_the_error_for_an_exception_names_its_line() -> None:
-    class Typo(Correct):
-        def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
-            return v + state.momentum, state.memory
-
-    with pytest.raises(CheckError, match=r"^shapes: decide \(line \d+ of test_policies.py\) raised "):
-        check_policy(Typo())
