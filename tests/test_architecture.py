@@ -27,9 +27,9 @@ WHITE_BOX = {
     "tests/estimators/test_nesterov_todd.py",
     "tests/policies/glide",  # the parts of GLIDE, each against a dense derivation
     "tests/theory/test_gain_sums.py",  # sums in closed form
-    "tests/theory/test_comparison.py",  # parts of the regret, each against dense gains
-    "tests/theory/test_instance.py",  # constants of A and Sigma
-    "tests/theory/test_step_moments.py",  # all forms of a covariance
+    "tests/theory/test_estimate_comparison.py",  # parts of the regret, each against dense gains
+    "tests/theory/test_instance_constants.py",  # constants of A and Sigma
+    "tests/theory/test_step_covariance.py",  # all forms of a covariance
 }
 """Tests of numerical kernels and of file layouts, which may use private modules."""
 

@@ -22,7 +22,10 @@ M = 27
 
 @pytest.mark.parametrize(
     "policy",
-    [HySCaLE(0.1, 1, 0.5, c1=4.0, learning_rate=1e-3), HySCaLE.as_printed(0.1, 1, 0.5, c1=4.0)],
+    [
+        HySCaLE(0.1, 1, min_eigenvalue=0.5, c1=4.0, learning_rate=1e-3),
+        HySCaLE.as_printed(0.1, 1, min_eigenvalue=0.5, c1=4.0),
+    ],
     ids=repr,
 )
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
@@ -56,8 +59,8 @@ def test_hyscale_is_scale_up_to_its_first_exploiting_action_and_then_algorithm_2
 ) -> None:
     options: dict[str, Any] = {"handover": handover, "radius": radius}
     paths = Environment(Problem(A), Gaussian(5.0), Uniform(1.0)).draw(60, 3, seed=1)
-    scale = play(SCaLE(1.0, 3, 0.2, **options), paths)
-    hyscale = play(HySCaLE(1.0, 3, 0.2, learning_rate=1e-4, gradient=gradient, **options), paths)
+    scale = play(SCaLE(1.0, 3, min_eigenvalue=0.2, **options), paths)
+    hyscale = play(HySCaLE(1.0, 3, min_eigenvalue=0.2, learning_rate=1e-4, gradient=gradient, **options), paths)
     np.testing.assert_array_equal(hyscale.x[:, : M + 1], scale.x[:, : M + 1])
     for run in range(3):
         start = scale.diagnostics["estimate"][run], scale.x[run, M], paths.v[run], paths.variates[run]
@@ -72,23 +75,28 @@ def test_hyscale_improves_the_estimate_while_it_exploits() -> None:
     """After few and small probes, the error falls by more than four standard errors in the mean over runs."""
     environment = Environment(Problem(A), Gaussian(3.0), Uniform(1.0))
     options: dict[str, Any] = {"gamma2": 4.0, "c1": 2.0}
-    entries = {"SCaLE": SCaLE(1.0, 3, 0.2, **options), "Hy": HySCaLE(1.0, 3, 0.2, learning_rate=1e-4, **options)}
-    result = simulate(environment, entries, 800, 30)
+    entries = {
+        "SCaLE": SCaLE(1.0, 3, min_eigenvalue=0.2, **options),
+        "Hy": HySCaLE(1.0, 3, min_eigenvalue=0.2, learning_rate=1e-4, **options),
+    }
+    result = simulate(environment, entries, horizon=800, runs=30)
     errors = {name: np.linalg.norm(result[name].diagnostics["estimate"] - A, axis=(1, 2)) for name in result}
     gain = errors["SCaLE"] - errors["Hy"]
     assert gain.mean() > 4 * gain.std() / np.sqrt(gain.size)
 
 
 def test_hyscale_has_less_regret_than_the_baselines() -> None:
-    environment = Environment(RandomProblem(4, 4, 1.0, 10.0), Gaussian(50.0), Uniform(10.0))
-    entries = {"FTM": FTM(), "POL": POL(1e-8), "Hy": HySCaLE(10.0, 4, 1.0, learning_rate=1e-9)}
-    result = simulate(environment, entries, 1000, 12)
+    environment = Environment(
+        RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=10.0), Gaussian(50.0), Uniform(10.0)
+    )
+    entries = {"FTM": FTM(), "POL": POL(1e-8), "Hy": HySCaLE(10.0, 4, min_eigenvalue=1.0, learning_rate=1e-9)}
+    result = simulate(environment, entries, horizon=1000, runs=12)
     medians = {name: np.median(result.regret(name)[:, -1]) for name in result}
     assert medians["Hy"] < 0.3 * min(medians["FTM"], medians["POL"])
 
 
 def test_an_estimate_that_would_overflow_stays_finite_and_is_reported() -> None:
-    policy = HySCaLE(1.0, 1, 1.0, c1=1.0, gamma2=1.0, learning_rate=1e3)
+    policy = HySCaLE(1.0, 1, min_eigenvalue=1.0, c1=1.0, gamma2=1.0, learning_rate=1e3)
     state = policy.start(np.zeros((2, 2)), 20, [np.random.default_rng(k) for k in range(2)])
     for t in range(8):
         v = np.array([[10.0**100 * (-1) ** t, 0.0], [0.1 * t, 0.0]]) if t > 3 else np.zeros((2, 2))
@@ -101,12 +109,15 @@ def test_an_estimate_that_would_overflow_stays_finite_and_is_reported() -> None:
 
 
 def test_the_printed_variant_is_that_of_scale_with_the_printed_gradient() -> None:
-    printed, scale = HySCaLE.as_printed(2.0, 1, 0.5, c1=4.0), SCaLE.as_printed(2.0, 1, 0.5, c1=4.0)
+    printed, scale = (
+        HySCaLE.as_printed(2.0, 1, min_eigenvalue=0.5, c1=4.0),
+        SCaLE.as_printed(2.0, 1, min_eigenvalue=0.5, c1=4.0),
+    )
     assert type(printed) is HySCaLE
     assert all(getattr(printed, name) == getattr(scale, name) for name in ("c1", "radius", "handover", "fallback"))
     assert (printed.learning_rate, printed.gradient) == (1e-6, "as_printed")
-    assert HySCaLE.as_printed(2.0, 1, 0.5, learning_rate=3.0, gradient="exact", radius=1.0) == HySCaLE(
-        *(2.0, 1, 0.5), learning_rate=3.0, radius=1.0, handover="virtual", fallback="none"
+    assert HySCaLE.as_printed(2.0, 1, min_eigenvalue=0.5, learning_rate=3.0, gradient="exact", radius=1.0) == HySCaLE(
+        2.0, 1, min_eigenvalue=0.5, learning_rate=3.0, radius=1.0, handover="virtual", fallback="none"
     )
 
 
@@ -120,4 +131,4 @@ def test_the_printed_variant_is_that_of_scale_with_the_printed_gradient() -> Non
 )
 def test_invalid_settings_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        HySCaLE(1.0, 1, 1.0, **options)
+        HySCaLE(1.0, 1, min_eigenvalue=1.0, **options)

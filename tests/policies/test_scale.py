@@ -30,10 +30,10 @@ from soqo.processes import Gaussian
 
 UNKNOWN: Any = "x"
 POLICIES: list[Policy[Any]] = [
-    SCaLE(0.1, 1, 0.5, c1=4.0),
-    SCaLE(0.1, 3, 0.5, gamma2=4.0, probe_limit=1.5),
-    SCaLE.as_printed(0.1, 1, 0.5, c1=4.0),
-    Weighted(SCaLE(0.1, 1, 0.5, c1=4.0), [1.0, 2.0, 3.0]),
+    SCaLE(0.1, 1, min_eigenvalue=0.5, c1=4.0),
+    SCaLE(0.1, 3, min_eigenvalue=0.5, gamma2=4.0, probe_limit=1.5),
+    SCaLE.as_printed(0.1, 1, min_eigenvalue=0.5, c1=4.0),
+    Weighted(SCaLE(0.1, 1, min_eigenvalue=0.5, c1=4.0), [1.0, 2.0, 3.0]),
 ]
 
 
@@ -75,7 +75,7 @@ def literal_scale(policy: Any, v: Any, A: Any, noise: Any, z: Any) -> Any:
 @pytest.mark.parametrize("handover", ["direct", "virtual"])
 @pytest.mark.parametrize("radius", ["residual", "cap"])
 def test_scale_equals_the_algorithm_of_the_paper(handover: Any, radius: Any) -> None:
-    policy = SCaLE(1.0, 3, 0.2, handover=handover, radius=radius)
+    policy = SCaLE(1.0, 3, min_eigenvalue=0.2, handover=handover, radius=radius)
     A = random_curvature(3, 3, min_eigenvalue=0.2, max_eigenvalue=2.0, rng=np.random.default_rng(0))
     paths = Environment(Problem(A), Gaussian(5.0), Uniform(1.0)).draw(60, 3, seed=1)
     played = play(policy, paths)
@@ -96,27 +96,29 @@ def test_probe_variance_of_each_variant() -> None:
         (7.5, 7.5),
     ):
         assert SCaLE(**{**common, "gamma2": rule}).probe_variance(4, 1000) == pytest.approx(expected)
-    full = SCaLE(9.0, 4, 1.0)
+    full = SCaLE(9.0, 4, min_eigenvalue=1.0)
     assert full.probe_variance(4, 1000) == pytest.approx(3 * np.sqrt(1000))
     assert full.exploration_rounds(4) == 48
-    assert SCaLE(9.0, 1, 1.0, c1=2.6).exploration_rounds(4) == 11
+    assert SCaLE(9.0, 1, min_eigenvalue=1.0, c1=2.6).exploration_rounds(4) == 11
 
 
 def test_radius_of_each_variant() -> None:
     rng = np.random.default_rng(1)
     Z, y = rng.standard_normal((40, 3)), rng.uniform(1, 2, 40)
-    assert SCaLE(2.0, 1, 1.0, radius="cap").recovery.radii(Z, y) == 80.0
-    assert SCaLE(2.0, 1, 1.0, radius=5.0).recovery.radii(Z, y) == 5.0
-    assert SCaLE(2.0, 1, 1.0).recovery.radii(Z, y) == pytest.approx(1.05 * psd_least_absolute_deviations(Z, y).residual)
+    assert SCaLE(2.0, 1, min_eigenvalue=1.0, radius="cap").recovery.radii(Z, y) == 80.0
+    assert SCaLE(2.0, 1, min_eigenvalue=1.0, radius=5.0).recovery.radii(Z, y) == 5.0
+    assert SCaLE(2.0, 1, min_eigenvalue=1.0).recovery.radii(Z, y) == pytest.approx(
+        1.05 * psd_least_absolute_deviations(Z, y).residual
+    )
     # With nine readings of six unknowns, the residual carries no information about the noise.
-    assert SCaLE(2.0, 1, 1.0).recovery.radii(Z[:9], y[:9]) == 9.0
+    assert SCaLE(2.0, 1, min_eigenvalue=1.0).recovery.radii(Z[:9], y[:9]) == 9.0
 
 
 def test_probes_stay_within_their_limit_and_the_estimator_uses_the_applied_ones() -> None:
     A = random_curvature(3, 3, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=np.random.default_rng(2))
     paths = Environment(Problem(A), Gaussian(1.0), Uniform(0.1)).draw(200, 4, seed=0)
     limit = np.array([1.0, 2.0, 3.0])
-    played = play(SCaLE(0.1, 3, 0.5, gamma2=25.0, probe_limit=limit), paths)
+    played = play(SCaLE(0.1, 3, min_eigenvalue=0.5, gamma2=25.0, probe_limit=limit), paths)
     off = np.abs(played.x - paths.v)[:, :27]
     assert (off <= limit + 1e-12).all()
     assert (off.max(axis=(0, 1)) > 0.99 * limit).all()
@@ -125,13 +127,13 @@ def test_probes_stay_within_their_limit_and_the_estimator_uses_the_applied_ones(
 
 def test_an_estimate_that_is_consistent_with_zero_is_reported_and_replaced() -> None:
     # In this setting of the paper, sigma_r = 0.01 and eta = 10, M = 0 fits within the radius eta m.
-    environment = Environment(RandomProblem(4, 1, 0.01), Gaussian(50.0), Uniform(10.0))
+    environment = Environment(RandomProblem(4, 1, min_eigenvalue=0.01), Gaussian(50.0), Uniform(10.0))
     entries = {
-        "printed": SCaLE.as_printed(10.0, 1, 0.01, c1=10.0),
-        "cap": SCaLE(10.0, 1, 0.01, c1=10.0, radius="cap"),
-        "default": SCaLE(10.0, 1, 0.01, c1=10.0),
+        "printed": SCaLE.as_printed(10.0, 1, min_eigenvalue=0.01, c1=10.0),
+        "cap": SCaLE(10.0, 1, min_eigenvalue=0.01, c1=10.0, radius="cap"),
+        "default": SCaLE(10.0, 1, min_eigenvalue=0.01, c1=10.0),
     }
-    result = simulate(environment, entries, 600, 12)
+    result = simulate(environment, entries, horizon=600, runs=12)
     zero = result["printed"].diagnostics["phase"] == Phase.CONSISTENT_WITH_ZERO
     assert zero.sum() >= 6
     np.testing.assert_array_equal(result["printed"].diagnostics["estimate"][zero], 0.0)
@@ -144,20 +146,20 @@ def test_an_estimate_that_is_consistent_with_zero_is_reported_and_replaced() -> 
 def test_an_infeasible_radius_is_reported_and_the_best_fit_is_used() -> None:
     A = random_curvature(3, 3, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=np.random.default_rng(3))
     paths = Environment(Problem(A), Gaussian(5.0), Uniform(2.0)).draw(100, 3, seed=0)
-    played = play(SCaLE(2.0, 3, 0.5, radius=1e-3), paths)
+    played = play(SCaLE(2.0, 3, min_eigenvalue=0.5, radius=1e-3), paths)
     assert (played.diagnostics["phase"] == Phase.INFEASIBLE).all()
     assert np.abs(played.diagnostics["estimate"] - A).max() < 1.0
 
 
 def test_a_horizon_too_short_for_probing_means_following_v() -> None:
     paths = Environment(Problem(np.eye(3)), Gaussian(5.0), Uniform(1.0)).draw(27, 2, seed=0)
-    played = play(SCaLE(1.0, 3, 1.0), paths)
+    played = play(SCaLE(1.0, 3, min_eigenvalue=1.0), paths)
     np.testing.assert_array_equal(played.x, paths.v)
     assert (played.diagnostics["phase"] == Phase.NO_ROOM).all()
 
 
 def test_missing_readings_are_left_out_and_without_any_the_policy_follows_v() -> None:
-    policy = SCaLE(0.1, 1, 0.5, c1=4.0, gamma2=4.0)
+    policy = SCaLE(0.1, 1, min_eigenvalue=0.5, c1=4.0, gamma2=4.0)
     A = random_curvature(3, 1, min_eigenvalue=1.0, rng=np.random.default_rng(4))
     rng = np.random.default_rng(5)
     state = policy.start(np.zeros((2, 3)), 40, rng)
@@ -175,9 +177,11 @@ def test_missing_readings_are_left_out_and_without_any_the_policy_follows_v() ->
 
 
 def test_scale_has_less_regret_than_the_baselines() -> None:
-    environment = Environment(RandomProblem(4, 4, 1.0, 10.0), Gaussian(50.0), Uniform(10.0))
-    entries = {"FTM": FTM(), "POL": POL(1e-8), "SCaLE": SCaLE(10.0, 4, 1.0)}
-    result = simulate(environment, entries, 1000, 12)
+    environment = Environment(
+        RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=10.0), Gaussian(50.0), Uniform(10.0)
+    )
+    entries = {"FTM": FTM(), "POL": POL(1e-8), "SCaLE": SCaLE(10.0, 4, min_eigenvalue=1.0)}
+    result = simulate(environment, entries, horizon=1000, runs=12)
     medians = {name: np.median(result.regret(name)[:, -1]) for name in result}
     assert medians["SCaLE"] < 0.3 * min(medians["FTM"], medians["POL"])
 
@@ -185,26 +189,26 @@ def test_scale_has_less_regret_than_the_baselines() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: SCaLE(-1.0, 1, 1.0), "noise_cap must be a finite number at least 0, got -1.0"),
-        (lambda: SCaLE(1.0, 0, 1.0), "rank must be a positive integer, got 0"),
-        (lambda: SCaLE(1.0, 1, 0.0), "min_eigenvalue must be a finite number above 0, got 0.0"),
-        (lambda: SCaLE(1.0, 1, 1.0, c1=0), "c1 must be a finite number above 0, got 0"),
-        (lambda: SCaLE(1.0, 1, 1.0, gamma2=UNKNOWN), "gamma2 must be one of 'algorithm', "),
-        (lambda: SCaLE(1.0, 1, 1.0, radius=-1.0), "radius must be a finite number at least 0"),
-        (lambda: SCaLE(1.0, 1, 1.0, handover=UNKNOWN), "handover must be one of 'direct', 'virtual'"),
-        (lambda: SCaLE(1.0, 1, 1.0, fallback=UNKNOWN), "fallback must be one of"),
-        (lambda: SCaLE(1.0, 1, 1.0, probe_limit=0.0), "probe_limit must be a positive number"),
+        (lambda: SCaLE(-1.0, 1, min_eigenvalue=1.0), "noise_cap must be a finite number at least 0, got -1.0"),
+        (lambda: SCaLE(1.0, 0, min_eigenvalue=1.0), "rank must be a positive integer, got 0"),
+        (lambda: SCaLE(1.0, 1, min_eigenvalue=0.0), "min_eigenvalue must be a finite number above 0, got 0.0"),
+        (lambda: SCaLE(1.0, 1, min_eigenvalue=1.0, c1=0), "c1 must be a finite number above 0, got 0"),
+        (lambda: SCaLE(1.0, 1, min_eigenvalue=1.0, gamma2=UNKNOWN), "gamma2 must be one of 'algorithm', "),
+        (lambda: SCaLE(1.0, 1, min_eigenvalue=1.0, radius=-1.0), "radius must be a finite number at least 0"),
+        (lambda: SCaLE(1.0, 1, min_eigenvalue=1.0, handover=UNKNOWN), "handover must be one of 'direct', 'virtual'"),
+        (lambda: SCaLE(1.0, 1, min_eigenvalue=1.0, fallback=UNKNOWN), "fallback must be one of"),
+        (lambda: SCaLE(1.0, 1, min_eigenvalue=1.0, probe_limit=0.0), "probe_limit must be a positive number"),
         (
-            lambda: SCaLE(1.0, 3, 1.0).start(np.zeros(2), 50, np.random.default_rng(0)),
+            lambda: SCaLE(1.0, 3, min_eigenvalue=1.0).start(np.zeros(2), 50, np.random.default_rng(0)),
             "rank must be at most the dimension 2 of x0, got 3",
         ),
         (
-            lambda: SCaLE(1.0, 1, 1.0).start(np.zeros(2), None, np.random.default_rng(0)),
+            lambda: SCaLE(1.0, 1, min_eigenvalue=1.0).start(np.zeros(2), None, np.random.default_rng(0)),
             "horizon must be given for gamma2 = 'algorithm', got None",
         ),
-        (lambda: SCaLE(1.0, 1, 1.0).start(np.zeros(2), 50), "rng must be an int, a numpy"),
+        (lambda: SCaLE(1.0, 1, min_eigenvalue=1.0).start(np.zeros(2), 50), "rng must be an int, a numpy"),
         (
-            lambda: SCaLE(1.0, 1, 1.0, probe_limit=[1.0, 2.0]).start(np.zeros(3), 50),
+            lambda: SCaLE(1.0, 1, min_eigenvalue=1.0, probe_limit=[1.0, 2.0]).start(np.zeros(3), 50),
             r"probe_limit must have shape \(3,\), got \(2,\)",
         ),
     ],

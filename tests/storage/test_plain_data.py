@@ -135,7 +135,7 @@ def test_describe_returns_readable_json() -> None:
 W = np.array([[3.0, 0.5], [0.5, 1.0]])
 PARTS = [
     Problem(np.eye(2), W),
-    RandomProblem(2, 1, 0.1, switching_weight=[1.0, 2.0]),
+    RandomProblem(2, 1, min_eigenvalue=0.1, switching_weight=[1.0, 2.0]),
     Change(3),
     Change(6, np.eye(2), duration=3),
     Gaussian(W),
@@ -156,7 +156,7 @@ def test_a_part_of_an_environment_can_be_packed_and_built_again(part: Any) -> No
 
 def test_an_environment_with_changes_can_be_packed_and_built_again() -> None:
     world = Environment(
-        RandomProblem(2, 2, 0.1, 1.0),
+        RandomProblem(2, 2, min_eigenvalue=0.1, max_eigenvalue=1.0),
         Gaussian(2.0),
         Uniform(1.0),
         x0=[1.0, -2.0],

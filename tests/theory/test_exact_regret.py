@@ -45,17 +45,17 @@ def test_exact_regret_equals_the_sum_of_squares() -> None:
     for case in random_cases(CASES, longest=40):
         groups.setdefault(len(case.A), []).append(case)
     for cases in groups.values():
-        found = [exact_regret(c.A, c.A_hat, c.covariance, c.horizon).total for c in cases]
+        found = [exact_regret(c.A, c.A_hat, covariance=c.covariance, horizon=c.horizon).total for c in cases]
         np.testing.assert_allclose(found, squares(cases), rtol=1e-8)
 
 
 def test_both_forms_and_the_sum_over_rounds_agree_over_long_horizons() -> None:
     for k, case in enumerate(random_cases(60, seed=1, longest=1000)):
         start = np.random.default_rng(k).standard_normal(len(case.A)) if k % 3 == 0 else None
-        arguments = (case.A, case.A_hat, case.covariance, case.horizon)
-        expected = exact_regret_as_squares(*arguments, x0_minus_v0=start)
-        found = exact_regret(*arguments, x0_minus_v0=start)
-        rounds = exact_regret(*arguments, x0_minus_v0=start, per_round=True)
+        arguments: Any = {"A": case.A, "A_hat": case.A_hat, "covariance": case.covariance, "horizon": case.horizon}
+        expected = exact_regret_as_squares(**arguments, x0_minus_v0=start)
+        found = exact_regret(**arguments, x0_minus_v0=start)
+        rounds = exact_regret(**arguments, x0_minus_v0=start, per_round=True)
         assert found.total == pytest.approx(expected.sum(), rel=1e-8)
         assert rounds.value == pytest.approx(found.value, rel=1e-8, abs=1e-10)
         assert rounds.basis == pytest.approx(found.basis, rel=1e-8, abs=1e-10)
@@ -67,8 +67,8 @@ def test_the_regret_of_a_nearly_exact_estimate_keeps_its_digits() -> None:
     rng = np.random.default_rng(0)
     A, error = random_rotation(rng, np.array([0.5, 1.0, 1.0])), random_rotation(rng, np.array([-1.0, 0.5, 2.0]))
     for size in (1e-4, 1e-7, 1e-10):
-        found = exact_regret(A, A + size * error, 1.0, 1000).total
-        expected = exact_regret_as_squares(A, A + size * error, 1.0, 1000).sum()
+        found = exact_regret(A, A + size * error, covariance=1.0, horizon=1000).total
+        expected = exact_regret_as_squares(A, A + size * error, covariance=1.0, horizon=1000).sum()
         # The eigenvalues of both matrices are rounded to 1e-16, which is this share of their difference.
         assert found == pytest.approx(expected, rel=1e-9 + 1e-16 / size, abs=0.0)
 
@@ -88,7 +88,7 @@ def test_squares_keep_their_digits_however_good_the_estimate_is(a: float, error:
             second += 1
             total += (C_hat - C) ** 2 / C * second / 2
             second *= C_hat * C_hat
-    found = exact_regret_as_squares([[a]], [[b]], 1.0, T).sum()
+    found = exact_regret_as_squares([[a]], [[b]], covariance=1.0, horizon=T).sum()
     assert found == pytest.approx(float(total), rel=1e-13, abs=0.0)
 
 
@@ -139,7 +139,7 @@ def test_exact_regret_is_the_mean_of_simulations(kind: str, x0: Array) -> None:
         steps, covariance = stochastic_volatility(rng, runs, T, 3)
     regret = simulate_regret(A3, HAT3, steps, x0)
     error = regret.std() / np.sqrt(runs)
-    found = exact_regret(A3, HAT3, covariance, T, x0_minus_v0=x0).total
+    found = exact_regret(A3, HAT3, covariance=covariance, horizon=T, x0_minus_v0=x0).total
     assert abs(regret.mean() - found) < 4.0 * error
     assert error < 0.02 * found  # otherwise the test has little power
 
@@ -156,7 +156,7 @@ def test_isotropic_steps_have_the_known_closed_form() -> None:
     weights = n / 2.0 + np.sinh(2.0 * n * theta) / (4.0 * np.sinh(theta))
     weights = weights / np.cosh((n + 0.5) * theta) ** 2
     b = np.diagonal(P.T @ A @ P)
-    found = exact_regret(A, A_hat, s2, T)
+    found = exact_regret(A, A_hat, covariance=s2, horizon=T)
 
     def gain(a: Any) -> Array:
         th = np.arccosh(1.0 + a / 2.0)
@@ -172,8 +172,8 @@ def test_covariances_may_differ_between_rounds() -> None:
     T, quiet = 12, 5
     variances = np.zeros((T, 3, 3))
     variances[quiet] = np.outer(START, START)
-    found = exact_regret(A3, HAT3, variances, T, per_round=True)
-    later = exact_regret(A3, HAT3, 0.0, T - quiet, x0_minus_v0=START)
+    found = exact_regret(A3, HAT3, covariance=variances, horizon=T, per_round=True)
+    later = exact_regret(A3, HAT3, covariance=0.0, horizon=T - quiet, x0_minus_v0=START)
     assert found.total == pytest.approx(later.total, rel=1e-10)
     assert found.basis_rounds is not None
     assert (found.basis_rounds[:quiet] == 0.0).all()
@@ -184,12 +184,14 @@ def test_a_batch_of_estimates_gives_the_regret_of_each() -> None:
     estimates = np.stack([random_rotation(rng, rng.uniform(0.0, 3.0, 3)) for _ in range(4)])
     forms: list[Any] = [1.5, np.linspace(0.0, 3.0, 40)]
     for form in forms:
-        together = exact_regret(A3, estimates, form, 40, x0_minus_v0=START)
-        alone = [exact_regret(A3, estimate, form, 40, x0_minus_v0=START).total for estimate in estimates]
+        together = exact_regret(A3, estimates, covariance=form, horizon=40, x0_minus_v0=START)
+        alone = [
+            exact_regret(A3, estimate, covariance=form, horizon=40, x0_minus_v0=START).total for estimate in estimates
+        ]
         np.testing.assert_allclose(together.total, alone, rtol=1e-12)
-    several = exact_regret(np.stack([A3, HAT3]), HAT3, 1.0, 40)
+    several = exact_regret(np.stack([A3, HAT3]), HAT3, covariance=1.0, horizon=40)
     assert abs(several.total[1]) < 1e-28
-    assert several.total[0] == pytest.approx(exact_regret(A3, HAT3, 1.0, 40).total)
+    assert several.total[0] == pytest.approx(exact_regret(A3, HAT3, covariance=1.0, horizon=40).total)
 
 
 def test_a_million_rounds_in_twenty_dimensions_are_fast_and_do_not_overflow() -> None:
@@ -197,14 +199,14 @@ def test_a_million_rounds_in_twenty_dimensions_are_fast_and_do_not_overflow() ->
     values = np.concatenate([np.zeros(10), np.geomspace(1e-2, 1e3, 10)])
     A, A_hat = random_rotation(rng, values), random_rotation(rng, values + 1e-5)
     begin = time.perf_counter()
-    found = exact_regret(A, A_hat, np.eye(20), 10**6)
+    found = exact_regret(A, A_hat, covariance=np.eye(20), horizon=10**6)
     assert time.perf_counter() - begin < 2.0
     assert np.isfinite(found.total)
     assert found.total > 0.0
 
 
 def test_the_true_matrix_has_no_regret() -> None:
-    found = exact_regret(A3, A3, 1.0, 100, x0_minus_v0=START)
+    found = exact_regret(A3, A3, covariance=1.0, horizon=100, x0_minus_v0=START)
     assert abs(found.value) < 1e-14
     assert abs(found.total) < 1e-28
 
@@ -228,4 +230,4 @@ def test_errors_name_the_argument(change: dict[str, Any], message: str) -> None:
 
 def test_squares_take_one_estimate() -> None:
     with pytest.raises(ArgumentError, match="got a batch"):
-        exact_regret_as_squares(A3, np.stack([HAT3, HAT3]), 1.0, 5)
+        exact_regret_as_squares(A3, np.stack([HAT3, HAT3]), covariance=1.0, horizon=5)

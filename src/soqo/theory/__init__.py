@@ -17,7 +17,7 @@ from soqo.theory._bounds_table import Bounds, Row, bounds
 from soqo.theory._exact_regret import ExactRegret, exact_regret, exact_regret_as_squares
 from soqo.theory._exploitation_bounds import exploitation_bound, second_order_bound, theorem4, theorem5
 from soqo.theory._growth_exponent import Growth, growth_exponent
-from soqo.theory._instance import Bound
+from soqo.theory._instance_constants import Bound
 from soqo.theory._lower_bound import theorem2
 from soqo.theory._perturbation import EigenvalueCluster, Perturbation, perturbation
 from soqo.theory._probe_variance import ExpectedRegret, expected_scale_regret, optimal_gamma2

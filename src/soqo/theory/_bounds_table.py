@@ -12,10 +12,10 @@ from soqo._foundation.arguments import number
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.errors import ArgumentError
 from soqo.theory._exploitation_bounds import exploitation_bound, second_order_bound
-from soqo.theory._instance import VARIANTS, Bound, Instance, Variant
+from soqo.theory._instance_constants import VARIANTS, Bound, Instance, Variant
 from soqo.theory._lower_bound import theorem2
 from soqo.theory._scale_bounds import Schedule, corollary1, probing_schedule, start_bound, theorem1, theorem3
-from soqo.theory._step_moments import Covariance
+from soqo.theory._step_covariance import Covariance
 from soqo.typing import ArrayLike
 
 

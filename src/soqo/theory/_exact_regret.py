@@ -17,9 +17,9 @@ from soqo._foundation.arguments import integer, vector
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.gains import contraction, gains_of_rounds
 from soqo.errors import ArgumentError
-from soqo.theory._comparison import Comparison
+from soqo.theory._estimate_comparison import Comparison
 from soqo.theory._gain_sums import kernel_sum
-from soqo.theory._step_moments import Covariance, StepMoments, step_moments
+from soqo.theory._step_covariance import Covariance, StepMoments, step_moments
 from soqo.typing import Array, ArrayLike
 
 _MAX_ROUNDS_OF_SQUARES, _CANCELLATION = 20_000, 1e-6

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from soqo._foundation.arguments import integer, number
-from soqo.theory._instance import Bound, Variant, check_variant
+from soqo.theory._instance_constants import Bound, Variant, check_variant
 
 
 def theorem2(epsilon: float, horizon: int, *, trace: float = 1.0, variant: Variant = "corrected") -> Bound:

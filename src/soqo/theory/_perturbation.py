@@ -15,8 +15,8 @@ import numpy as np
 
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.errors import ArgumentError
-from soqo.theory._comparison import Comparison
-from soqo.theory._instance import RANK_TOLERANCE
+from soqo.theory._estimate_comparison import Comparison
+from soqo.theory._instance_constants import RANK_TOLERANCE
 from soqo.typing import Array, ArrayLike
 
 

@@ -24,7 +24,7 @@ from soqo.errors import ArgumentError
 from soqo.estimators import Recovery
 from soqo.noise import Noise, Uniform
 from soqo.theory._scale_regret import Handover, check_phases, exact_scale_regret
-from soqo.theory._step_moments import Covariance, step_moments
+from soqo.theory._step_covariance import Covariance, step_moments
 from soqo.typing import Array, ArrayLike
 
 Estimator = Callable[[Array, Array], tuple[Array, Any]]

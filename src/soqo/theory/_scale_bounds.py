@@ -16,8 +16,8 @@ from soqo._foundation.arguments import integer, number
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.errors import ArgumentError
 from soqo.theory._exploitation_bounds import exploitation_bound
-from soqo.theory._instance import Bound, Instance, Variant, check_variant
-from soqo.theory._step_moments import Covariance
+from soqo.theory._instance_constants import Bound, Instance, Variant, check_variant
+from soqo.theory._step_covariance import Covariance
 from soqo.typing import ArrayLike
 
 

@@ -24,10 +24,10 @@ from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.gains import contraction, gains_of_rounds
 from soqo._model.spectrum import Spectrum
 from soqo.errors import ArgumentError
-from soqo.theory._comparison import Comparison, broadcastable
+from soqo.theory._estimate_comparison import Comparison, broadcastable
 from soqo.theory._exact_regret import ExactRegret, round_terms
 from soqo.theory._gain_sums import contraction_sum, kernel_sum
-from soqo.theory._step_moments import Covariance, StepMoments, step_moments
+from soqo.theory._step_covariance import Covariance, StepMoments, step_moments
 from soqo.typing import Array, ArrayLike
 
 Handover = Literal["direct", "virtual"]

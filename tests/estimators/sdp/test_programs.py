@@ -49,7 +49,7 @@ def test_trace_min_has_the_status_and_the_optimum_of_cvxpy_with_clarabel(block: 
             assert abs(theirs.value) < 1e-6
         elif ours.status is Status.INFEASIBLE:
             assert theirs.status in ("infeasible", "infeasible_inaccurate", "failed"), seed
-            assert least_absolute_deviations_bound(Z, y, ours.multipliers) > radius
+            assert least_absolute_deviations_bound(Z, y, multipliers=ours.multipliers) > radius
         else:
             assert ours.status is Status.SOLVED, (seed, ours.message)
             check_certificate(ours, Z, y, radius)
@@ -105,7 +105,7 @@ def test_trace_min_never_calls_a_wrong_matrix_solved(
         assert np.abs(y + shifts).sum() <= radius
         np.testing.assert_array_equal(estimate.matrix, 0.0)
     elif estimate.status is Status.INFEASIBLE:
-        assert least_absolute_deviations_bound(Z, y + shifts, estimate.multipliers) > radius
+        assert least_absolute_deviations_bound(Z, y + shifts, multipliers=estimate.multipliers) > radius
         assert share < 1.0 or noise == 0.0
     else:
         # Round-off stops the method only if the radius is a tiny part of the readings.
@@ -172,7 +172,7 @@ def test_least_squares_are_those_of_cvxpy(seed: int) -> None:
     ours, theirs = psd_least_squares(Z, y), reference.psd_least_squares(Z, y)
     assert ours.solved, ours.message
     assert ours.primal == pytest.approx(theirs.value, rel=1e-5, abs=1e-7)
-    assert least_squares_bound(Z, y, ours.multipliers) <= ours.primal * (1 + 1e-9)
+    assert least_squares_bound(Z, y, multipliers=ours.multipliers) <= ours.primal * (1 + 1e-9)
 
 
 def test_the_gradient_of_least_squares_is_in_the_dual_cone_and_orthogonal() -> None:
@@ -198,7 +198,7 @@ def test_a_least_squares_weight_of_three_equals_three_copies_of_a_row() -> None:
     _, Z, y, _ = instance(8, d=3, noise=0.3)
     weights = np.ones(y.size)
     weights[:2] = 3.0
-    weighted = psd_least_squares(Z, y, weights)
+    weighted = psd_least_squares(Z, y, weights=weights)
     repeated = psd_least_squares(np.concatenate([Z, Z[:2], Z[:2]]), np.concatenate([y, y[:2], y[:2]]))
     assert weighted.primal == pytest.approx(repeated.primal, rel=1e-6)
 
@@ -213,7 +213,7 @@ def test_least_squares_fit_zero_readings_by_zero_and_zero_measurements_not_at_al
 @pytest.mark.parametrize("weights", [[1.0], [1.0, 0.0, 1.0], [1.0, -1.0, 1.0]])
 def test_bad_least_squares_weights_are_refused(weights: Any) -> None:
     with pytest.raises(ArgumentError, match=r"weights must be positive and of shape \(3,\)"):
-        psd_least_squares(np.ones((3, 2)), np.ones(3), weights)
+        psd_least_squares(np.ones((3, 2)), np.ones(3), weights=weights)
 
 
 # ---- bounds ----------------------------------------------------------------------------------------------------------
@@ -226,6 +226,6 @@ def test_bounds_hold_for_any_multipliers() -> None:
     best, least, squares = trace_min(Z, y, radius), psd_least_absolute_deviations(Z, y), psd_least_squares(Z, y)
     for _ in range(200):
         lam = rng.standard_normal(y.size) * 10 ** rng.uniform(-3, 3)
-        assert trace_bound(Z, y, radius, lam) <= best.primal * (1 + 1e-9)
-        assert least_absolute_deviations_bound(Z, y, lam) <= least.residual * (1 + 1e-9)
-        assert least_squares_bound(Z, y, lam) <= squares.primal * (1 + 1e-9)
+        assert trace_bound(Z, y, radius=radius, multipliers=lam) <= best.primal * (1 + 1e-9)
+        assert least_absolute_deviations_bound(Z, y, multipliers=lam) <= least.residual * (1 + 1e-9)
+        assert least_squares_bound(Z, y, multipliers=lam) <= squares.primal * (1 + 1e-9)

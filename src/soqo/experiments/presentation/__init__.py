@@ -4,7 +4,7 @@ Importing this package does not import Matplotlib.
 """
 
 from soqo.experiments.presentation._axes import scale_regret_axes
-from soqo.experiments.presentation._bounds import bounds_figure, format_bounds, save_bounds
+from soqo.experiments.presentation._bounds_report import bounds_figure, format_bounds, save_bounds
 from soqo.experiments.presentation._curvature_figure import curvature_figure
 from soqo.experiments.presentation._figures import regret_figure, sweep_figure
 from soqo.experiments.presentation._page import render_page

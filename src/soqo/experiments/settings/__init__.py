@@ -10,7 +10,7 @@ from soqo.experiments.settings._constructors import (
 )
 from soqo.experiments.settings._setting import Setting, SweepPoint
 from soqo.experiments.settings._settings_file import SETTING_KEYS, parse_settings, read_settings
-from soqo.experiments.settings._toml_lines import Document, KeyPath, parse_toml
+from soqo.experiments.settings._toml_line_numbers import Document, KeyPath, parse_toml
 
 __all__ = [
     "KNOWN_ARGUMENTS",

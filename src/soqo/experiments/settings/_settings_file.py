@@ -39,7 +39,7 @@ from soqo._simulation.simulate import check_names
 from soqo.errors import ArgumentError, FileFormatError
 from soqo.experiments.settings._constructors import Constructor, import_policy, known_arguments, policy_constructors
 from soqo.experiments.settings._setting import Setting, SweepPoint
-from soqo.experiments.settings._toml_lines import Document, KeyPath, parse_toml
+from soqo.experiments.settings._toml_line_numbers import Document, KeyPath, parse_toml
 
 _Made = TypeVar("_Made")
 _Place = Callable[[str], KeyPath]

@@ -12,7 +12,7 @@ from cases import random_rotation
 from soqo.errors import ArgumentError
 from soqo.processes import Cauchy, Correlated, Gaussian, Laplace, Recorded, StudentT
 from soqo.theory import exact_regret, exact_regret_as_squares, theorem5
-from soqo.theory._step_moments import StepMoments, constant_covariance, step_moments
+from soqo.theory._step_covariance import StepMoments, constant_covariance, step_moments
 from soqo.typing import Array
 
 A3 = random_rotation(np.random.default_rng(5), np.array([0.0, 0.4, 2.0]))
@@ -53,12 +53,12 @@ def test_all_forms_of_one_covariance_give_the_same_regret() -> None:
     T = 17
     matrix = 2.0 * np.eye(3)
     forms: list[Any] = [2.0, matrix, np.full(T, 2.0), np.broadcast_to(matrix, (T, 3, 3)), Laplace(scale=1.0)]
-    totals = [exact_regret(A3, HAT3, form, T, x0_minus_v0=START).total for form in forms]
+    totals = [exact_regret(A3, HAT3, covariance=form, horizon=T, x0_minus_v0=START).total for form in forms]
     np.testing.assert_allclose(totals, totals[0], rtol=1e-11)
 
 
 def test_one_number_is_a_variance_per_round_only_if_the_horizon_is_one() -> None:
-    assert step_moments([2.0], 3, 1).variances is not None
+    assert step_moments([2.0], 3, 1).constant is None
     assert step_moments(2.0, 3, 1).constant is not None
     with pytest.raises(ArgumentError, match=r"covariance must be a number, .* got shape \(1,\)"):
         step_moments([2.0], 3, 2)
@@ -92,7 +92,7 @@ def test_the_covariance_of_a_process_is_that_of_its_steps(process: Any) -> None:
 )
 def test_processes_that_are_not_martingales_are_refused(process: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        exact_regret(A3, HAT3, process, 10)
+        exact_regret(A3, HAT3, covariance=process, horizon=10)
 
 
 @pytest.mark.parametrize("regret", [exact_regret, exact_regret_as_squares])

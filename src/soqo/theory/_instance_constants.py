@@ -13,7 +13,7 @@ from soqo._foundation.arguments import choice
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.spectrum import positive_semidefinite
 from soqo.errors import ArgumentError
-from soqo.theory._step_moments import Covariance, constant_covariance
+from soqo.theory._step_covariance import Covariance, constant_covariance
 from soqo.typing import ArrayLike
 
 Variant = Literal["corrected", "as_printed", "appendix"]

@@ -10,8 +10,8 @@ import pytest
 from cases import random_cases, random_rotation, rotate
 
 from soqo.errors import ArgumentError
-from soqo.theory import Bound, bounds, exact_regret, theorem5
-from soqo.theory._instance import Instance
+from soqo.theory import Bound, bounds, exact_regret, theorem4, theorem5
+from soqo.theory._instance_constants import Instance
 
 FULL, DEFICIENT = np.diag([1.0, 2.0]), np.diag([1.0, 0.0])
 
@@ -53,7 +53,7 @@ def test_round_off_does_not_count_for_the_rank() -> None:
 def test_small_eigenvalues_above_round_off_count_for_the_rank() -> None:
     """Missing an eigenvalue of 1e-10 times the largest costs T^2, so it must not count as zero."""
     A, A_hat, T = np.diag([1e6, 1e-4]), np.diag([1e6, 0.5e-4]), 10**7
-    assert exact_regret(A, A_hat, 1.0, T).total <= theorem5(A, 1.0, epsilon=0.5e-4, horizon=T).value
+    assert exact_regret(A, A_hat, covariance=1.0, horizon=T).total <= theorem5(A, 1.0, epsilon=0.5e-4, horizon=T).value
     ranks = [
         bounds(matrix, 1.0, horizon=100, noise_cap=1.0, c1=1.0).schedules["corrected"].m // 2
         for matrix in (A, rotate(DEFICIENT, 0.7))
@@ -120,9 +120,10 @@ def test_errors_name_the_argument(call: Callable[[], object], message: str) -> N
 
 
 def test_an_error_of_zero_and_one_just_below_the_smallest_nonzero_eigenvalue_are_accepted() -> None:
-    instance = Instance.of(np.diag([0.7, 0.0, 3.0]), 1.0)
+    A = np.diag([0.7, 0.0, 3.0])
+    instance = Instance.of(A, 1.0)
     for epsilon in (0.0, np.nextafter(0.7, 0.0)):
-        instance.check_epsilon(float(epsilon))
         assert instance.margin(float(epsilon)) > 0.0
+        assert theorem4(A, 1.0, epsilon=float(epsilon), horizon=9).value >= 0.0
     with pytest.raises(ArgumentError, match=r"got 0\.7: the bound is infinite there"):
-        instance.check_epsilon(0.7)
+        theorem4(A, 1.0, epsilon=0.7, horizon=9)
