@@ -35,7 +35,6 @@ WHITE_BOX = {
 
 NOT_MIRRORED = {
     *("__init__", "__main__", "_version", "typing"),  # nothing of their own to test
-    "experiments",  # to follow
 }
 """Modules and packages without test files of their names."""
 

@@ -109,7 +109,7 @@ def test_processes_that_are_not_martingales_are_refused(process: Any, message: s
 )
 def test_errors_name_the_covariance(regret: Callable[..., object], covariance: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        regret(A3, HAT3, covariance, 5)
+        regret(A3, HAT3, covariance=covariance, horizon=5)
 
 
 @pytest.mark.parametrize("covariance", [np.ones(9), np.stack([np.eye(2)] * 9)])

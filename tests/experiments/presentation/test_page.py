@@ -84,26 +84,6 @@ def test_it_states_the_origin_of_the_numbers(text: str) -> None:
     assert "first look" in text
 
 
-def best_of(outcome: Outcome) -> str:
-    """The policy in bold in the table of an outcome."""
-    article = page_of([outcome], [])
-    (best,) = re.findall(r'<tr class="best"><th scope="row"><span[^>]*></span>([^<]+)', article)
-    return str(best)
-
-
-def test_the_best_policy_is_bold_and_does_not_know_the_answer(
-    outcomes: dict[str, Outcome], with_regret: WithRegret
-) -> None:
-    outcome, knows = outcomes["intro"], "ROBD (knows A)"
-    medians = {n: outcome.median(n) for n in outcome.policies if n != knows}
-    best = min(medians, key=lambda n: medians[n])
-    assert best_of(outcome) == best
-    assert best_of(with_regret(outcome, lambda name, r: np.full_like(r, -1e9) if name == knows else r)) == best
-    worst = max(medians, key=lambda n: medians[n])
-    alone = with_regret(outcome, lambda name, r: np.full_like(r, 7.0 if name == worst else np.inf))
-    assert best_of(alone) == worst
-
-
 def test_every_link_leads_to_a_file_and_none_to_the_network(small: dict[str, Setting], tmp_path: Path) -> None:
     index = reproduce(list(small.values()), tmp_path / "a folder", workers=1).index
     text = index.read_text(encoding="utf-8")
