@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 
 from soqo import Change, Problem, RandomProblem, noise, processes, simulate
-from soqo.experiments import find
+from soqo.experiments import find, judge
 from soqo.experiments.settings import SETTING_KEYS, Constructor
 from soqo.typing import Spacing
 
@@ -42,6 +42,13 @@ def test_the_readme_shows_the_table_of_the_main_job() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = next(block for block in re.findall(r"```text\n(.*?)```", text, flags=re.DOTALL))
     assert_same_but_for_round_off(f"{result.summary()}\n", shown)
+
+
+def test_the_table_of_verdicts_has_every_claim() -> None:
+    text = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    table = text[text.index("| verdict | claim | where |") :].partition("\n\n")[0].splitlines()[2:]
+    shown = [tuple(cell.strip() for cell in row.strip("|").split("|"))[1:] for row in table]
+    assert shown == [(claim.text, claim.source) for claim in judge([])]
 
 
 def test_the_table_of_a_settings_file_names_every_key_kind_and_argument() -> None:
