@@ -73,6 +73,9 @@ class Controller:
     (True, 1)
     """
 
+    _state: State[Any]
+    _missed: int
+
     def __init__(
         self,
         policy: Policy[Any],
@@ -111,10 +114,13 @@ class Controller:
         v : array_like, shape (d,)
             The minimizer of this round.
         """
-        begun, now = perf_counter(), self._snapshot
-        x, state = self._player.act(now.state, v)
-        self._record(Call(v=state.v, x=x), begun)
-        self._commit(evolve(now, state=state, missed=now.missed + now.state.pending))
+        begun, before = perf_counter(), self._state
+        x, state = self._player.act(before, v)
+        if self._journal is not None:
+            self._record(self._journal, Call(v=state.v, x=x), begun)
+        self._state, self._missed = state, self._missed + before.pending
+        if self._journal is not None:
+            self._conclude(self._journal)
         return x
 
     def observe(
@@ -138,10 +144,13 @@ class Controller:
         """
         if round is not None:
             self._check_round(integer("round", round, least=1))
-        begun, now, reading = perf_counter(), self._snapshot, _single_number(y)
-        state = self._player.observe(now.state, reading, applied=applied)
-        self._record(Call(y=reading, x=None if applied is None else state.x), begun)
-        self._commit(evolve(now, state=state, missed=now.missed + math.isnan(reading)))
+        begun, reading = perf_counter(), _single_number(y)
+        state = self._player.observe(self._state, reading, applied=applied)
+        if self._journal is not None:
+            self._record(self._journal, Call(y=reading, x=None if applied is None else state.x), begun)
+        self._state, self._missed = state, self._missed + math.isnan(reading)
+        if self._journal is not None:
+            self._conclude(self._journal)
 
     @property
     def round(self) -> int:
@@ -161,7 +170,7 @@ class Controller:
     @property
     def state(self) -> State[Any]:
         """The state of the policy within limits and weight. Its arrays must not be modified."""
-        return self._snapshot.state
+        return self._state
 
     def _check_round(self, number: int) -> None:
         current = self.state.round if self.state.pending else None
@@ -182,7 +191,7 @@ class Controller:
         An ``estimate`` of A and its ``uncertainty`` are in the units of the plant.
         """
         inner = self._player.diagnostics(self.state)
-        own = {"round": self.round, "missed": self._snapshot.missed}
+        own = {"round": self.round, "missed": self._missed}
         return {**own, **{name: _detach(value) for name, value in inner.items()}}
 
     def explain(self) -> str:
@@ -191,16 +200,16 @@ class Controller:
         of = "" if state.horizon is None else f" of {state.horizon}"
         progress = "waits for its reading" if state.pending else "completed"
         begun = f"Round {state.round}{of} {progress}" if state.round else "No round played yet"
-        missed = f" {self._snapshot.missed} readings were missed so far." if self._snapshot.missed else ""
+        missed = f" {self._missed} readings were missed so far." if self._missed else ""
         return f"{begun}: {self._player.explain(state)}{missed}"
 
     def __repr__(self) -> str:
         journal = "" if self._journal is None else f", journal={str(self._journal.path)!r}"
-        return f"Controller({self._snapshot.policy!r}, round={self.round}{journal})"
+        return f"Controller({self._opening.policy!r}, round={self.round}{journal})"
 
     def _repr_html_(self) -> str:
         rows = {
-            "policy": repr(self._snapshot.policy),
+            "policy": repr(self._opening.policy),
             "round": str(self.round),
             "x": str(self.state.x),
             "v": str(self.state.v),
@@ -319,7 +328,8 @@ class Controller:
         return controller
 
     def _assume(self, snapshot: Snapshot, player: Policy[Any]) -> None:
-        self._snapshot, self._player = snapshot, player
+        self._opening, self._player = snapshot, player
+        self._state, self._missed = snapshot.state, snapshot.missed
         self._journal: Journal | None = None
         self._interrupted = False
 
@@ -328,30 +338,31 @@ class Controller:
         if path is not None:
             self._journal = Journal.create(path, durability, encode(self._snapshot))
 
-    def _record(self, call: Call, begun: float) -> None:
+    @property
+    def _snapshot(self) -> Snapshot:
+        """The complete state: that of the opening, with what has changed since."""
+        return evolve(self._opening, state=self._state, missed=self._missed)
+
+    def _record(self, journal: Journal, call: Call, begun: float) -> None:
         """Write a call to the journal before it takes effect."""
-        if self._journal is None:
-            return
         if self._interrupted:
             raise ProtocolError(
                 "the previous call was interrupted and may be in the journal: continue with Controller.resume"
             )
         self._interrupted = True
         try:
-            self._journal.append(*encode_call(call), perf_counter() - begun)
+            journal.append(*encode_call(call), perf_counter() - begun)
         except (OSError, ProtocolError):
             self._interrupted = False  # nothing was written
             raise
 
-    def _commit(self, snapshot: Snapshot) -> None:
-        """Let a call take effect; from time to time, write a snapshot after it."""
-        self._snapshot = snapshot
+    def _conclude(self, journal: Journal) -> None:
+        """Note that a recorded call has taken effect; from time to time, write a snapshot after it."""
         self._interrupted = False
-        if self._journal is not None and self._journal.snapshot_is_due:
-            # The call is in the journal already; a snapshot that fails for lack of space is tried again at the next
-            # one.
+        if journal.snapshot_is_due:
+            # The call is in the journal already; a snapshot that fails for lack of space is tried again later.
             with suppress(OSError):
-                self._journal.snapshot(encode(snapshot))
+                journal.snapshot(encode(self._snapshot))
 
     def _replay(self, record: Record, source: str | os.PathLike[str]) -> None:
         """Repeat a recorded call, with the action that was returned then."""
@@ -360,13 +371,15 @@ class Controller:
             self.act(call.v)
             # Another processor or version may compute an action that differs in the last digit.
             if not np.array_equal(self.state.x, call.x):
-                self._snapshot = evolve(self._snapshot, state=evolve(self.state, x=call.x))
+                self._state = evolve(self.state, x=call.x)
         elif call.y is not None:
             self.observe(call.y, call.x)
 
 
 def _single_number(y: ArrayLike) -> float:
     """Return a reading as a float; the policy refuses infinity."""
+    if type(y) is float:
+        return y
     try:
         value = numbers("y", y, copy=False)
     except ArgumentError:

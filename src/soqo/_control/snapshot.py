@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -57,6 +58,9 @@ def decode_snapshot(data: bytes, source: str | os.PathLike[str]) -> Snapshot:
     return snapshot
 
 
+_NUMBER = struct.Struct("<d")
+
+
 class Call(NamedTuple):
     """A call of ``act`` (v and the returned x) or of ``observe`` (y, and x if it was applied otherwise)."""
 
@@ -67,9 +71,10 @@ class Call(NamedTuple):
 
 def encode_call(call: Call) -> tuple[bytes, bytes]:
     """Return the kind and the payload of a call's record."""
-    kind = ACT if call.y is None else OBSERVE
-    parts = [part for part in (call.v, call.y, call.x) if part is not None]
-    return kind, b"".join([np.asarray(part, dtype="<f8").tobytes() for part in parts])
+    x = b"" if call.x is None else np.asarray(call.x, dtype="<f8").tobytes()
+    if call.y is None:
+        return ACT, np.asarray(call.v, dtype="<f8").tobytes() + x
+    return OBSERVE, _NUMBER.pack(call.y) + x
 
 
 def decode_call(record: Record, dim: int, source: str | os.PathLike[str]) -> Call:

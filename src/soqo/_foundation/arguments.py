@@ -62,6 +62,8 @@ def numbers(name: str, value: Any, *, copy: bool = True) -> Array:
     """Return an array of real numbers, by default as a copy; masked entries become NaN."""
     if type(value) is np.ndarray and value.dtype == np.float64:  # the usual case, in every round
         return value.copy() if copy else value
+    if type(value) is float:  # a reading of one plant
+        return np.array(value)
     given = value
     if isinstance(value, np.ma.MaskedArray):
         value = np.ma.filled(value.astype(np.float64), np.nan)

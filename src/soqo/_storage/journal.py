@@ -64,6 +64,7 @@ class Journal:
     _end: int = 0
     _checksum: int = INITIAL_CHECKSUM
     _digest: Any = field(default_factory=lambda: hashlib.blake2b(digest_size=DIGEST_BYTES))
+    _undigested: list[bytes] = field(default_factory=list)
     _bytes_until_snapshot: int = MIN_SNAPSHOT_BYTES
     _replay_seconds: float = 0.0
     _next_link_check: float = 0.0
@@ -142,6 +143,8 @@ class Journal:
 
     def snapshot(self, state: bytes) -> None:
         """Write a snapshot, from which a reader can start."""
+        self._digest.update(b"".join(self._undigested))
+        self._undigested.clear()
         payload = MARK + self._digest.digest() + state
         self.append(SNAPSHOT, payload)
         self._bytes_until_snapshot = max(MIN_SNAPSHOT_BYTES, HEAD.size + len(payload) + CHECKSUM.size)
@@ -203,7 +206,7 @@ class Journal:
                 self.close("could not be written to the disk; resume it once the disk works")
                 raise
         self._end += len(data)
-        self._digest.update(data)
+        self._undigested.append(data)  # hashed at the next snapshot, since a hash takes long after a wait for the disk
 
 
 def _check_path(path: Any, durability: Durability) -> Path:
