@@ -42,7 +42,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     processes = copy / PROCESS
     insert(processes, '"StudentT"]', '"Sinusoidal", ')
     processes.write_text(f"{processes.read_text(encoding='utf-8')}\n\n{BLOCKS[PROCESS]}", encoding="utf-8")
-    insert(copy / CLAIM.removeprefix("_CLAIMS of "), ")\n\nfor _claim in", BLOCKS[CLAIM])
+    insert(copy / CLAIM.removeprefix("_CLAIMS of "), ")\n\nfor _claim in", f"{BLOCKS[CLAIM].rstrip()},\n")
     return copy
 
 
@@ -55,7 +55,9 @@ def insert(path: Path, before: str, text: str) -> None:
 
 def run(project: Path, *arguments: str) -> str:
     """Run Python in the copy; fail with its output if it fails."""
-    environment = {**os.environ, "PYTHONPATH": str(project / "src")}
+    # The copy is not measured if this test runs under coverage.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("COVERAGE", "COV_"))}
+    environment = {**inherited, "PYTHONPATH": str(project / "src")}
     done = subprocess.run(
         [sys.executable, *arguments], cwd=project, env=environment, capture_output=True, text=True, check=False
     )

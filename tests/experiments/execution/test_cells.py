@@ -92,7 +92,7 @@ from soqo.experiments.execution import code_version, split_into_cells
 if len(sys.argv) > 1:
     sys.path.insert(0, sys.argv[1])
     import own_cell_policy
-    policies = {"own": own_cell_policy.Own(), "wrapped": soqo.Limited(own_cell_policy.Own(), -1.0, 1.0)}
+    policies = {"own": own_cell_policy.Own(), "wrapped": soqo.Limited(own_cell_policy.Own(), low=-1.0, high=1.0)}
 else:
     policies = {"FTM": soqo.FTM()}
 setting = dataclasses.replace(find("intro")[0], policies=policies)
