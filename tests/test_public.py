@@ -16,7 +16,7 @@ from soqo import noise, policies, processes
 from soqo.checks import check_noise, check_policy, check_process
 
 NAMES = [
-    *("FTM", "LAI", "OAL", "POL", "ROBD", "SCaLE", "HySCaLE", "GLIDE", "Policy", "State", "Limited", "Weighted"),
+    *("FTM", "LAI", "OAL", "POL", "RLS", "ROBD", "SCaLE", "HySCaLE", "GLIDE", "Policy", "State", "Limited", "Weighted"),
     *("Problem", "RandomProblem", "random_curvature", "Change", "Environment", "Paths", "processes", "noise"),
     *(
         "Plan",

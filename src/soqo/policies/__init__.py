@@ -7,6 +7,7 @@ from soqo.policies._ftm import FTM
 from soqo.policies._gradient_learners import OAL, POL
 from soqo.policies._hyscale import HySCaLE
 from soqo.policies._lai import LAI
+from soqo.policies._rls import RLS
 from soqo.policies._robd import ROBD
 from soqo.policies._scale import Phase, SCaLE
 from soqo.policies._wrappers import Limited, Weighted, Wrapper, match_switching_weight, wrap_for_plant
@@ -18,6 +19,7 @@ __all__ = [
     "LAI",
     "OAL",
     "POL",
+    "RLS",
     "ROBD",
     "HySCaLE",
     "Limited",
