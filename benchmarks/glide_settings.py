@@ -139,7 +139,7 @@ def other_settings() -> Iterator[Setting]:
         noise = noise or Uniform(10.0)
         c1 = 3.0 if rank > 1 else 10.0
         environment = soqo.Environment(problem, process, noise)
-        return Setting(name, environment, noise.cap, rank, values[0], c1, runs)
+        return Setting(name, environment, noise.bound, rank, values[0], c1, runs)
 
     one_direction = Gaussian(np.diag([50.0, 0.0, 0.0, 0.0]))
     yield of("steps of 0.1", Gaussian(0.1))

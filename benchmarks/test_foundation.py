@@ -58,7 +58,7 @@ def literal_lai_runs(paths: Paths, runs: int) -> Any:
 
 def test_pol_against_the_literal_transcription(benchmark: Any) -> None:
     paths = ENVIRONMENT.draw(horizon=1000, runs=20, seed=0)
-    noise = paths.noise.cap * paths.variates
+    noise = paths.noise.bound * paths.variates
     ours = play(POL(RATE), paths)
     theirs, literal_times, our_times = [], [], []
     for k in range(paths.runs):
@@ -129,7 +129,7 @@ def test_pol_against_its_own_linear_algebra() -> None:
 def test_hyscale_against_the_literal_transcription() -> None:
     """The literal loop starts from our estimate; our time is shown with probing and estimate, and without them."""
     paths = ENVIRONMENT.draw(horizon=1000, runs=20, seed=3)
-    noise = paths.noise.cap * paths.variates
+    noise = paths.noise.bound * paths.variates
     policy = HySCaLE(10.0, 4, min_eigenvalue=0.01, learning_rate=RATE)
     m = policy.exploration_rounds(4)
     started = play(SCaLE(10.0, 4, min_eigenvalue=0.01), paths)

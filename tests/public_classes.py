@@ -20,6 +20,7 @@ ARGUMENTS: dict[str, Any] = {
     "path": np.ones((64, 3)),
     "policy": soqo.POL(0.02),
     "rank": 1,
+    "scale": 1.0,
 }
 """A value for each argument that a public class requires, and for those whose default does not suit a short test."""
 

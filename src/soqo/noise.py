@@ -1,4 +1,4 @@
-"""Noise that is added to the hitting cost before the player observes it, always within [-cap, cap].
+"""Noise that is added to the hitting cost before the player observes it.
 
 Noise is made in two steps, so that policies which play differently are compared on the same random numbers: the
 variates of a run are drawn once, and ``perturb`` turns the variate of a round into noise when the player's action is
@@ -7,6 +7,7 @@ known. To write a noise, subclass :class:`Noise`.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -19,42 +20,42 @@ from soqo._model.problem import Problem
 from soqo._storage.registry import register
 from soqo.typing import Array
 
-__all__ = ["Adversarial", "Noise", "Uniform"]
+__all__ = ["Adversarial", "Gaussian", "Noise", "StudentT", "Uniform"]
 
 _Aim = Literal["flatten", "understate", "overstate"]
 
 
-@dataclass(frozen=True)
 class Noise(Value, ABC):
-    """Bounded feedback noise.
-
-    Parameters
-    ----------
-    cap : float
-        The bound on the absolute value of the noise.
+    """Feedback noise.
 
     Examples
     --------
-    >>> class Signs(Noise):
+    >>> @dataclass(frozen=True)
+    ... class Signs(Noise):
+    ...     size: float
     ...     is_martingale = True
     ...
     ...     @property
+    ...     def bound(self):
+    ...         return self.size
+    ...
+    ...     @property
     ...     def variance(self):
-    ...         return self.cap**2
+    ...         return self.size**2
     ...
     ...     def variates(self, rng, horizon):
     ...         return rng.choice([-1.0, 1.0], size=horizon)
     ...
     ...     def perturb(self, variate, u, problem):
-    ...         return self.cap * variate
-    >>> Signs(cap=2.0).variance
+    ...         return self.size * variate
+    >>> Signs(size=2.0).variance
     4.0
     """
 
-    cap: float
-
-    def __post_init__(self) -> None:
-        set_fields(self, cap=number("cap", self.cap, least=0.0))
+    @property
+    def bound(self) -> float:
+        """The bound on the absolute value of the noise; infinite if there is none."""
+        return math.inf
 
     @property
     @abstractmethod
@@ -64,7 +65,7 @@ class Noise(Value, ABC):
     @property
     @abstractmethod
     def variance(self) -> float | None:
-        """The variance of one reading, or None if it depends on the player's action."""
+        """The variance of one reading, or None if it does not exist or depends on the player's action."""
 
     @abstractmethod
     def variates(self, rng: np.random.Generator, horizon: int) -> Array:
@@ -103,9 +104,24 @@ class Noise(Value, ABC):
         """
 
 
+@dataclass(frozen=True)
+class _BoundedNoise(Noise):
+    """Noise within [-cap, cap]."""
+
+    cap: float
+
+    def __post_init__(self) -> None:
+        set_fields(self, cap=number("cap", self.cap, least=0.0))
+
+    @property
+    def bound(self) -> float:
+        """The cap."""
+        return self.cap
+
+
 @register("Uniform")
 @dataclass(frozen=True)
-class Uniform(Noise):
+class Uniform(_BoundedNoise):
     """Independent noise, uniform on [-cap, cap], as in the paper.
 
     Parameters
@@ -138,9 +154,92 @@ class Uniform(Noise):
         return self.cap * variate
 
 
+@register("Gaussian noise")
+@dataclass(frozen=True)
+class Gaussian(Noise):
+    """Independent normal noise.
+
+    Parameters
+    ----------
+    scale : float
+        The standard deviation.
+
+    Examples
+    --------
+    >>> Gaussian(scale=3.0).variance, Gaussian(scale=3.0).bound
+    (9.0, inf)
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        set_fields(self, scale=number("scale", self.scale, least=0.0))
+
+    @property
+    def is_martingale(self) -> bool:
+        """True: the noise is independent of the past and has mean zero."""
+        return True
+
+    @property
+    def variance(self) -> float:
+        """The variance of one reading."""
+        return self.scale**2
+
+    def variates(self, rng: np.random.Generator, horizon: int) -> Array:
+        """Draw standard normal numbers."""
+        return rng.standard_normal(horizon)
+
+    def perturb(self, variate: Array, u: Array, problem: Problem) -> Array:
+        """Return the variates, multiplied by the scale."""
+        return self.scale * variate
+
+
+@register("StudentT noise")
+@dataclass(frozen=True)
+class StudentT(Noise):
+    """Independent noise with Student's t distribution: mostly small, sometimes far off.
+
+    Parameters
+    ----------
+    scale : float
+        The factor of a standard t variable.
+    df : float
+        The degrees of freedom; the mean exists above 1, and the variance above 2.
+
+    Examples
+    --------
+    >>> StudentT(scale=1.0, df=4.0).variance, StudentT(scale=1.0, df=2.0).variance
+    (2.0, None)
+    """
+
+    scale: float
+    df: float = 3.0
+
+    def __post_init__(self) -> None:
+        set_fields(self, scale=number("scale", self.scale, least=0.0), df=number("df", self.df, above=0.0))
+
+    @property
+    def is_martingale(self) -> bool:
+        """Whether the mean exists, which is then zero."""
+        return self.df > 1.0
+
+    @property
+    def variance(self) -> float | None:
+        """The variance of one reading, scale^2 df / (df - 2), or None if it does not exist."""
+        return self.scale**2 * self.df / (self.df - 2.0) if self.df > 2.0 else None
+
+    def variates(self, rng: np.random.Generator, horizon: int) -> Array:
+        """Draw standard t variables."""
+        return rng.standard_t(self.df, size=horizon)
+
+    def perturb(self, variate: Array, u: Array, problem: Problem) -> Array:
+        """Return the variates, multiplied by the scale."""
+        return self.scale * variate
+
+
 @register("Adversarial")
 @dataclass(frozen=True)
-class Adversarial(Noise):
+class Adversarial(_BoundedNoise):
     """Noise of full size whose sign is chosen by an adversary who knows A and sees x.
 
     Parameters

@@ -57,8 +57,8 @@ class Understates(Uniform):
 @pytest.mark.parametrize(
     ("broken", "check"),
     [
-        (OverTheCap(2.0), "cap"),
-        (OneForAll(2.0), "cap"),
+        (OverTheCap(2.0), "bound"),
+        (OneForAll(2.0), "bound"),
         (Unseeded(2.0), "draws"),
         (KnowsTheEnd(2.0), "draws"),
         (Biased(2.0), "moments"),

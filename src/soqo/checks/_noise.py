@@ -47,14 +47,14 @@ def _perturbations(noise: Noise, scenario: Scenario) -> Array:
     return np.stack([noise.perturb(variates[:, t], u[:, t], problem) for t in range(32)], axis=1)
 
 
-def _check_cap(noise: Noise, scenario: Scenario) -> None:
-    """Check that noise has the shape of its batch and does not exceed the cap."""
+def _check_bound(noise: Noise, scenario: Scenario) -> None:
+    """Check that noise has the shape of its batch and does not exceed its bound."""
     problem = Problem(np.eye(scenario.dim))
     for batch in ((), (4,), (2, 3)):
         drawn = np.asarray(noise.perturb(np.zeros(batch), np.ones((*batch, scenario.dim)), problem))
         expect(drawn.shape == batch, f"noise must have shape {batch}, got {drawn.shape}")
     largest = float(np.abs(_perturbations(noise, scenario)).max())
-    expect(largest <= noise.cap, f"noise must stay within cap = {noise.cap:g}, got {largest:g}")
+    expect(largest <= noise.bound, f"noise must stay within its bound {noise.bound:g}, got {largest:g}")
 
 
 def _check_draws(noise: Noise, scenario: Scenario) -> None:
@@ -78,5 +78,5 @@ def _check_moments(noise: Noise, scenario: Scenario) -> None:
         )
 
 
-NOISE_CHECKS: tuple[Callable[[Noise, Scenario], None], ...] = (_check_cap, _check_draws, _check_moments)
+NOISE_CHECKS: tuple[Callable[[Noise, Scenario], None], ...] = (_check_bound, _check_draws, _check_moments)
 """The checks that :func:`check_noise` runs."""

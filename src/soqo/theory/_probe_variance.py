@@ -179,7 +179,7 @@ def optimal_gamma2(
         return float(regret_of(math.exp(log_variance)).mean())
 
     step = math.log(_BRACKET_RATIO)
-    best = _search_bracket(regret, math.log(_noise_model(noise).cap) + math.log(horizon) / 3.0, step)
+    best = _search_bracket(regret, math.log(_noise_model(noise).bound) + math.log(horizon) / 3.0, step)
     found = minimize_scalar(regret, bounds=(best - step, best + step), method="bounded", options={"xatol": 0.01})
     return math.exp(float(found.x))
 
@@ -213,7 +213,7 @@ def _draw_samples(
     z = np.stack([rng.standard_normal((m, d)) for rng in rngs])
     variates = np.stack([model.variates(rng, m) for rng in rngs])
     step_moments(covariance, d, horizon)
-    recover = Recovery(model.cap) if estimator is None else estimator
+    recover = Recovery(model.bound) if estimator is None else estimator
 
     def regret(gamma2: float) -> Array:
         u = math.sqrt(gamma2) * z
@@ -231,7 +231,9 @@ def _noise_model(noise: Noise | float) -> Noise:
     """Return a model of noise, which is uniform noise for a number."""
     if not isinstance(noise, Noise):
         return Uniform(number("noise", noise, above=0.0))
-    if noise.cap == 0.0:
+    if math.isinf(noise.bound):
+        raise ArgumentError(f"noise must be bounded, got {noise!r}")
+    if noise.bound == 0.0:
         raise ArgumentError("noise must be above 0: without noise, arbitrarily small probes are optimal")
     return noise
 

@@ -64,7 +64,7 @@ def test_all_settings_are_of_dimension_four_and_give_scale_what_it_must_know() -
         policies = [p for p in setting.policies.values() if isinstance(p, SCaLE)]
         assert policies, setting.name
         for policy in policies:
-            assert policy.noise_cap == setting.environment.noise.cap
+            assert policy.noise_cap == setting.environment.noise.bound
             assert (policy.rank, policy.min_eigenvalue) == (problem.rank, problem.min_eigenvalue)
 
 
@@ -74,7 +74,7 @@ def test_the_primary_evaluation_is_the_papers() -> None:
     assert isinstance(process, Correlated)
     assert (problem.dim, problem.rank, problem.min_eigenvalue) == (4, 4, 0.01)
     assert (process.scale, process.alpha, process.form) == (50.0, 0.7, "mixture")
-    assert (primary.environment.noise.cap, primary.horizon, primary.runs) == (10.0, 1000, 20)
+    assert (primary.environment.noise.bound, primary.horizon, primary.runs) == (10.0, 1000, 20)
     assert c1_of(primary) == 3.0
 
 
@@ -89,12 +89,12 @@ def test_the_case_studies_are_the_papers(figure: str, kind: type, scale: float) 
         assert isinstance(process, kind)
         assert scale_of(process) == scale
         assert problem_of(setting).rank == 1
-        assert (setting.environment.noise.cap, c1_of(setting), setting.horizon) == (50.0, 10.0, 400)
+        assert (setting.environment.noise.bound, c1_of(setting), setting.horizon) == (50.0, 10.0, 400)
 
 
 def test_sensitivity_sweeps_c1_at_five_caps() -> None:
     panels = find("sensitivity")
-    assert [s.environment.noise.cap for s in panels] == [1.0, 10.0, 100.0, 1000.0, 10000.0]
+    assert [s.environment.noise.bound for s in panels] == [1.0, 10.0, 100.0, 1000.0, 10000.0]
     for setting in panels:
         assert set(setting.swept) == set(setting.policies)
         values = [s.value for s in setting.swept.values() if s.family == "SCaLE"]
@@ -114,7 +114,7 @@ def test_the_appendix_has_the_papers_numbers(process: str, rank: int, sigma: str
     assert (problem.dim, problem.rank, problem.min_eigenvalue) == (4, rank, float(sigma))
     assert type(steps) is PROCESSES[process]
     assert scale_of(steps) == (1.0 if process == "cauchy" else 50.0)
-    assert setting.environment.noise.cap == (1.0 if process in ("cauchy", "laplace") else 10.0)
+    assert setting.environment.noise.bound == (1.0 if process in ("cauchy", "laplace") else 10.0)
     if isinstance(steps, Correlated):
         assert (steps.alpha, steps.form) == (0.7, "additive")
 
@@ -123,7 +123,7 @@ def test_titles_name_the_simulated_numbers() -> None:
     for setting in catalogue():
         named = dict(re.findall(r"(eta|sigma_r) = ([\d.]+)", setting.title))
         if "eta" in named:
-            assert float(named["eta"]) == setting.environment.noise.cap, setting.name
+            assert float(named["eta"]) == setting.environment.noise.bound, setting.name
         if "sigma_r" in named:
             assert float(named["sigma_r"]) == problem_of(setting).min_eigenvalue, setting.name
 

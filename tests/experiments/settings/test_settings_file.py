@@ -264,7 +264,7 @@ MISTAKES = [
     ('kind = "Gaussian"', 'kind = "Gauss"', 11, "kind must be one of .*Gaussian.*, got 'Gauss'"),
     ('kind = "Gaussian"', "kind = [1]", 11, r"kind must be one of .*Gaussian.*, got \[1\]"),
     ('kind = "Gaussian"', "", 10, "kind must be one of .*Gaussian.*, got None"),
-    ('kind = "Uniform"', 'kind = "Normal"', 15, "kind must be one of Adversarial, Uniform, got"),
+    ('kind = "Uniform"', 'kind = "Normal"', 15, "kind must be one of Adversarial, .*Uniform, got"),
     ("horizon = 50", "horizon = 50.0", 2, "horizon must be a positive integer, got 50.0"),
     ("horizon = 50", "horizons = 5", 2, "horizons must be a list, got 5"),
     ("horizon = 50", "horizons = [5, 5]", 2, r"horizons must be increasing, got \[5, 5\]"),

@@ -176,7 +176,7 @@ def _min_eigenvalue(setting: Setting) -> float:
 
 
 def _noise_cap(setting: Setting) -> float:
-    return float(setting.environment.noise.cap)
+    return float(setting.environment.noise.bound)
 
 
 _QUANTITIES: dict[str, Callable[[Setting], Any]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import math
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -53,7 +54,8 @@ def known_arguments(environment: Environment) -> dict[str, Any]:
     {'noise_cap': 2.0}
     """
     problem = environment.problem
-    known: dict[str, Any] = {"noise_cap": environment.noise.cap}
+    bound = environment.noise.bound
+    known: dict[str, Any] = {"noise_cap": bound} if math.isfinite(bound) else {}
     if isinstance(problem, RandomProblem) and problem.switching_weight is None:
         known |= {"rank": problem.rank, "min_eigenvalue": problem.min_eigenvalue}
         if environment.process.is_martingale:
