@@ -36,13 +36,14 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(path, copy)
     (copy / POLICY).write_text(BLOCKS[POLICY], encoding="utf-8")
     (copy / "tests/policies/test_damped.py").touch()
-    exports = copy / "src/soqo/policies/__init__.py"
-    insert(exports, "from soqo.policies._ftm", "from soqo.policies._damped import Damped\n")
-    insert(exports, '    "HySCaLE"', '    "Damped",\n')
-    processes = copy / PROCESS
-    insert(processes, '"StudentT"]', '"Sinusoidal", ')
+    exports, processes = copy / "src/soqo/policies/__init__.py", copy / PROCESS
+    insert(exports, "\n__all__ = [", "from soqo.policies._damped import Damped\n")
+    insert(exports, '"FTM",\n', '"Damped",\n')
+    insert(processes, '"Gaussian",', '"Sinusoidal", ')
     processes.write_text(f"{processes.read_text(encoding='utf-8')}\n\n{BLOCKS[PROCESS]}", encoding="utf-8")
     insert(copy / CLAIM.removeprefix("_CLAIMS of "), ")\n\nfor _claim in", f"{BLOCKS[CLAIM].rstrip()},\n")
+    run(copy, "-m", "ruff", "check", "--no-cache", "--fix", "--quiet", "--select", "I,RUF022", "src")  # as make format
+    run(copy, "-m", "ruff", "format", "--no-cache", "--quiet", "src")
     return copy
 
 

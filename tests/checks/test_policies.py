@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import FTM, POL, Policy, Weighted
+from soqo import FTM, POL, Policy, State, Weighted
 from soqo.checks import POLICY_CHECKS, check_policy
 from soqo.errors import ArgumentError, CheckError
 from soqo.policies import draw_per_run
@@ -47,8 +47,8 @@ class OnlyOneBatch(Correct):
 class ChangesV(Correct):
     """A policy that overrides act, and writes into the caller's array."""
 
-    def act(self, state: Any, v: Any) -> tuple[Any, Any]:
-        x, state = super().act(state, v)
+    def act(self, state: Any, v: Any, *, forecast: Any = None) -> tuple[Any, Any]:
+        x, state = super().act(state, v, forecast=forecast)
         v *= 0.5
         return x, state
 
@@ -56,8 +56,8 @@ class ChangesV(Correct):
 class OwnAct(Correct):
     """A policy that overrides act only, which a simulation does not call."""
 
-    def act(self, state: Any, v: Any) -> tuple[Any, Any]:
-        x, state = super().act(state, v)
+    def act(self, state: Any, v: Any, *, forecast: Any = None) -> tuple[Any, Any]:
+        x, state = super().act(state, v, forecast=forecast)
         return x + 0.5, replace(state, x=x + 0.5)
 
 
@@ -74,8 +74,8 @@ class LearnsInPlace(Correct):
 
 
 class ReturnsItsState(Correct):
-    def act(self, state: Any, v: Any) -> tuple[Any, Any]:
-        _, state = super().act(state, v)
+    def act(self, state: Any, v: Any, *, forecast: Any = None) -> tuple[Any, Any]:
+        _, state = super().act(state, v, forecast=forecast)
         return state.x, state
 
 
@@ -85,24 +85,34 @@ class AllowsEarlyObserve(Correct):
 
 
 class NeverEnds(Correct):
-    def act(self, state: Any, v: Any) -> tuple[Any, Any]:
+    def act(self, state: Any, v: Any, *, forecast: Any = None) -> tuple[Any, Any]:
         x, after = super().act(replace(state, horizon=None), v)
         return x, replace(after, horizon=state.horizon)
 
 
 class TakesAnyV(Correct):
-    def act(self, state: Any, v: Any) -> tuple[Any, Any]:
+    def act(self, state: Any, v: Any, *, forecast: Any = None) -> tuple[Any, Any]:
         fixed = np.broadcast_to(np.nan_to_num(v[..., :1]), state.x.shape)
         good = v.shape == state.x.shape and bool(np.isfinite(v).all())
-        return super().act(state, v if good else fixed)
+        return super().act(state, v if good else fixed, forecast=forecast)
 
 
 class VagueErrors(Correct):
-    def act(self, state: Any, v: Any) -> tuple[Any, Any]:
+    def act(self, state: Any, v: Any, *, forecast: Any = None) -> tuple[Any, Any]:
         try:
-            return super().act(state, v)
+            return super().act(state, v, forecast=forecast)
         except ArgumentError:
             raise ArgumentError("something is wrong") from None
+
+
+class MixesForecasts(Correct):
+    """A policy that plays for the mean forecast of all runs."""
+
+    def decide(self, state: State[Any], v: Any) -> Any:
+        x, memory = super().decide(state, v)
+        if state.forecast is None or not state.forecast.shape[-2]:
+            return x, memory
+        return x + 0.1 * (state.forecast[..., 0, :].reshape(-1, v.shape[-1]).mean(axis=0) - v), memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,6 +241,7 @@ class DeclaredGrowingMemory(GrowingMemory):
 
 BROKEN: list[tuple[Policy[Any], str]] = [
     (WrongShape(), "shapes"),
+    (MixesForecasts(), "forecast"),
     (OnlyOneBatch(), "shapes"),
     (OnlyAnAction(), "shapes"),
     (NotFinite(), "shapes"),

@@ -54,6 +54,65 @@ def test_step_interpolates_between_the_last_action_and_v() -> None:
     np.testing.assert_allclose(Plan(A, 7).step(3, x_prev, v), expected, atol=1e-14)
 
 
+def expected_optimum(A: Any, x_prev: Any, path: Any) -> Any:
+    """Return the first action that minimizes the cost along an expected path, by one dense solve of all rounds."""
+    rounds, d = path.shape
+    moves = np.eye(rounds) - np.eye(rounds, k=-1)  # x_s - x_(s-1)
+    system = np.kron(np.eye(rounds), A) + np.kron(moves.T @ moves, np.eye(d))
+    rhs = (path @ A).ravel()
+    rhs[:d] += x_prev
+    return np.linalg.solve(system, rhs)[:d]
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 7])
+@pytest.mark.parametrize("rank", [0, 2, 3])
+def test_a_step_with_a_forecast_is_the_dense_optimum_of_the_expected_path(rank: int, rounds: int) -> None:
+    A, T = curvature(3, rank), 12
+    rng = np.random.default_rng(4)
+    x_prev, v, forecast = rng.standard_normal(3), rng.standard_normal(3), 5.0 * rng.standard_normal((rounds, 3))
+    for t in (1, 8, 12):
+        ahead = np.concatenate([v[None], forecast, np.tile(forecast[-1], (T, 1))])[: T + 1 - t]
+        found = Plan(A, T).step(t, x_prev, v, forecast=forecast)
+        np.testing.assert_allclose(found, expected_optimum(A, x_prev, ahead), atol=1e-11)
+
+
+def test_a_perfect_forecast_of_everything_gives_the_optimum_in_hindsight() -> None:
+    A, T = curvature(4, 3), 20
+    v = np.cumsum(np.random.default_rng(6).standard_normal((T, 4)), axis=0)
+    x, path = np.ones(4), []
+    for t in range(1, T + 1):
+        x = Plan(A, T).step(t, x, v[t - 1], forecast=v[t:])
+        path.append(x)
+    np.testing.assert_allclose(path, hindsight_optimum(Problem(A), v, x0=np.ones(4)), atol=1e-11)
+
+
+def test_without_an_end_the_aim_is_a_discounted_mean_of_the_forecast() -> None:
+    a, forecast = 0.5, np.array([[4.0], [-2.0], [6.0]])
+    c = float(Plan([[a]]).gain()[0, 0])
+    ahead = np.array([1.0, *forecast.ravel(), *[6.0] * 400])
+    aim = (1.0 - c) * np.sum(c ** np.arange(ahead.size) * ahead)
+    found = Plan([[a]]).step(1, [3.0], [1.0], forecast=forecast)
+    np.testing.assert_allclose(found, [c * 3.0 + (1.0 - c) * aim], rtol=1e-12)
+    long = Plan([[a]], horizon=10**6).step(1, [3.0], [1.0], forecast=forecast)
+    np.testing.assert_allclose(long, found, rtol=1e-12)
+
+
+def test_forecasts_of_a_batch_belong_to_their_runs() -> None:
+    A = np.stack([curvature(2, 2, seed) for seed in range(3)])
+    rng = np.random.default_rng(7)
+    x_prev, v, forecast = rng.standard_normal((3, 2)), rng.standard_normal((3, 2)), rng.standard_normal((3, 4, 2))
+    together = Plan(A, 9).step(2, x_prev, v, forecast=forecast)
+    for k in range(3):
+        alone = Plan(A[k], 9).step(2, x_prev[k], v[k], forecast=forecast[k])
+        np.testing.assert_allclose(together[k], alone, atol=1e-13)
+
+
+@pytest.mark.parametrize("shape", [(2,), (3, 3), (1, 4, 2)])
+def test_a_forecast_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ArgumentError, match="forecast must have"):
+        Plan(curvature(2, 2)).step(1, np.zeros(2), np.zeros(2), forecast=np.zeros(shape))
+
+
 @pytest.mark.parametrize("horizon", [9, 15, None])
 @pytest.mark.parametrize("batch", [(), (4,), (2, 3)])
 def test_path_is_the_steps_one_by_one(batch: tuple[int, ...], horizon: int | None) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import LAI, ROBD, Environment, Plan, Policy, Problem, random_curvature, simulate
+from soqo import LAI, ROBD, Environment, Plan, Policy, Problem, hindsight_optimum, random_curvature, simulate
 from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
@@ -46,3 +46,32 @@ def test_lai_has_a_lower_cost_than_every_other_interpolation_on_a_martingale() -
     for name in others:
         regret = result.regret(name)[:, -1]
         assert regret.mean() > 4 * regret.std() / np.sqrt(regret.size), name
+
+
+def test_lai_with_a_forecast_plays_the_plan_with_it() -> None:
+    rng = np.random.default_rng(2)
+    A = random_curvature(3, 3, min_eigenvalue=0.2, max_eigenvalue=2.0, rng=rng)
+    v = rng.standard_normal((8, 3))
+    policy, plan, x = LAI(A), Plan(A, 8), np.zeros(3)
+    state = policy.start(x, horizon=8)
+    for t in range(8):
+        expected = plan.step(t + 1, x, v[t], forecast=v[t + 1 : t + 4])
+        x, state = policy.act(state, v[t], forecast=v[t + 1 : t + 4])
+        np.testing.assert_allclose(x, expected, atol=1e-13)
+        state = policy.observe(state, 0.0)
+
+
+def test_a_forecast_lowers_the_cost_by_what_it_says() -> None:
+    """On a ramp, LAI lags behind; with a forecast of the ramp it does not."""
+    problem, T = Problem(np.eye(1)), 60
+    v = np.arange(1.0, T + 6.0)[:, None]
+    cost = {}
+    for ahead in (0, 5):
+        state, path = LAI(problem.A).start(np.zeros(1), T), []
+        for t in range(T):
+            x, state = LAI(problem.A).act(state, v[t], forecast=v[t + 1 : t + 1 + ahead])
+            state = LAI(problem.A).observe(state, 0.0)
+            path.append(x)
+        cost[ahead] = float(problem.total_cost(np.array(path), v[:T], x0=np.zeros(1)))
+    best = float(problem.total_cost(hindsight_optimum(problem, v[:T], x0=np.zeros(1)), v[:T], x0=np.zeros(1)))
+    assert best < cost[5] < best + 0.05 * (cost[0] - best)

@@ -208,3 +208,14 @@ def test_a_policy_without_an_estimate_has_no_uncertainty() -> None:
     state = policy.start(np.zeros(2))
     assert policy.uncertainty_of(state, np.eye(2)) is None
     assert "uncertainty" not in policy.diagnostics(state)
+
+
+def test_a_forecast_reaches_the_policy_inside_in_its_own_coordinates() -> None:
+    problem = Problem(np.diag([1.0, 3.0]), switching_weight=[1.0, 4.0])
+    v, forecast = np.array([1.0, 2.0]), np.array([[3.0, -1.0], [0.0, 5.0]])
+    wrapped = Limited(Weighted(LAI.for_problem(problem), problem.switching_weight), high=100.0)
+    x, _ = wrapped.act(wrapped.start(np.zeros(2), 9), v, forecast=forecast)
+    root = np.array([1.0, 2.0])  # the square root of the weight
+    inner = LAI.for_problem(problem)
+    expected, _ = inner.act(inner.start(np.zeros(2), 9), root * v, forecast=root * forecast)
+    np.testing.assert_allclose(x, expected / root, atol=1e-13)

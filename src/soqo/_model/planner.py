@@ -66,8 +66,8 @@ class Plan(Value):
         """
         return self.spectrum.matrix(contraction(self.spectrum.values, self._rounds_to_go(t)))
 
-    def step(self, t: int, x_prev: ArrayLike, v: ArrayLike) -> Array:
-        """Return the action of round t: C_t x_prev + (I - C_t) v.
+    def step(self, t: int, x_prev: ArrayLike, v: ArrayLike, *, forecast: ArrayLike | None = None) -> Array:
+        """Return the action of round t: C_t x_prev + (I - C_t) v without a forecast.
 
         Parameters
         ----------
@@ -75,13 +75,28 @@ class Plan(Value):
             The round, counted from one.
         x_prev, v : array_like, shape (*batch, d)
             The action of the round before and the minimizer of this round.
+        forecast : array_like, shape (*batch, k, d), optional
+            The expected minimizers of the next k rounds; after them, v is expected to stay where the last one is.
 
         Returns
         -------
         Array, shape (*batch, d)
             The action.
+
+        Examples
+        --------
+        >>> plan = Plan([[0.5]])                          # infinite horizon: C = 1/2
+        >>> plan.step(1, x_prev=[0.0], v=[0.0], forecast=[[8.0]])
+        array([2.])
         """
-        return lai_step(self.spectrum, self._rounds_to_go(t), self._vectors("x_prev", x_prev), self._vectors("v", v))
+        n, position, target = self._rounds_to_go(t), self._vectors("x_prev", x_prev), self._vectors("v", v)
+        step = lai_step(self.spectrum, n, position, target)
+        if forecast is None:
+            return step
+        expected = self._vectors("forecast", forecast)
+        if expected.ndim != target.ndim + 1 or expected.shape[:-2] != target.shape[:-1]:
+            raise ArgumentError(f"forecast must have shape (*batch, k, d) with the batch of v, got {expected.shape}")
+        return step + anticipation(self.spectrum, n, target, expected)
 
     def path(self, x0: ArrayLike, v: ArrayLike) -> Array:
         """Return the actions of rounds 1..len(v).
@@ -184,6 +199,25 @@ def towards(spectrum: Spectrum, go: Array, x_prev: Array, v: Array) -> Array:
 def lai_step(spectrum: Spectrum, n: float, x_prev: Array, v: Array) -> Array:
     """Return LAI's action for the curvature with this spectrum, with n rounds to go; without checks."""
     return towards(spectrum, advance_unchecked(spectrum.values, min(n, MAX_ROUNDS)), x_prev, v)
+
+
+def anticipation(spectrum: Spectrum, n: float, v: Array, forecast: Array) -> Array:
+    """Return what a forecast of shape (*batch, k, d) adds to LAI's action with n rounds to go.
+
+    In a direction with eigenvalue a, the cost to go from x is 1/2 (1 - c) x^2 - q x plus a constant, where v is the
+    origin and q obeys the backward recursion q_t = c_t (a (v_t - v) + q_(t+1)); the action is c_t x_prev + q_t. Beyond
+    the forecast v stays in place, for which q = (1 - c)(v_t - v). With an infinite horizon, this is the pull towards
+    (1 - c) sum_j c^j F_j, the last F_j carried on.
+    """
+    values = spectrum.values
+    rounds = int(min(forecast.shape[-2], n - 1.0))
+    if rounds < 1:
+        return np.zeros_like(v)
+    shifts = np.matmul(forecast[..., :rounds, :] - v[..., None, :], spectrum.vectors)
+    pull = advance(values, n - rounds) * shifts[..., -1, :]
+    for j in range(rounds - 1, 0, -1):
+        pull = contraction(values, n - j) * (values * shifts[..., j - 1, :] + pull)
+    return np.asarray(np.matvec(spectrum.vectors, contraction(values, n) * pull))
 
 
 def known_path(gains: Array, v: Array, x0: Array) -> Array:

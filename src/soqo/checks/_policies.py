@@ -150,6 +150,8 @@ def _check_bad_input(policy: Policy[Any], scenario: Scenario) -> None:
             ("v", partial(policy.act, state, v[..., :-1])),
             ("v", partial(policy.act, state, v[None])),
             ("v", partial(policy.act, state, nan_v)),
+            ("forecast", partial(policy.act, state, v, forecast=v)),
+            ("forecast", partial(policy.act, state, v, forecast=nan_v[..., None, :])),
             ("y", partial(policy.observe, acted, np.zeros((*batch, 1)))),
             ("y", partial(policy.observe, acted, y + np.inf)),
             ("applied", partial(policy.observe, acted, y, applied=nan_v)),
@@ -183,17 +185,33 @@ def _check_batch_equals_loop(policy: Policy[Any], scenario: Scenario) -> None:
         )
 
 
-def _play_alone(policy: Policy[Any], scenario: Scenario, run: int) -> Array:
-    """Return the actions of one of three runs, played with the batch shape ``()``."""
+def _play_alone(policy: Policy[Any], scenario: Scenario, run: int, ahead: int = 0) -> Array:
+    """Return the actions of one of three runs, played with the batch shape ``()`` and a forecast of some rounds."""
     state = policy.start(np.zeros(scenario.dim), scenario.rounds, scenario.rng(1, run))
-    actions = []
-    for t, v in enumerate(scenario.walk((3,))[:, run]):
-        x, state = policy.act(state, v)
+    walk, actions = scenario.walk((3,))[:, run], []
+    for t, v in enumerate(walk):
+        x, state = policy.act(state, v, forecast=walk[t + 1 : t + 1 + ahead] if ahead else None)
         u = np.zeros((3, scenario.dim))
         u[run] = x - v
         state = policy.observe(state, scenario.reading(t, (3,), u)[run])
         actions.append(x)
     return np.array(actions)
+
+
+def _check_forecast(policy: Policy[Any], scenario: Scenario) -> None:
+    """Check that a batch with forecasts equals the same runs one at a time, and that no forecast is kept."""
+    for batch in scenario.batches((3,)):
+        state, walk, together = scenario.start(policy, batch), scenario.walk(batch), []
+        for t, v in enumerate(walk):
+            x, state = policy.act(state, v, forecast=np.moveaxis(walk[t + 1 : t + 4], 0, -2))
+            expect(state.forecast is None, "the state keeps the forecast")
+            state = policy.observe(state, scenario.reading(t, batch, x - v))
+            together.append(x)
+    if scenario.only_batch is not None:
+        return  # configured for one batch shape, so there is no single run to compare with
+    for run in range(3):
+        gap = np.abs(_play_alone(policy, scenario, run, ahead=3) - np.array(together)[:, run]).max()
+        expect(bool(gap <= 1e-9), f"run {run} with a forecast differs from the same run alone by {gap:.3g}")
 
 
 def _check_round_trip(policy: Policy[Any], scenario: Scenario) -> None:
@@ -311,6 +329,7 @@ POLICY_CHECKS: tuple[Callable[[Policy[Any], Scenario], None], ...] = (
     _check_bad_input,
     _check_infinite_horizon,
     _check_batch_equals_loop,
+    _check_forecast,
     _check_round_trip,
     _check_missing_reading,
     _check_applied,

@@ -47,6 +47,8 @@ class State(Value, Generic[_M]):
         The runs in which the policy asked for a non-finite action; they kept their position instead.
     memory
         The policy's own part of the state: a frozen dataclass of arrays and numbers.
+    forecast : Array of shape (*batch, k, d), or None
+        The expected minimizers of the next k rounds, while the policy decides; None between two calls.
     """
 
     x: Array
@@ -56,6 +58,7 @@ class State(Value, Generic[_M]):
     horizon: int | None
     diverged: BoolArray
     memory: _M = field(repr=False)
+    forecast: Array | None = field(default=None, init=False, repr=False)
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -229,7 +232,7 @@ class Policy(Value, ABC, Generic[_M]):
         diverged = np.zeros(start.shape[:-1], dtype=np.bool_)
         return State(start, start.copy(), 0, False, rounds, diverged, memory)
 
-    def act(self, state: State[_M], v: ArrayLike) -> tuple[Array, State[_M]]:
+    def act(self, state: State[_M], v: ArrayLike, *, forecast: ArrayLike | None = None) -> tuple[Array, State[_M]]:
         """Play a round.
 
         If the previous round still waits for its reading, that reading counts as missed.
@@ -240,6 +243,8 @@ class Policy(Value, ABC, Generic[_M]):
             The state after the previous round.
         v : array_like, shape (*batch, d)
             The minimizer of this round.
+        forecast : array_like, shape (*batch, k, d), optional
+            The expected minimizers of the next k rounds. A policy that does not plan ahead ignores them.
 
         Returns
         -------
@@ -250,11 +255,12 @@ class Policy(Value, ABC, Generic[_M]):
         """
         _check_state(state)
         target = vector("v", v, state.x.shape)
+        expected = None if forecast is None else _check_forecast(forecast, state.x.shape)
         if state.horizon is not None and state.round >= state.horizon:
             raise ProtocolError(f"act was called after the last round, horizon = {state.horizon}")
         if state.pending:
             state = self.observe_unchecked(state, np.full(state.batch_shape, np.nan))
-        x, state = self.act_unchecked(state, target)
+        x, state = self.act_unchecked(state, target, expected)
         return x.copy(), state  # the state keeps its own array, whatever the caller does with the action
 
     def observe(self, state: State[_M], y: ArrayLike, *, applied: ArrayLike | None = None) -> State[_M]:
@@ -288,7 +294,7 @@ class Policy(Value, ABC, Generic[_M]):
 
     # ---- the hot path: simulations and wrappers ----------------------------------------------------------------------
 
-    def act_unchecked(self, state: State[_M], v: Array) -> tuple[Array, State[_M]]:
+    def act_unchecked(self, state: State[_M], v: Array, forecast: Array | None = None) -> tuple[Array, State[_M]]:
         """Play a round without validating the arguments; the returned action is the state's own array.
 
         The caller makes sure that v is finite, of the right shape and not modified later, that the horizon is not
@@ -300,6 +306,8 @@ class Policy(Value, ABC, Generic[_M]):
             The state after the previous round.
         v : Array, shape (*batch, d)
             The minimizer of this round.
+        forecast : Array, shape (*batch, k, d), optional
+            The expected minimizers of the next k rounds.
 
         Returns
         -------
@@ -308,7 +316,7 @@ class Policy(Value, ABC, Generic[_M]):
         state : State
             The state after the action.
         """
-        decision: Any = self.decide(state, v)
+        decision: Any = self.decide(state if forecast is None else evolve(state, forecast=forecast), v)
         if not (isinstance(decision, tuple) and len(decision) == 2):
             raise ProtocolError(
                 f"{type(self).__name__}.decide must return an action and a memory, got {type(decision).__name__}"
@@ -342,6 +350,15 @@ class Policy(Value, ABC, Generic[_M]):
             The state after the reading.
         """
         return evolve(state, pending=False, memory=self.learn(state, y))
+
+
+def _check_forecast(forecast: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Return a forecast as an array, for actions of this shape."""
+    expected = finite_array("forecast", forecast)
+    if expected.ndim != len(shape) + 1 or (*expected.shape[:-2], expected.shape[-1]) != shape:
+        *batch, d = shape
+        raise ArgumentError(f"forecast must have shape {(*batch, 'k', d)}, got {expected.shape}".replace("'k'", "k"))
+    return expected
 
 
 def _check_state(state: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from soqo._model.planner import lai_step
+from soqo._model.planner import anticipation, lai_step
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import register
 from soqo.policies._base import State
@@ -17,7 +17,8 @@ from soqo.typing import Array
 class LAI(KnownCurvature):
     """Lazy adaptive interpolation: the optimal policy for a known A if v is a martingale, and the benchmark of regret.
 
-    It plays x_t = C_t x_{t-1} + (I - C_t) v_t with the gains of :class:`soqo.Plan` (Bhuyan, Mukherjee and Wierman).
+    It plays x_t = C_t x_{t-1} + (I - C_t) v_t with the gains of :class:`soqo.Plan` (Bhuyan, Mukherjee and Wierman). A
+    forecast shifts its aim; it is then optimal if the forecast is the conditional mean of v.
 
     Parameters
     ----------
@@ -33,5 +34,6 @@ class LAI(KnownCurvature):
     """
 
     def decide(self, state: State[Spectrum], v: Array) -> tuple[Array, Spectrum]:
-        spectrum = state.memory
-        return lai_step(spectrum, state.rounds_to_go, state.x, v), spectrum
+        spectrum, n = state.memory, state.rounds_to_go
+        x = lai_step(spectrum, n, state.x, v)
+        return (x if state.forecast is None else x + anticipation(spectrum, n, v, state.forecast)), spectrum

@@ -132,7 +132,8 @@ class Weighted(Wrapper[_M]):
         return self.policy.start(self.coordinates.to_plain(x0), horizon, rng)
 
     def decide(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
-        z, inner = self.policy.act_unchecked(state.memory, self.coordinates.to_plain(v))
+        forecast = None if state.forecast is None else self.coordinates.to_plain(state.forecast)
+        z, inner = self.policy.act_unchecked(state.memory, self.coordinates.to_plain(v), forecast)
         return self.coordinates.from_plain(z), inner
 
     def learn(self, state: State[State[_M]], y: Array) -> State[_M]:
@@ -209,7 +210,7 @@ class Limited(Wrapper[_M]):
         return self.policy.start(x0, horizon, rng)
 
     def decide(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
-        x, inner = self.policy.act_unchecked(state.memory, v)
+        x, inner = self.policy.act_unchecked(state.memory, v, state.forecast)
         # np.clip takes ten times as long for one plant.
         if self.low is not None:
             x = np.maximum(x, self.low)
