@@ -14,13 +14,19 @@ ARGUMENTS: dict[str, Any] = {
     "A": np.diag([0.5, 1.0, 2.0]),
     "c1": 1.5,
     "cap": 1.0,
+    "factor": 10.0,
     "learning_rate": 0.02,
     "min_eigenvalue": 0.5,
     "noise_cap": 0.1,
     "path": np.ones((64, 3)),
     "policy": soqo.POL(0.02),
     "rank": 1,
+    "rate": 0.2,
+    "rounds": 4,
     "scale": 1.0,
+    "start": 5,
+    "step": 0.1,
+    "y_max": 2.0,
 }
 """A value for each argument that a public class requires, and for those whose default does not suit a short test."""
 

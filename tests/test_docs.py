@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from soqo import Change, Problem, RandomProblem, noise, processes, simulate
+from soqo import Change, Offset, Problem, RandomProblem, meters, noise, processes, simulate
 from soqo.experiments import find, judge
 from soqo.experiments.settings import SETTING_KEYS, Constructor
 from soqo.typing import Spacing
@@ -55,12 +55,12 @@ def test_the_table_of_a_settings_file_names_every_key_kind_and_argument() -> Non
     text = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
     table = text[text.index("| key | |") : text.index("`soqo tune mine.toml`")]
     words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]*)`", table))))
-    parts = [Problem, RandomProblem, Change]
-    for module, parent in ((processes, processes.Process), (noise, noise.Noise)):
+    parts = [Problem, RandomProblem, Change, Offset]
+    for module, parent in ((processes, processes.Process), (noise, noise.Noise), (meters, meters.Meter)):
         known = [getattr(module, name) for name in module.__all__]
         parts += [kind for kind in known if issubclass(kind, parent) and kind is not parent]
     expected = {*SETTING_KEYS, *get_args(Spacing), *(name for part in parts for name in Constructor.of(part).arguments)}
-    expected |= {part.__name__ for part in parts[3:]}
+    expected |= {part.__name__ for part in parts[4:]}
     assert expected <= words, expected - words
 
 

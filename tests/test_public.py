@@ -12,12 +12,23 @@ import pytest
 
 import soqo
 from public_classes import concrete_classes, example
-from soqo import noise, policies, processes
-from soqo.checks import check_noise, check_policy, check_process
+from soqo import meters, noise, policies, processes
+from soqo.checks import check_meter, check_noise, check_policy, check_process
 
 NAMES = [
     *("FTM", "LAI", "OAL", "POL", "RLS", "ROBD", "SCaLE", "HySCaLE", "GLIDE", "Policy", "State", "Limited", "Weighted"),
-    *("Problem", "RandomProblem", "random_curvature", "Change", "Environment", "Paths", "processes", "noise"),
+    *(
+        "Problem",
+        "RandomProblem",
+        "random_curvature",
+        "Change",
+        "Environment",
+        "Paths",
+        "Offset",
+        "processes",
+        "noise",
+        "meters",
+    ),
     *(
         "Plan",
         "contraction",
@@ -34,7 +45,18 @@ NAMES = [
     *("Controller", "Log", "replay", "Replay", "Information"),
     *("checks", "errors", "estimators", "policies", "theory", "typing", "__version__"),
 ]
-PACKAGES = ["checks", "errors", "estimators", "experiments", "noise", "policies", "processes", "theory", "typing"]
+PACKAGES = [
+    "checks",
+    "errors",
+    "estimators",
+    "experiments",
+    "meters",
+    "noise",
+    "policies",
+    "processes",
+    "theory",
+    "typing",
+]
 
 
 def test_exported_names_are_exactly_these() -> None:
@@ -76,6 +98,7 @@ FAMILIES: list[tuple[Any, type, Callable[[Any], None]]] = [
     (policies, soqo.Policy, check_policy),
     (processes, processes.Process, check_process),
     (noise, noise.Noise, check_noise),
+    (meters, meters.Meter, check_meter),
 ]
 CLASSES = [
     pytest.param(kind, check, id=kind.__name__)
@@ -88,7 +111,8 @@ def test_the_families_are_not_empty() -> None:
     counts = {parent.__name__: len(concrete_classes(module, parent)) for module, parent, _ in FAMILIES}
     assert counts["Policy"] >= 10
     assert counts["Process"] >= 6
-    assert counts["Noise"] >= 2
+    assert counts["Noise"] >= 4
+    assert counts["Meter"] >= 7
 
 
 @pytest.mark.parametrize(("kind", "check"), CLASSES)

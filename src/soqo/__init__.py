@@ -9,7 +9,7 @@ contract checks for your own classes, `soqo.typing` and `soqo.errors` types and 
 (extra ``lab``, not imported by default) the reproduction of the paper.
 """
 
-from soqo import checks, errors, estimators, noise, policies, processes, theory, typing
+from soqo import checks, errors, estimators, meters, noise, policies, processes, theory, typing
 from soqo._control.controller import Controller
 from soqo._control.log import Log
 from soqo._control.replay import Information, Replay, replay
@@ -18,6 +18,7 @@ from soqo._model.gains import contraction
 from soqo._model.planner import Plan, hindsight_optimum
 from soqo._model.problem import Problem, RandomProblem, random_curvature
 from soqo._simulation.environment import Environment, Paths
+from soqo._simulation.offset import Offset
 from soqo._simulation.result import PolicyResult, Result
 from soqo._simulation.simulate import Trajectory, play, simulate
 from soqo._simulation.summary import PolicySummary, Summary
@@ -41,6 +42,7 @@ __all__ = [
     "Information",
     "Limited",
     "Log",
+    "Offset",
     "Paths",
     "Plan",
     "Policy",
@@ -62,6 +64,7 @@ __all__ = [
     "errors",
     "estimators",
     "hindsight_optimum",
+    "meters",
     "noise",
     "play",
     "policies",

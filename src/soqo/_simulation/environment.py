@@ -15,8 +15,10 @@ from soqo._foundation.random_streams import streams
 from soqo._model.changing_curvature import Change
 from soqo._model.gains import recursive_gains
 from soqo._model.problem import Problem, RandomProblem
-from soqo._storage.registry import register
+from soqo._simulation.offset import Offset
+from soqo._storage.registry import add_fields, register
 from soqo.errors import ArgumentError
+from soqo.meters import Meter
 from soqo.noise import Noise
 from soqo.processes import Process
 from soqo.typing import Array, ArrayLike
@@ -43,6 +45,10 @@ class Paths(Value):
         separate streams.
     later : tuple of (int, Problem)
         The rounds (counted from zero) in which A changes, and the problem from each of them on.
+    offset : Array of shape (runs, T, d), or None
+        The difference between the minimizer that the player is told and v.
+    meters : tuple of (Meter, Array of shape (runs, T))
+        The meters through which a reading goes, in this order, and their random numbers.
     """
 
     problem: Problem
@@ -53,6 +59,13 @@ class Paths(Value):
     seed: int
     first_run: int = 0
     later: tuple[tuple[int, Problem], ...] = field(default=(), repr=False)
+    offset: Array | None = field(default=None, repr=False)
+    meters: tuple[tuple[Meter, Array], ...] = field(default=(), repr=False)
+
+    @property
+    def told(self) -> Array:
+        """The minimizers that the player is told, shape (runs, T, d)."""
+        return self.v if self.offset is None else self.v + self.offset
 
     @property
     def runs(self) -> int:
@@ -100,7 +113,7 @@ class Paths(Value):
         return streams(self.seed, range(self.first_run, self.first_run + self.runs), "policy")
 
 
-@register("Environment")
+@register("Environment", version=2, migrations={1: add_fields(offset=None, meters=())})
 @dataclass(frozen=True)
 class Environment(Value):
     """A problem, a process and a noise.
@@ -117,6 +130,11 @@ class Environment(Value):
         The action and the minimizer before the first round; zero by default, because the paper leaves them open.
     changes : Change or sequence of Change
         The changes of A during a run, in the order of their rounds. The benchmark knows all of them in advance.
+    offset : Offset, optional
+        The error of the minimizer that the player is told. The benchmark knows it.
+    meters : Meter or sequence of Meter
+        What happens to a reading on its way to the player, in this order (:mod:`soqo.meters`). Policies with exact
+        feedback do not see it.
 
     Raises
     ------
@@ -140,20 +158,32 @@ class Environment(Value):
     x0: Array = field(repr=False)
     v0: Array = field(repr=False)
     changes: tuple[Change, ...] = ()
+    offset: Offset | None = None
+    meters: tuple[Meter, ...] = ()
 
     def __init__(
         self,
         problem: Problem | RandomProblem,
         process: Process,
         noise: Noise,
+        *,
         x0: ArrayLike | None = None,
         v0: ArrayLike | None = None,
         changes: Change | Iterable[Change] = (),
+        offset: Offset | None = None,
+        meters: Meter | Iterable[Meter] = (),
     ) -> None:
         instance("problem", problem, Problem, RandomProblem)
         instance("process", process, Process)
         instance("noise", noise, Noise)
         set_fields(self, problem=problem, process=process, noise=noise, changes=_as_changes(changes, problem))
+        if offset is not None:
+            instance("offset", offset, Offset)
+            offset.paths([np.random.default_rng(0)], 1, dim=problem.dim)  # which checks the dimension
+        chain = (meters,) if isinstance(meters, Meter) else tuple(meters)
+        for meter in chain:
+            instance("meters", meter, Meter)
+        set_fields(self, offset=offset, meters=chain)
         origin = np.zeros(problem.dim)
         for name, start in (("x0", x0), ("v0", v0)):
             set_fields(self, **{name: freeze(vector(name, origin if start is None else start, origin.shape))})
@@ -206,7 +236,19 @@ class Environment(Value):
             )
         variates = np.stack([self.noise.variates(rng, horizon) for rng in streams(seed, numbers, "noise")])
         x0 = np.broadcast_to(self.x0, (runs, self.dim))
-        return Paths(problem, v, self.noise, variates, x0, seed, first_run, later)
+        offset = None
+        if self.offset is not None:
+            offset = self.offset.paths(streams(seed, numbers, "offset"), horizon, dim=self.dim)
+        meters = self._draw_meters(seed, numbers, horizon)
+        return Paths(problem, v, self.noise, variates, x0, seed, first_run, later, offset, meters)
+
+    def _draw_meters(self, seed: int, numbers: range, horizon: int) -> tuple[tuple[Meter, Array], ...]:
+        """Draw the random numbers of the meters; each has streams of its own."""
+        spawned = [rng.spawn(len(self.meters)) for rng in streams(seed, numbers, "meter")]
+        return tuple(
+            (meter, np.stack([meter.variates(rngs[index], horizon) for rngs in spawned]))
+            for index, meter in enumerate(self.meters)
+        )
 
     def _draw_problems(self, seed: int, numbers: range) -> tuple[Problem, tuple[tuple[int, Problem], ...]]:
         """Draw the first problem, and the later ones with their rounds."""

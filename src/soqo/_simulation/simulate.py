@@ -19,6 +19,7 @@ from soqo._simulation.environment import Environment, Paths
 from soqo._simulation.result import PolicyResult, Result, package_versions
 from soqo._storage.plain_data import describe
 from soqo.errors import ArgumentError, SoqoError
+from soqo.meters import Transmission
 from soqo.noise import Noise
 from soqo.policies import Policy, match_switching_weight
 from soqo.typing import Array, BoolArray
@@ -192,18 +193,25 @@ def play(policy: Policy[Any], paths: Paths, *, progress: Callable[[int], None] |
     problem, horizon = paths.problem, paths.horizon
     changes = dict(paths.later)
     v = vector("v", paths.v.swapaxes(0, 1), (horizon, *paths.x0.shape))
+    told = v if paths.offset is None else paths.told.swapaxes(0, 1)
     variates = np.ascontiguousarray(paths.variates.T)
     x = np.empty_like(v)
     every = max(1, horizon // _PROGRESS_CALLS)
     noise = None if policy.exact_feedback else paths.noise
+    chain = _MeterChain(paths) if paths.meters and not policy.exact_feedback else None
+    position = paths.x0
     state = policy.start(paths.x0, horizon, paths.policy_generators())
     # A non-finite action or cost marks the run as diverged, so warnings are suppressed.
     with np.errstate(over="ignore", invalid="ignore"):
         for t, target in enumerate(v):
             problem = changes.get(t, problem)
-            action, state = policy.act_unchecked(state, target.copy())  # a copy, which the policy may keep
+            action, state = policy.act_unchecked(state, told[t].copy())  # a copy, which the policy may keep
             x[t] = action
-            state = policy.observe_unchecked(state, _reading(problem, action - target, noise, variates[t]))
+            y = _reading(problem, action - target, noise, variates[t])
+            if chain is not None:
+                y = chain.read(y, t, problem.switching_cost(action, position))
+                position = action
+            state = policy.observe_unchecked(state, y)
             if progress is not None and ((t + 1) % every == 0 or t + 1 == horizon):
                 progress(t + 1)
     by_run = np.ascontiguousarray(x.swapaxes(0, 1))
@@ -218,6 +226,23 @@ def _reading(problem: Problem, u: Array, noise: Noise | None, variate: Array) ->
         if y.shape != variate.shape:
             raise ArgumentError(f"noise must return one number per run, shape {variate.shape}, got {y.shape}")
     return y if is_finite_quick(y) else np.where(np.isfinite(y), y, np.nan)
+
+
+class _MeterChain:
+    """The meters of some runs, each with its last output."""
+
+    def __init__(self, paths: Paths) -> None:
+        self.meters = [(meter, np.ascontiguousarray(variates.T)) for meter, variates in paths.meters]
+        self.last = [np.full(paths.runs, np.nan) for _ in self.meters]
+
+    def read(self, y: Array, t: int, switching: Array) -> Array:
+        """Return what the meters make of the readings of a round, which is counted from zero."""
+        for index, (meter, variates) in enumerate(self.meters):
+            y = meter.read(y, Transmission(t + 1, variates[t], self.last[index], switching))
+            if y.shape != switching.shape:
+                raise ArgumentError(f"meters must return one number per run, shape {switching.shape}, got {y.shape}")
+            self.last[index] = y
+        return y
 
 
 def _make_policy(entry: object, problem: Problem) -> Policy[Any]:

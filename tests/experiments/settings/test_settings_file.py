@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soqo import LAI, ROBD, HySCaLE, Problem, RandomProblem, SCaLE
+from soqo import LAI, ROBD, HySCaLE, Offset, Problem, RandomProblem, SCaLE, meters
 from soqo.errors import FileFormatError
 from soqo.experiments import Setting, SweepPoint, parse_settings, read_settings
 from soqo.noise import Adversarial, Uniform
@@ -346,3 +346,34 @@ def outcome(text: str) -> str:
     except FileFormatError as error:
         return str(error)
     return "read"
+
+
+PLANT = """
+problem = { dim = 2, rank = 2, min_eigenvalue = 0.5, max_eigenvalue = 1.0 }
+process = { kind = "Gaussian", scale = 5.0 }
+noise = { kind = "Gaussian", scale = 2.0 }
+offset = { b = [1.0, -1.0], walk = 0.1 }
+meter = [{ kind = "BaseLoad", level = 5.0, swing = 0.4 }, { kind = "Saturation", y_max = 9.0 }]
+policy = [{ kind = "RLS" }]
+"""
+
+
+def test_a_file_describes_an_offset_and_the_meters_of_a_plant() -> None:
+    (setting,) = parse_settings(PLANT, "plant.toml", name="plant")
+    assert setting.environment.offset == Offset([1.0, -1.0], walk=0.1)
+    assert setting.environment.meters == (meters.BaseLoad(5.0, swing=0.4), meters.Saturation(9.0))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('kind = "Saturation"', 'kind = "Saturated"', r"plant\.toml, line 6: kind must be one of BaseLoad, .*Burst"),
+        (", y_max = 9.0", "", r"plant\.toml, line 6: y_max is missing: Saturation needs it"),
+        ("walk = 0.1", "walks = 0.1", r"plant\.toml, line 5: 'walks' is unknown to Offset; it has b, scale, walk"),
+        ("b = [1.0, -1.0]", "b = [1.0]", r"b must be a number or have shape \(2,\), got \(1,\)"),
+        ('{ kind = "RLS" }', '{ kind = "SCaLE" }', "noise_cap is missing: SCaLE needs it"),
+    ],
+)
+def test_mistakes_in_the_description_of_a_plant_are_named(old: str, new: str, message: str) -> None:
+    with pytest.raises(FileFormatError, match=message):
+        parse_settings(PLANT.replace(old, new), "plant.toml", name="plant")

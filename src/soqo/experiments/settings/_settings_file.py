@@ -13,6 +13,8 @@ A file holds one setting, or several ``[[setting]]`` tables that override the re
     [process]        kind = "Gaussian" and its arguments
     [noise]          kind = "Uniform" and its arguments
     [[change]]       round, and the new A
+    [offset]         b, scale, walk: the error of the minimizer that the player is told
+    [[meter]]        kind = "BaseLoad" and its arguments
     [common]         arguments for every policy that has them, such as c1
     [[policy]]       kind = "SCaLE" and its arguments, and a name if it is not the kind
 
@@ -30,11 +32,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from soqo import noise, processes
+from soqo import meters, noise, processes
 from soqo._foundation.arguments import integer
 from soqo._model.changing_curvature import Change
 from soqo._model.problem import Problem, RandomProblem
 from soqo._simulation.environment import Environment
+from soqo._simulation.offset import Offset
 from soqo._simulation.simulate import check_names
 from soqo.errors import ArgumentError, FileFormatError
 from soqo.experiments.settings._constructors import Constructor, import_policy, known_arguments, policy_constructors
@@ -55,7 +58,7 @@ _COUNTS = {"horizon": (1, 1000), "runs": (1, 20), "seed": (0, 0)}
 SETTING_KEYS = (
     *_TEXTS,
     *_COUNTS,
-    *("horizons", "problem", "process", "noise", "common", "policy", "change", "setting"),
+    *("horizons", "problem", "process", "noise", "common", "policy", "change", "offset", "meter", "setting"),
 )
 """The keys that a file may have; a ``[[setting]]`` table may have all but the last."""
 
@@ -230,7 +233,21 @@ class _Reader:
         entries = _as_list(self.document, path, value)
         changes = [self.change(entry, (*path, index)) for index, entry in enumerate(entries)]
         where = path if changes else self.path
-        return self.attempt(where, lambda: Environment(problem, process, found, changes=changes))
+        offset, place = self.table("offset")
+        error = self.build(Constructor.of(Offset), offset, place) if offset else None
+        chain = self.meters()
+        return self.attempt(
+            where, lambda: Environment(problem, process, found, changes=changes, offset=error, meters=chain)
+        )
+
+    def meters(self) -> list[Any]:
+        value, path = self.find("meter", [])
+        found = []
+        for index, entry in enumerate(_as_list(self.document, path, value)):
+            if not isinstance(entry, dict):
+                self.document.fail((*path, index), f"meter must be a table, got {entry!r}")
+            found.append(self.build_kind(entry, partial(_below, (*path, index)), meters, meters.Meter))
+        return found
 
     def problem(self, table: dict[str, Any], place: _Place) -> Any:
         return self.build(Constructor.of(Problem if "A" in table else RandomProblem), table, place)
@@ -246,13 +263,17 @@ class _Reader:
     def one_of(self, key: str, module: Any, parent: type) -> Any:
         """Build the process or the noise, a class of the module that the table names."""
         table, place = self.table(key)
-        classes = {n: c for n in module.__all__ if isinstance(c := getattr(module, n), type)}
-        known = {n: c for n, c in classes.items() if issubclass(c, parent) and c is not parent}
-        kind = table.get("kind")
+        if not table:
+            known = ", ".join(_kinds(module, parent))
+            self.document.fail((key,), f"kind must be one of {known}, and the table {key} is missing")
+        return self.build_kind(table, place, module, parent)
+
+    def build_kind(self, table: dict[str, Any], place: _Place, module: Any, parent: type) -> Any:
+        """Build an object of the class of the module that the table names as its kind."""
+        known, kind = _kinds(module, parent), table.get("kind")
         if not isinstance(kind, str) or kind not in known:
-            path = place("kind") if "kind" in table else (key,)
-            got = f"got {kind!r}" if table else f"and the table {key} is missing"
-            self.document.fail(path, f"kind must be one of {', '.join(known)}, {got}")
+            path = place("kind") if "kind" in table else place("")[:-1]
+            self.document.fail(path, f"kind must be one of {', '.join(known)}, got {kind!r}")
         arguments = {k: v for k, v in table.items() if k != "kind"}
         return self.build(Constructor.of(known[kind]), arguments, place)
 
@@ -372,3 +393,13 @@ class _Reader:
             return make()
         except ArgumentError as error:
             self.document.fail(path, str(error))
+
+
+def _below(path: KeyPath, key: str) -> KeyPath:
+    return (*path, key)
+
+
+def _kinds(module: Any, parent: type) -> dict[str, type]:
+    """Return the classes of a module that a table can name as its kind."""
+    classes = {name: kind for name in module.__all__ if isinstance(kind := getattr(module, name), type)}
+    return {name: kind for name, kind in classes.items() if issubclass(kind, parent) and kind is not parent}
