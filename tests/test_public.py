@@ -16,7 +16,22 @@ from soqo import meters, noise, policies, processes
 from soqo.checks import check_meter, check_noise, check_policy, check_process
 
 NAMES = [
-    *("FTM", "LAI", "OAL", "POL", "RLS", "ROBD", "SCaLE", "HySCaLE", "GLIDE", "Policy", "State", "Limited", "Weighted"),
+    *(
+        "FTM",
+        "LAI",
+        "OAL",
+        "POL",
+        "RLS",
+        "ROBD",
+        "SCaLE",
+        "HySCaLE",
+        "GLIDE",
+        "Policy",
+        "State",
+        "Limited",
+        "Weighted",
+        "Guarded",
+    ),
     *(
         "Problem",
         "RandomProblem",

@@ -24,7 +24,22 @@ from soqo._simulation.simulate import Trajectory, play, simulate
 from soqo._simulation.summary import PolicySummary, Summary
 from soqo._version import __version__
 from soqo.estimators import Estimate, Status, psd_least_absolute_deviations, psd_least_squares, trace_min
-from soqo.policies import FTM, GLIDE, LAI, OAL, POL, RLS, ROBD, HySCaLE, Limited, Policy, SCaLE, State, Weighted
+from soqo.policies import (
+    FTM,
+    GLIDE,
+    LAI,
+    OAL,
+    POL,
+    RLS,
+    ROBD,
+    Guarded,
+    HySCaLE,
+    Limited,
+    Policy,
+    SCaLE,
+    State,
+    Weighted,
+)
 
 __all__ = [
     "FTM",
@@ -38,6 +53,7 @@ __all__ = [
     "Controller",
     "Environment",
     "Estimate",
+    "Guarded",
     "HySCaLE",
     "Information",
     "Limited",

@@ -5,6 +5,7 @@ from soqo._storage.registry import register
 from soqo.policies._base import Policy, State
 from soqo.policies._ftm import FTM
 from soqo.policies._gradient_learners import OAL, POL
+from soqo.policies._guarded import Guarded
 from soqo.policies._hyscale import HySCaLE
 from soqo.policies._lai import LAI
 from soqo.policies._rls import RLS
@@ -21,6 +22,7 @@ __all__ = [
     "POL",
     "RLS",
     "ROBD",
+    "Guarded",
     "HySCaLE",
     "Limited",
     "Phase",

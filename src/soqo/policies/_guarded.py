@@ -1,0 +1,312 @@
+r"""A safety net around any policy: it never pays much more than following v would have cost.
+
+Following v costs 1/2 |v_s - v_{s-1}|^2 in round s, whatever A is, and hits nothing. So its cost F_t is known without
+trying it. The guard lets the policy play while, for r = 1 + e,
+
+    M + 1/2 (1 + 1/e) |x - v|^2  <=  r F + B,
+
+where M is the measured cost, B is a budget that never decreases, and the second term is a reserve for going back to v.
+Otherwise it plays x = v.
+
+**Guarantee.** Let the readings be the hitting costs. Then after every round
+
+    M_t  <=  r F_t + B_t + h,
+
+where h is the largest hitting cost of a single round in which the policy was trusted, and h = 0 if ``max_curvature``
+is an upper bound of the eigenvalues of A.
+
+**Proof.** Let E_t = M_t + 1/2 (1 + 1/e) |x_t - v_t|^2 - r F_t - B_t; we show E_t <= h. In a round in which the policy
+is trusted, the guard has checked the inequality without the hitting cost of that round (with an upper bound of it, if
+there is one), so that E_t <= h (E_t <= 0). In a round in which the guard plays x_t = v_t, the cost is 1/2 |v_t -
+x_{t-1}|^2, which by Young's inequality is at most
+
+    1/2 (1 + 1/e) |x_{t-1} - v_{t-1}|^2 + 1/2 (1 + e) |v_t - v_{t-1}|^2:
+
+the first part was in E_{t-1}, the second is what r F grows by. So E_t <= E_{t-1}, and E_0 = 0. (In round 1, v_0 =
+x_0.)
+
+A reading with noise enters M with its noise; with noise of mean zero, the error of M is a sum of independent terms.
+Only rounds in which the policy was trusted count, since at x = v the hitting cost is zero without a reading. A base
+load that is not told as ``base_load`` counts as hitting cost, so that the guard is needlessly strict. If a reading is
+missing or out of limits, the guard counts the largest reading so far in its place, and after three such rounds in a
+row it plays v until a reading arrives. A maximum that is read again and again is the limit of a saturated meter: from
+the third time on, the guard plays v for as many rounds as it was read.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from soqo._foundation.arguments import finite_array, number
+from soqo._foundation.frozen_dataclasses import Value, evolve, freeze, set_fields
+from soqo._storage.registry import register
+from soqo.errors import ArgumentError
+from soqo.policies._base import Policy, State
+from soqo.typing import Array, ArrayLike, BoolArray, Rng
+
+_M = TypeVar("_M")
+
+_SATURATED_REPEATS = 3
+"""A maximum that was read this many times is the limit of a meter: noise does not repeat a number."""
+
+_MAX_UNREAD = 3
+"""After this many rounds in a row without a plausible reading, the policy is not trusted."""
+
+_RECENT_ROUNDS = 100
+"""After an intervention, the policy's own explanation is not given for this number of rounds."""
+
+
+@register("Guarded.memory")
+@dataclass(frozen=True)
+class GuardMemory(Value, Generic[_M]):
+    """The memory of Guarded.
+
+    Attributes
+    ----------
+    inner : State
+        The state of the policy inside.
+    x_prev : Array, shape (*batch, d)
+        The position before the last action.
+    earlier : Array, shape (*batch,)
+        The measured cost before the last round.
+    measured, followed, max_step : Array, shape (*batch,)
+        The measured cost M, the cost F of following v, and its largest single round. Until its reading arrives, the
+        last round counts as if there were none.
+    max_reading, repeats : Array, shape (*batch,)
+        The largest reading, and how often it was read.
+    unread, pause : Array, shape (*batch,)
+        The number of rounds away from v since the last plausible reading, and the number of rounds in which the policy
+        is not trusted because the meter was saturated.
+    guarding : BoolArray, shape (*batch,)
+        Whether the guard played v in the last round against the policy.
+    interventions, last_intervention : Array, shape (*batch,)
+        The number of such rounds, and the last of them (0 for none).
+    """
+
+    inner: State[_M]
+    x_prev: Array
+    earlier: Array
+    measured: Array
+    followed: Array
+    max_step: Array
+    max_reading: Array
+    repeats: Array
+    unread: Array
+    pause: Array
+    guarding: BoolArray
+    interventions: Array
+    last_intervention: Array
+
+
+@register("Guarded")
+@dataclass(frozen=True)
+class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
+    """A policy that is replaced by following v before its measured cost exceeds that of following v by much.
+
+    After every round the measured cost is at most ``ratio`` times what following v would have cost, plus ``budget``
+    times its most expensive round, plus the hitting cost of one round (none, if ``max_curvature`` is given). The module
+    ``soqo.policies._guarded`` has the assumptions and the proof.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy, in coordinates where the switching cost is unweighted.
+    ratio : float
+        The factor, above 1.
+    budget : float
+        The budget for learning, in units of the largest cost of following v in one round.
+    max_curvature : float, optional
+        An upper bound of the eigenvalues of A in coordinates where the switching cost is unweighted.
+    max_distance : float or array_like of shape (d,), optional
+        The largest |x - v| of each actuator; actions are clipped to it.
+    base_load : float
+        The part of each reading that is not hitting cost.
+    y_limits : tuple of float, optional
+        The lowest and the highest plausible reading; others are treated as missing.
+
+    See Also
+    --------
+    soqo.FTM : The policy that follows v.
+
+    Examples
+    --------
+    >>> from soqo import LAI
+    >>> policy = Guarded(LAI([[0.0]]), ratio=1.5, budget=0.0)   # believes that hitting costs nothing, and stays
+    >>> state = policy.start(np.zeros(1))
+    >>> for v in (1.0, 2.0, 3.0):
+    ...     x, state = policy.act(state, [v])
+    ...     state = policy.observe(state, 0.5 * 4.0 * (x[0] - v) ** 2)
+    >>> x, float(policy.diagnostics(state)["interventions"])
+    (array([3.]), 3.0)
+    """
+
+    policy: Policy[_M]
+    ratio: float = 1.2
+    _: KW_ONLY
+    budget: float = 10.0
+    max_curvature: float | None = None
+    max_distance: ArrayLike | None = None
+    base_load: float = 0.0
+    y_limits: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.policy, Policy):
+            raise ArgumentError(f"policy must be a Policy, got {type(self.policy).__name__}")
+        if self.policy.in_plant_coordinates:
+            raise ArgumentError(
+                "policy must be for an unweighted switching cost, got one in plant coordinates: put Guarded inside "
+                "Weighted and Limited"
+            )
+        set_fields(
+            self,
+            ratio=number("ratio", self.ratio, above=1.0),
+            budget=number("budget", self.budget, least=0.0),
+            base_load=number("base_load", self.base_load),
+        )
+        if self.max_curvature is not None:
+            set_fields(self, max_curvature=number("max_curvature", self.max_curvature, least=0.0))
+        if self.max_distance is not None:
+            distance = finite_array("max_distance", self.max_distance)
+            if distance.ndim > 1 or (distance < 0.0).any():
+                raise ArgumentError(f"max_distance must be a number or a vector, not negative, got {distance}")
+            set_fields(self, max_distance=freeze(distance))
+        if self.y_limits is not None:
+            low, high = (number("y_limits", limit) for limit in self.y_limits)
+            if low >= high:
+                raise ArgumentError(f"y_limits must be increasing, got {self.y_limits}")
+            set_fields(self, y_limits=(low, high))
+
+    @property
+    def exact_feedback(self) -> bool:
+        return self.policy.exact_feedback
+
+    @property
+    def state_grows(self) -> bool:
+        return self.policy.state_grows
+
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GuardMemory[_M]:
+        if self.max_distance is not None and np.shape(self.max_distance) not in ((), x0.shape[-1:]):
+            raise ArgumentError(f"max_distance must have shape {x0.shape[-1:]}, got {np.shape(self.max_distance)}")
+        zeros = np.zeros(x0.shape[:-1])
+        never = np.zeros(x0.shape[:-1], dtype=np.bool_)
+        inner = self.policy.start(x0, horizon, rng)
+        lowest = np.full(x0.shape[:-1], -math.inf)
+        return GuardMemory(inner, x0, zeros, zeros, zeros, zeros, lowest, zeros, zeros, zeros, never, zeros, zeros)
+
+    def decide(self, state: State[GuardMemory[_M]], v: Array) -> tuple[Array, GuardMemory[_M]]:
+        memory = state.memory
+        with np.errstate(over="ignore", invalid="ignore"):  # costs that overflow are not below the limit
+            proposal, inner = self.policy.act_unchecked(memory.inner, v, state.forecast)
+            if self.max_distance is not None:
+                distance = np.asarray(self.max_distance)
+                proposal = v + np.minimum(np.maximum(proposal - v, -distance), distance)
+            step = _half_square(v - state.v)
+            followed, max_step = memory.followed + step, np.maximum(memory.max_step, step)
+            planned = memory.measured + _half_square(proposal - state.x) + self._reserve(proposal - v)
+            trusted = (
+                (memory.unread < _MAX_UNREAD)
+                & (memory.pause == 0.0)
+                & (planned <= self.ratio * followed + self.budget * max_step)
+            )
+        guarding = ~trusted & (proposal != v).any(axis=-1)
+        x = np.where(trusted[..., None], proposal, v)
+        # Without a reading, the hitting cost is unknown unless it is zero: count the largest reading so far.
+        away = (x != v).any(axis=-1)
+        unknown = np.where(away & np.isfinite(memory.max_reading), memory.max_reading - self.base_load, 0.0)
+        memory = evolve(
+            memory,
+            inner=evolve(inner, x=x, pending=False),
+            x_prev=state.x,
+            earlier=memory.measured,
+            measured=self._add(memory.measured, x - state.x, unknown),
+            followed=followed,
+            max_step=max_step,
+            unread=memory.unread + away,
+            pause=np.maximum(memory.pause - 1.0, 0.0),
+            guarding=guarding,
+            interventions=memory.interventions + guarding,
+            last_intervention=np.where(guarding, float(state.round + 1), memory.last_intervention),
+        )
+        return x, memory
+
+    @staticmethod
+    def _add(measured: Array, move: Array, hitting: Array) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(measured + _half_square(move) + hitting)
+
+    def _reserve(self, u: Array) -> Array:
+        """Return the reserve for going back to v, and the bound on the hitting cost if there is one."""
+        return (1.0 + 1.0 / (self.ratio - 1.0) + (self.max_curvature or 0.0)) * _half_square(u)
+
+    def learn(self, state: State[GuardMemory[_M]], y: Array) -> GuardMemory[_M]:
+        memory = state.memory
+        plausible = ~np.isnan(y)
+        if self.y_limits is not None:
+            plausible &= (y >= self.y_limits[0]) & (y <= self.y_limits[1])
+        reading = np.where(plausible, y, np.nan)
+        higher, same = reading > memory.max_reading, reading == memory.max_reading
+        repeats = np.where(higher, 1.0, memory.repeats + same)
+        max_reading = np.where(higher, reading, memory.max_reading)
+        saturated = plausible & (reading == max_reading) & (repeats >= _SATURATED_REPEATS)
+        away = (state.x != state.v).any(axis=-1)
+        hitting = np.where(away, reading - self.base_load, 0.0)
+        return evolve(
+            memory,
+            inner=self.policy.observe_unchecked(evolve(memory.inner, x=state.x), reading),
+            measured=np.where(plausible, self._add(memory.earlier, state.x - memory.x_prev, hitting), memory.measured),
+            max_reading=max_reading,
+            repeats=repeats,
+            unread=np.where(plausible, 0.0, memory.unread),
+            pause=np.where(saturated & away, repeats, memory.pause),
+        )
+
+    def diverged(self, state: State[GuardMemory[_M]]) -> BoolArray:
+        return state.diverged | self.policy.diverged(state.memory.inner)
+
+    def diagnostics(self, state: State[GuardMemory[_M]]) -> dict[str, Any]:
+        """Return the diagnostics of the policy, and what the guard did.
+
+        ``guarding`` says whether the guard overruled the policy in the last round, ``interventions`` how often it did;
+        ``measured`` and ``followed`` are the measured cost, and the cost of following v.
+
+        Parameters
+        ----------
+        state : State
+            The state.
+        """
+        memory = state.memory
+        return {
+            **self.policy.diagnostics(memory.inner),
+            "diverged": self.diverged(state),
+            "guarding": memory.guarding,
+            "interventions": memory.interventions,
+            "measured": memory.measured,
+            "followed": memory.followed,
+        }
+
+    def uncertainty_of(self, state: State[GuardMemory[_M]], directions: Array) -> Array | None:
+        return self.policy.uncertainty_of(state.memory.inner, directions)
+
+    def explain(self, state: State[GuardMemory[_M]]) -> str:
+        memory = state.memory
+        count, last = int(memory.interventions.item()), int(memory.last_intervention.item())
+        if not count or state.round - last > _RECENT_ROUNDS:
+            return self.policy.explain(memory.inner)
+        cost = f"measured cost {memory.measured.item():.4g}, following v would have cost {memory.followed.item():.4g}"
+        if memory.guarding.item():
+            reason = "the meter is saturated" if memory.pause.item() else cost
+            reason = "there is no plausible reading" if memory.unread.item() >= _MAX_UNREAD else reason
+            return f"The guard follows v in place of {type(self.policy).__name__}: {reason}."
+        return (
+            f"{type(self.policy).__name__} plays again after the guard had to follow v, last in round {last} "
+            f"(rounds so far: {count}; {cost})."
+        )
+
+
+def _half_square(x: Array) -> Array:
+    """Return 1/2 |x|^2 along the last axis."""
+    return np.asarray(0.5 * np.vecdot(x, x))
