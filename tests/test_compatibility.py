@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import zlib
 from pathlib import Path
@@ -82,10 +83,10 @@ ADVICE = (
 
 
 def raise_version(data: bytes, tag: str) -> bytes:
-    """Return the data with version 9 of a class, which is as long as version 1."""
-    old, new = (f'"tag": "{tag}", "version": {version}'.encode() for version in (1, 9))
-    assert data.count(old) == 1
-    return data.replace(old, new)
+    """Return the data with version 9 of a class, which is as long as the current one."""
+    changed, count = re.subn(rf'("tag": "{re.escape(tag)}", "version": )\d'.encode(), rb"\g<1>9", data)
+    assert count == 1
+    return changed
 
 
 @pytest.mark.parametrize("tag", ["Controller", "State", "GLIDE", "GLIDE.memory"])

@@ -11,6 +11,7 @@ estimate.
     outliers    tests for outliers and changes of A                     soqo.policies.glide._outliers
     probes      deviations that are worth their cost                    soqo.policies.glide._probes
     drift       the predictable part of the steps of v                  soqo.policies.glide._drift
+    forecasts   how far a forecast of v deserves trust                  soqo.policies.glide._forecasts
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ import numpy as np
 from soqo._foundation.arguments import choice, number
 from soqo._foundation.frozen_dataclasses import Value, evolve, set_fields
 from soqo._model.gains import advance
-from soqo._model.planner import towards
+from soqo._model.planner import anticipation, towards
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import compose, map_field, register, rename_fields
 from soqo.errors import ArgumentError
 from soqo.estimators.bayes import MAX_DISTANCE, Posterior, ReadingModel, clip_inputs, map_estimate
 from soqo.policies._base import Policy, State
 from soqo.policies.glide._drift import Drift
+from soqo.policies.glide._forecasts import ForecastTrust
 from soqo.policies.glide._outliers import OutlierMonitor
 from soqo.policies.glide._probes import EXPLORATION_ROUNDS, best_probe, exploratory_spectrum
 from soqo.typing import Array, Rng
@@ -49,7 +51,16 @@ _UNKNOWNS_PER_PAUSE = 100
 """With more unknowns than this, the estimate is not computed in every round."""
 
 
-@register("GLIDE.memory", migrations={0: rename_fields(belief="posterior", suspicion="monitor")})
+def _add_forecasts(fields: dict[str, Any]) -> dict[str, Any]:
+    runs, dim, _ = fields["moment"].shape
+    return {**fields, "forecasts": ForecastTrust.start(runs, dim)}
+
+
+@register(
+    "GLIDE.memory",
+    version=2,
+    migrations={0: rename_fields(belief="posterior", suspicion="monitor"), 1: _add_forecasts},
+)
 @dataclass(frozen=True)
 class GlideMemory(Value):
     """The memory of GLIDE. The batch of any shape is flattened: arrays have the shape (runs, ...).
@@ -68,6 +79,8 @@ class GlideMemory(Value):
         The numbers of probes and alarms, and the rounds of the last ones (0 for none).
     drift : Drift
         The predictable part of the steps of v.
+    forecasts : ForecastTrust
+        How far forecasts of v have come true.
     """
 
     posterior: Posterior
@@ -79,6 +92,7 @@ class GlideMemory(Value):
     last_probe: Array
     last_alarm: Array
     drift: Drift
+    forecasts: ForecastTrust
 
 
 @register(
@@ -172,6 +186,7 @@ class GLIDE(Policy[GlideMemory]):
             last_probe=zeros,
             last_alarm=zeros,
             drift=Drift.start(runs, d),
+            forecasts=ForecastTrust.start(runs, d),
         )
 
     def decide(self, state: State[GlideMemory], v: Array) -> tuple[Array, GlideMemory]:
@@ -187,7 +202,16 @@ class GLIDE(Policy[GlideMemory]):
                 step = target - state.v.reshape(-1, d)
                 drift = drift.update(np.clip(step, -MAX_DISTANCE, MAX_DISTANCE))
             aim = target + drift.target_offset(spectrum, advances, state.rounds_to_go)
-        x = towards(spectrum, advances, x_prev, aim)
+        forecast = None if state.forecast is None else state.forecast.reshape(len(target), *state.forecast.shape[-2:])
+        forecasts = memory.forecasts.update(target, forecast)
+        if forecast is None or not forecast.shape[1]:
+            x = towards(spectrum, advances, x_prev, aim)
+        else:
+            # A forecast that is believed takes the place of the autoregression.
+            aim = target + (1.0 - forecasts.trust()[:, :1]) * (aim - target)
+            expected = forecasts.expected(target, forecast)
+            x = towards(spectrum, advances, x_prev, aim)
+            x = x + anticipation(spectrum, state.rounds_to_go, target, expected)
         moment = _update_moment(memory.moment, np.clip(x_prev - target, -MAX_DISTANCE, MAX_DISTANCE), state.round)
         probes, last_probe = memory.probes, memory.last_probe
         if self.probing and _may_probe(state.round):
@@ -204,7 +228,7 @@ class GLIDE(Policy[GlideMemory]):
             probed = probe.any(axis=1)
             x, probes = x + probe, probes + probed
             last_probe = np.where(probed, float(state.round + 1), last_probe)
-        memory = evolve(memory, moment=moment, probes=probes, last_probe=last_probe, drift=drift)
+        memory = evolve(memory, moment=moment, probes=probes, last_probe=last_probe, drift=drift, forecasts=forecasts)
         return x.reshape(v.shape), memory
 
     def learn(self, state: State[GlideMemory], y: Array) -> GlideMemory:
