@@ -20,10 +20,10 @@ def test_policy_passes_the_contract_checks(check: Any, policy: Policy[Any]) -> N
     check(policy, Scenario())
 
 
-def ridge(rows: Any, y: Any, prior: Any, ratio: float) -> Any:
-    """Return the minimizer of |y - rows m|^2 + ratio^2 |m - prior|^2, by one dense least squares."""
-    design = np.concatenate([rows, ratio * np.eye(len(prior))])
-    return np.linalg.lstsq(design, np.concatenate([y, ratio * prior]), rcond=None)[0]
+def ridge(rows: Any, y: Any, prior: Any, ratios: Any) -> Any:
+    """Return the minimizer of |y - rows m|^2 + |ratios (m - prior)|^2, by one dense least squares."""
+    design = np.concatenate([rows, np.diag(ratios)])
+    return np.linalg.lstsq(design, np.concatenate([y, ratios * prior]), rcond=None)[0]
 
 
 @pytest.mark.parametrize("offset", [False, True])
@@ -44,7 +44,8 @@ def test_the_estimate_is_ridge_regression_on_all_readings(offset: bool) -> None:
         rows.append([0.5 * u[0] ** 2, u[0] * u[1] / np.sqrt(2.0), 0.5 * u[1] ** 2, *([*u, 1.0] if offset else [])])
         readings.append(y)
     prior = np.array([1.0, 0.0, 1.0, *([0.0] * 3 if offset else [])])
-    fit = ridge(np.array(rows), np.array(readings), prior, 0.3 / 4.0)
+    ratios = 0.3 / np.array([4.0] * 3 + ([4.0, 4.0, 4000.0] if offset else []))
+    fit = ridge(np.array(rows), np.array(readings), prior, ratios)
     matrix = np.array([[fit[0], fit[1] / np.sqrt(2.0)], [fit[1] / np.sqrt(2.0), fit[2]]])
     assert np.linalg.eigvalsh(matrix)[0] > 0.0  # so that nothing is clipped
     found = policy.diagnostics(state)

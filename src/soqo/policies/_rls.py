@@ -17,6 +17,9 @@ from soqo.estimators import smat, svec, svec_rows
 from soqo.policies._base import Policy, State
 from soqo.typing import Array, BoolArray, Rng
 
+_CONSTANT_PRIOR_FACTOR = 1e3
+"""The prior of the constant is this much wider than that of A, since a base load may have any size."""
+
 _RELATIVE_RANK_TOLERANCE = 1e-2
 """Directions whose eigenvalue is below this share of the largest do not say where the minimum is."""
 
@@ -61,7 +64,8 @@ class RLS(Policy[RLSMemory]):
     noise : float
         The standard deviation of the noise of a reading.
     prior_deviation : float
-        The standard deviation of A before the first reading, per entry and around the identity.
+        The standard deviation of A before the first reading, per entry and around the identity, and of g; that of the
+        constant is a thousand times as large.
     offset : bool
         Whether the minimizer may differ from v by a constant b, and the readings by a constant c.
 
@@ -99,7 +103,10 @@ class RLS(Policy[RLSMemory]):
         identity = np.broadcast_to(np.eye(d), (*batch, d, d))
         mean = np.zeros((*batch, d * (d + 1) // 2 + (d + 1 if self.offset else 0)))
         mean[..., : d * (d + 1) // 2] = svec(identity)
-        covariance = np.broadcast_to(self.prior_deviation**2 * np.eye(mean.shape[-1]), (*mean.shape, mean.shape[-1]))
+        deviations = np.full(mean.shape[-1], self.prior_deviation)
+        if self.offset:
+            deviations[-1] *= _CONSTANT_PRIOR_FACTOR
+        covariance = np.broadcast_to(np.diag(np.square(deviations)), (*mean.shape, mean.shape[-1]))
         nothing = np.zeros(batch)
         return RLSMemory(mean, covariance.copy(), Spectrum.of(identity.copy()), nothing, nothing > 0.0)
 
