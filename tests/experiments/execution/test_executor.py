@@ -101,6 +101,10 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         process.communicate()
 
 
+MANY_RUNS = 600
+"""So many that a test has the time to interrupt them, even in a slow moment of the machine."""
+
+
 def wait_for_cells(folder: Path, count: int, process: subprocess.Popen[str]) -> None:
     deadline = time.monotonic() + 60.0
     while len(list(folder.glob("*.nc"))) < count:
@@ -257,9 +261,9 @@ def test_ctrl_c_keeps_finished_cells_and_says_how_to_resume(
     tmp_path: Path,
     workers: int,
 ) -> None:
-    cells, runs = tmp_path / "cells", 600  # so many that a slow moment of the machine does not see them all done
-    total = len(split_into_cells(settings[0], runs))
-    process = start(workers=workers, runs=runs)
+    cells = tmp_path / "cells"
+    total = len(split_into_cells(settings[0], MANY_RUNS))
+    process = start(workers=workers, runs=MANY_RUNS)
     wait_for_cells(cells, 2, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all processes of the command
     begun = time.monotonic()
@@ -274,7 +278,7 @@ def test_ctrl_c_keeps_finished_cells_and_says_how_to_resume(
     )
     assert 2 <= kept < total
     store = CellStore(cells)
-    assert sum(store.load(cell) is not None for cell in split_into_cells(settings[0], runs)) == kept
+    assert sum(store.load(cell) is not None for cell in split_into_cells(settings[0], MANY_RUNS)) == kept
     assert not list(cells.glob("*.damaged"))
     assert not list(cells.glob(".*.tmp"))
 
@@ -282,7 +286,7 @@ def test_ctrl_c_keeps_finished_cells_and_says_how_to_resume(
 def test_a_worker_that_dies_is_an_error_that_says_so(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ) -> None:
-    process = start(workers=2)
+    process = start(workers=2, runs=MANY_RUNS)
     wait_for_cells(tmp_path / "cells", 1, process)
     workers_of(process)[0].kill()
     _, err = process.communicate(timeout=30)
