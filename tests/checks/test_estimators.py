@@ -82,4 +82,4 @@ def test_a_broken_estimator_is_caught(broken: Any, check: str) -> None:
 
 def test_an_object_that_is_not_callable_is_refused() -> None:
     with pytest.raises(CheckError, match="must be callable, got int"):
-        check_estimator(3)  # type: ignore[arg-type]
+        check_estimator(3)  # type: ignore[arg-type]  # on purpose

@@ -113,7 +113,7 @@ def test_a_policy_for_one_batch_shape_is_tried_with_this_shape_only() -> None:
 )
 def test_a_scenario_that_is_too_small_is_refused(options: dict[str, int], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        Scenario(**options)  # type: ignore[arg-type]
+        Scenario(**options)  # type: ignore[arg-type]  # on purpose
 
 
 # ---- judging ---------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ def test_no_two_streams_are_equal() -> None:
 def test_the_order_of_purposes_is_part_of_every_seed() -> None:
     for k, purpose in enumerate(("curvature", "steps", "noise", "policy")):
         expected = np.random.default_rng(np.random.SeedSequence(7, spawn_key=(3, k)))
-        assert stream(7, 3, purpose).random() == expected.random()  # type: ignore[arg-type]
+        assert stream(7, 3, purpose).random() == expected.random()  # type: ignore[arg-type]  # names in a list
 
 
 def test_each_run_of_a_batch_draws_from_its_own_generator() -> None:
@@ -59,4 +59,4 @@ def test_a_bad_seed_or_purpose_is_named() -> None:
     with pytest.raises(ArgumentError, match="seed must be an integer of at least 0, got -1"):
         stream(-1, 0, "steps")
     with pytest.raises(ArgumentError, match="purpose must be one of"):
-        stream(0, 0, "fun")  # type: ignore[arg-type]
+        stream(0, 0, "fun")  # type: ignore[arg-type]  # on purpose

@@ -210,7 +210,7 @@ def test_a_seed_draws_the_same_as_its_generator() -> None:
     family = RandomProblem(3, 2, min_eigenvalue=0.1, max_eigenvalue=1.0)
     assert family.draw(7) == Problem(A)
     with pytest.raises(ArgumentError, match=r"rng must be an int, a numpy\.random\.Generator or "):
-        family.draw("seven")  # type: ignore[arg-type]
+        family.draw("seven")  # type: ignore[arg-type]  # on purpose
 
 
 def test_problems_are_equal_by_value_and_have_a_short_repr() -> None:

@@ -207,7 +207,7 @@ def test_explanations_say_why_the_guard_plays() -> None:
         (lambda: Guarded(FTM(), max_curvature=-1.0), "max_curvature must be"),
         (lambda: Guarded(FTM(), max_distance=[-1.0]), "max_distance must be a number or a vector, not negative"),
         (lambda: Guarded(FTM(), y_limits=(2.0, 1.0)), "y_limits must be increasing"),
-        (lambda: Guarded("FTM"), "policy must be a Policy, got str"),  # type: ignore[arg-type]
+        (lambda: Guarded("FTM"), "policy must be a Policy, got str"),  # type: ignore[arg-type]  # on purpose
         (lambda: Guarded(Weighted(FTM(), 2.0)), "put Guarded inside Weighted"),
         (lambda: Guarded(FTM(), max_distance=[1.0, 2.0]).start(np.zeros(3)), r"max_distance must have shape \(3,\)"),
     ],

@@ -13,6 +13,7 @@ from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
 PROBLEM = Problem(np.diag([1.0, 3.0]))
+WRONG: Any = 1.0
 
 
 def environment(offset: Offset | None) -> Environment:
@@ -76,7 +77,10 @@ def test_least_squares_with_an_offset_finds_where_the_optimum_is() -> None:
         (lambda: Offset(np.eye(2)), r"b must be a number or a vector, got shape \(2, 2\)"),
         (lambda: Offset(scale=-1.0), "scale must be"),
         (lambda: environment(Offset([1.0, 2.0, 3.0])), r"b must be a number or have shape \(2,\), got \(3,\)"),
-        (lambda: Environment(PROBLEM, Gaussian(3.0), Uniform(0.5), offset=1.0), "offset must be an Offset, got float"),  # type: ignore[arg-type]
+        (
+            lambda: Environment(PROBLEM, Gaussian(3.0), Uniform(0.5), offset=WRONG),
+            "offset must be an Offset, got float",
+        ),
     ],
 )
 def test_bad_settings_are_refused(make: Any, message: str) -> None:

@@ -107,7 +107,7 @@ def test_bounds_are_equal_if_statement_variant_and_terms_are() -> None:
         (lambda: theorem5(FULL, 1.0, epsilon=1.0, horizon=9), "epsilon must be .* nonzero eigenvalue 1, got 1"),
         (lambda: theorem5(FULL, 1.0, epsilon=-0.1, horizon=9), "epsilon must be at least 0"),
         (
-            lambda: theorem5(FULL, 1.0, epsilon=0.1, horizon=9, variant="mine"),  # type: ignore[arg-type]
+            lambda: theorem5(FULL, 1.0, epsilon=0.1, horizon=9, variant="mine"),  # type: ignore[arg-type]  # on purpose
             "variant must be one of 'corrected', 'as_printed'",
         ),
         (lambda: theorem5(np.zeros((2, 2)), 1.0, epsilon=0.1, horizon=9), "A must not be zero"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -154,7 +154,6 @@ class Environment(Value):
     problem: Problem | RandomProblem
     process: Process
     noise: Noise
-    _: KW_ONLY
     x0: Array = field(repr=False)
     v0: Array = field(repr=False)
     changes: tuple[Change, ...] = ()
@@ -289,7 +288,8 @@ def _as_changes(changes: Change | Iterable[Change], problem: Problem | RandomPro
         if change.problem.dim != problem.dim:
             raise ArgumentError(f"changes must have problems of dimension {problem.dim}, got {change.problem.dim}")
         weight = change.problem.switching_weight
-        if weight is not None and not np.array_equal(weight, problem.switching_weight):  # type: ignore[arg-type]
+        # A change without a weight keeps that of the environment.
+        if weight is not None and not np.array_equal(weight, np.asarray(problem.switching_weight)):
             raise ArgumentError("changes must not change the switching weight, got another")
     return changes
 

@@ -193,3 +193,9 @@ def _default_of(field: dataclasses.Field[Any]) -> Any:
 
 def _first_line(documented: Any) -> str:
     return (inspect.getdoc(documented) or "").partition("\n")[0]
+
+
+def classes_of_kind(module: Any, parent: type) -> dict[str, type]:
+    """Return the classes of a module that a table can name as its kind."""
+    classes = {name: kind for name in module.__all__ if isinstance(kind := getattr(module, name), type)}
+    return {name: kind for name, kind in classes.items() if issubclass(kind, parent) and kind is not parent}

@@ -40,7 +40,13 @@ from soqo._simulation.environment import Environment
 from soqo._simulation.offset import Offset
 from soqo._simulation.simulate import check_names
 from soqo.errors import ArgumentError, FileFormatError
-from soqo.experiments.settings._constructors import Constructor, import_policy, known_arguments, policy_constructors
+from soqo.experiments.settings._constructors import (
+    Constructor,
+    classes_of_kind,
+    import_policy,
+    known_arguments,
+    policy_constructors,
+)
 from soqo.experiments.settings._setting import Setting, SweepPoint
 from soqo.experiments.settings._toml_line_numbers import Document, KeyPath, parse_toml
 
@@ -264,13 +270,13 @@ class _Reader:
         """Build the process or the noise, a class of the module that the table names."""
         table, place = self.table(key)
         if not table:
-            known = ", ".join(_kinds(module, parent))
+            known = ", ".join(classes_of_kind(module, parent))
             self.document.fail((key,), f"kind must be one of {known}, and the table {key} is missing")
         return self.build_kind(table, place, module, parent)
 
     def build_kind(self, table: dict[str, Any], place: _Place, module: Any, parent: type) -> Any:
         """Build an object of the class of the module that the table names as its kind."""
-        known, kind = _kinds(module, parent), table.get("kind")
+        known, kind = classes_of_kind(module, parent), table.get("kind")
         if not isinstance(kind, str) or kind not in known:
             path = place("kind") if "kind" in table else place("")[:-1]
             self.document.fail(path, f"kind must be one of {', '.join(known)}, got {kind!r}")
@@ -397,9 +403,3 @@ class _Reader:
 
 def _below(path: KeyPath, key: str) -> KeyPath:
     return (*path, key)
-
-
-def _kinds(module: Any, parent: type) -> dict[str, type]:
-    """Return the classes of a module that a table can name as its kind."""
-    classes = {name: kind for name in module.__all__ if isinstance(kind := getattr(module, name), type)}
-    return {name: kind for name, kind in classes.items() if issubclass(kind, parent) and kind is not parent}
