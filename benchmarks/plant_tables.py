@@ -1,24 +1,31 @@
-"""What real plants do to GLIDE: a minimizer told with an offset, a base load, a saturated meter, forecasts.
+"""What real plants do to GLIDE: errors of v, base loads, meters with faults, late readings, contexts, forecasts.
 
-    python benchmarks/plant_tables.py
+    python benchmarks/plant_tables.py                         all tables (two minutes)
+    python benchmarks/plant_tables.py --tables late stuck     some of them
 
-prints the tables of docs/glide.md, section "On plants": medians over 16 runs. It takes about a minute.
+prints the tables of docs/glide.md, section "On plants": medians over 16 runs. FTM follows v, RLS is the plain baseline,
+and LAI is the benchmark, which knows the plant. The tables of costs are for d = 3, eigenvalues 0.5 to 2, unit steps,
+noise up to 0.1 and 600 rounds.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 import soqo
-from soqo.meters import BaseLoad, Saturation
+from soqo.meters import BaseLoad, Meter, Saturation, Stuck, SwitchingIncluded
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
 RUNS = 16
+ROUNDS = 600
+CAP = 0.1
+PROBLEM = soqo.RandomProblem(3, 3, min_eigenvalue=0.5, max_eigenvalue=2.0)
 
 OFFSETS = [(50, 20, 10, 0), (50, 20, 10, 500), (5, 5, 10, 0), (5, 5, 10, 100), (50, 0, 10, 500), (5, 0, 10, 100)]
 """The scale of the steps, the size of b, the cap of the noise, and the base load."""
@@ -27,10 +34,12 @@ OFFSETS = [(50, 20, 10, 0), (50, 20, 10, 500), (5, 5, 10, 0), (5, 5, 10, 100), (
 def show(title: str, rows: Mapping[str, Mapping[str, float]]) -> None:
     """Print a table with the columns of its first row."""
     columns = list(next(iter(rows.values())))
-    print(f"{title:<24}" + "".join(f"{name:>16}" for name in columns))
+    widths = [max(16, len(column) + 2) for column in columns]
+    print(f"{title:<26}" + "".join(f"{column:>{width}}" for column, width in zip(columns, widths, strict=True)))
     for name, row in rows.items():
-        print(f"{name:<24}" + "".join(f"{row[column]:>16.3g}" for column in columns))
-    print()
+        cells = zip(columns, widths, strict=True)
+        print(f"{name:<26}" + "".join(f"{row[column]:>{width}.3g}" for column, width in cells))
+    print(flush=True)
 
 
 def offset_row(scale: float, size: float, cap: float, load: float) -> dict[str, float]:
@@ -54,24 +63,86 @@ def offset_row(scale: float, size: float, cap: float, load: float) -> dict[str, 
     return {name: float(np.median(result.regret(name)[:, -1])) for name in result}
 
 
-def saturation_row(y_max: float) -> dict[str, float]:
-    """Return the median cost of 600 rounds behind a meter with an upper limit, and the worst ratio to FTM's."""
-    environment = soqo.Environment(
-        soqo.RandomProblem(3, 3, min_eigenvalue=0.5, max_eigenvalue=2.0),
-        Gaussian(1.0),
-        Uniform(0.1),
-        meters=Saturation(y_max),
-    )
-    policies = {"FTM": soqo.FTM(), "GLIDE": soqo.GLIDE(), "Guarded(GLIDE)": soqo.Guarded(soqo.GLIDE())}
-    result = soqo.simulate(environment, policies, horizon=600, runs=RUNS)
+def plant(meters: Meter | tuple[Meter, ...] = (), **options: Any) -> soqo.Environment:
+    """Return the plant of the tables of costs."""
+    return soqo.Environment(PROBLEM, Gaussian(1.0), Uniform(CAP), meters=meters, **options)
+
+
+def players(**others: Any) -> dict[str, Any]:
+    """Return FTM, RLS, GLIDE, a guarded GLIDE, and others by name."""
+    glide = soqo.GLIDE()
+    return {
+        "FTM": soqo.FTM(),
+        "RLS": soqo.RLS(CAP / math.sqrt(3.0)),
+        "GLIDE": glide,
+        "Guarded(GLIDE)": soqo.Guarded(glide),
+        **others,
+    }
+
+
+def told(**options: Any) -> dict[str, Any]:
+    """Return a GLIDE that is told about the meter, with its name."""
+    text = ", ".join(f"{name}={value}" for name, value in options.items())
+    return {f"GLIDE({text})": soqo.GLIDE(**options)}
+
+
+def cost_row(environment: soqo.Environment, policies: Mapping[str, Any]) -> dict[str, float]:
+    """Return the median cost of the policies and of LAI, and for each GLIDE the worst run's ratio to FTM's cost."""
+    result = soqo.simulate(environment, policies, horizon=ROUNDS, runs=RUNS)
     costs = {name: result.cost(name).sum(axis=1) for name in result}
     benchmark = (result.benchmark_hitting + result.benchmark_switching).sum(axis=1)
-    row = {name: float(np.median(cost)) for name, cost in costs.items()}
     return {
-        **row,
+        **{name: float(np.median(cost)) for name, cost in costs.items()},
         "LAI": float(np.median(benchmark)),
-        "worst / FTM": float((costs["Guarded(GLIDE)"] / costs["FTM"]).max()),
+        **{f"{name}/FTM": float((costs[name] / costs["FTM"]).max()) for name in costs if "GLIDE" in name},
     }
+
+
+def saturation_rows() -> dict[str, dict[str, float]]:
+    """Return the costs behind a meter with an upper limit, which GLIDE is told or not."""
+    rows = {}
+    for y_max in (0.4, 0.5, 1.0):
+        declared = {"GLIDE(y_max=...)": soqo.GLIDE(**dict[str, Any](y_max=y_max))}
+        rows[f"{y_max}"] = cost_row(plant(Saturation(y_max)), players(**declared))
+    return rows
+
+
+def stuck_rows() -> dict[str, dict[str, float]]:
+    """Return the costs with a meter that is stuck for 30 rounds, at zero or at its last reading."""
+    meters: dict[str, tuple[Meter, ...]] = {
+        "never": (),
+        "at 0": (Stuck(300, 30, value=0.0),),
+        "at the last reading": (Stuck(300, 30),),
+        "at 0 from round 10": (Stuck(10, 30, value=0.0),),
+    }
+    return {name: cost_row(plant(meter), players()) for name, meter in meters.items()}
+
+
+def switching_rows() -> dict[str, dict[str, float]]:
+    """Return the costs with a meter that includes the switching cost, which GLIDE is told or not."""
+    policies = players(**told(switching_included=True))
+    return {"included": cost_row(plant(SwitchingIncluded()), policies)}
+
+
+def late_rows() -> dict[str, dict[str, float]]:
+    """Return the costs with readings that are late."""
+    rows = {"0": cost_row(plant(), players())}
+    for rounds in (1, 3, 10):
+        rows[f"{rounds}"] = cost_row(plant(delay=soqo.Delay(rounds=rounds)), players())
+    rows["1 to 3"] = cost_row(plant(delay=soqo.Delay(rounds=1, jitter=2)), players())
+    return rows
+
+
+def context_rows() -> dict[str, dict[str, float]]:
+    """Return the costs if v depends on two numbers that the player sees, beside what it is told."""
+    policies = players(**{"RLS with offset": soqo.RLS(CAP / math.sqrt(3.0), offset=True)})
+    policies["LAI (not context)"] = soqo.LAI.for_problem
+    rows = {}
+    for size in (0.0, 0.5, 2.0):
+        for correlation in (0.9, 0.99):
+            context = soqo.Context(size=size, dim=2, correlation=correlation)
+            rows[f"{size}, {correlation}"] = cost_row(plant(context=context), policies)
+    return rows
 
 
 def play(policy: soqo.Policy[Any], A: Any, v: Any, forecasts: Any) -> float:
@@ -100,17 +171,40 @@ def forecast_rows(ahead: int = 5) -> dict[str, dict[str, float]]:
     perfect = np.stack([path[:, t + 1 : t + 1 + ahead] for t in range(rounds)], axis=1)
     useless = v[:, :, None] + np.cumsum(5.0 * rng.standard_normal((RUNS, rounds, ahead, dim)), axis=2)
     given = {"none": None, "perfect": perfect, "useless": useless, "half of each": 0.5 * (perfect + useless)}
+    policies: dict[str, soqo.Policy[Any]] = {
+        "LAI": soqo.LAI(A),
+        "GLIDE": soqo.GLIDE(),
+        "RLS": soqo.RLS(2.0 / math.sqrt(3.0)),
+    }
     return {
-        name: {"LAI": play(soqo.LAI(A), A, v, forecasts), "GLIDE": play(soqo.GLIDE(), A, v, forecasts)}
+        name: {title: play(policy, A, v, forecasts) for title, policy in policies.items()}
         for name, forecasts in given.items()
     }
 
 
+def offset_rows() -> dict[str, dict[str, float]]:
+    """Return the regrets with an error of v and a base load."""
+    return {f"{a}, {b}, {c}, {d}": offset_row(a, b, c, d) for a, b, c, d in OFFSETS}
+
+
+TABLES: dict[str, tuple[str, Callable[[], dict[str, dict[str, float]]]]] = {
+    "offset": ("steps, |b|, noise, load", offset_rows),
+    "saturation": ("limit of the meter", saturation_rows),
+    "stuck": ("meter stuck", stuck_rows),
+    "switching": ("switching cost", switching_rows),
+    "late": ("readings late by", late_rows),
+    "context": ("effect, correlation of w", context_rows),
+    "forecasts": ("forecast of 5 rounds", forecast_rows),
+}
+
+
 def main() -> None:
     """Print the tables."""
-    show("steps, |b|, noise, load", {f"{a}, {b}, {c}, {d}": offset_row(a, b, c, d) for a, b, c, d in OFFSETS})
-    show("limit of the meter", {f"{y_max}": saturation_row(y_max) for y_max in (0.4, 0.5, 1.0)})
-    show("forecast of 5 rounds", forecast_rows())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", nargs="+", default=list(TABLES), choices=list(TABLES))
+    for name in parser.parse_args().tables:
+        title, rows = TABLES[name]
+        show(title, rows())
 
 
 if __name__ == "__main__":

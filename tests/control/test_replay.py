@@ -75,6 +75,44 @@ def test_the_interval_covers_the_true_saving_of_glide() -> None:
     assert covered >= 12
 
 
+@pytest.mark.parametrize("load", ["walk", "daily"])
+def test_the_interval_covers_the_true_saving_with_a_drifting_base_load(load: str) -> None:
+    # At a coverage of 95 %, fewer than 8 of 10 occur with a probability of 1 %.
+    covered = 0
+    for seed in range(10):
+        problem = Problem(
+            random_curvature(3, 3, min_eigenvalue=0.3, max_eigenvalue=3.0, rng=np.random.default_rng(seed))
+        )
+        v, noise = walk(seed, 400, 1.0)
+        steps = np.random.default_rng([seed, 1]).standard_normal(400)
+        base = np.cumsum(steps) if load == "walk" else 30.0 + 10.0 * np.sin(np.arange(400) / 30.0)
+        cost, log = steer(Halfway(), problem, v, noise + base)
+        policy = LAI(problem.plain.A)
+        found = replay(policy, log, draws=20)
+        low, high = found.interval
+        covered += low <= cost - steer(policy, problem, v, noise + base)[0] <= high
+        assert high - low < 0.5 * cost
+        np.testing.assert_array_equal(found.offset, np.zeros(3))
+    assert covered >= 8
+
+
+def test_minimizers_that_are_off_by_a_constant_are_corrected() -> None:
+    problem = Problem(
+        random_curvature(3, 3, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=np.random.default_rng(11)),
+        switching_weight=[1.0, 4.0, 0.25],
+    )
+    v, noise = walk(11, 400, 3.0)
+    b = np.array([2.0, -1.0, 1.0])
+    _, shifted = steer(Halfway(), problem, v + b, 0.1 * noise)
+    y = problem.hitting_cost(shifted.x, v) + 0.1 * noise  # the log has v + b
+    log = Log(v + b, shifted.x, y, x0=shifted.x0, switching_weight=problem.switching_weight)
+    found = replay(Halfway(), log, draws=8)
+    np.testing.assert_allclose(found.offset, b, atol=0.05)
+    before = np.vstack([log.x0, log.x[:-1]])
+    cost = problem.hitting_cost(log.x, v).sum() + problem.switching_cost(log.x, before).sum()
+    assert found.cost.mean() == pytest.approx(cost, rel=0.02)
+
+
 def test_a_log_without_noise_gives_the_exact_saving() -> None:
     problem = Problem(random_curvature(3, 3, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=np.random.default_rng(1)))
     v, noise = walk(1, 80, 5.0)

@@ -1,9 +1,10 @@
 r"""Shadow mode: what another policy would have done on a recorded log, and what that would have cost.
 
-The readings of the log determine a posterior of A. The policy plays the minimizers of the log, from the position of the
-plant, for the most likely A and for a number of draws. If A is the draw A_s, then the noise of round t was
-y_t - 1/2 u_t'A_s u_t, with u = x - v as recorded; so the policy observes 1/2 w_t'A_s w_t plus that same noise at its
-own w = x - v, and no reading where the log has none. The spread over the draws is the uncertainty that the log leaves.
+The readings of the log determine a posterior of A, and of an error b of the minimizers if they show one. The policy
+plays the minimizers of the log, from the position of the plant, for the most likely A and for a number of draws. If A
+is the draw A_s, then base load and noise of round t were y_t - 1/2 u_t'A_s u_t, with u = x - v + b as recorded; so the
+policy observes 1/2 w_t'A_s w_t plus that same base load and noise at its own w = x - v + b, and no reading where the
+log has none. The spread over the draws is the uncertainty that the log leaves.
 """
 
 from __future__ import annotations
@@ -64,6 +65,9 @@ class Replay(Value):
         The draws in which the eigenvalues of A that cannot be distinguished from zero are zero.
     diverged : BoolArray, shape (draws,)
         The draws in which the policy diverged.
+    offset : Array, shape (d,)
+        The most likely difference between the minimizers of the log and the true ones, in the units of the plant; zero
+        if the readings do not show one.
     """
 
     policy: str
@@ -78,6 +82,7 @@ class Replay(Value):
     cost: Array = field(repr=False)
     low_rank: BoolArray = field(repr=False)
     diverged: BoolArray = field(repr=False)
+    offset: Array = field(repr=False)
 
     @property
     def saving(self) -> float:
@@ -127,8 +132,9 @@ class Replay(Value):
 def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int = 40, seed: int = 0) -> Replay:
     """Estimate what a policy would have done on a recorded log, and at what cost.
 
-    The estimate assumes that the noise of a reading has the same bias everywhere, that A did not change, and that v
-    would have moved in the same way.
+    The estimate assumes that the base load in the readings would have been the same, that A did not change, and that v
+    would have moved in the same way. The base load may drift, as a random walk does, and the minimizers of the log may
+    differ from the true ones by a constant.
 
     Parameters
     ----------
@@ -172,7 +178,8 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
     learned, p = regression.informed_directions(), regression.unknowns
     worlds = regression.sample(draws, np.random.default_rng(seed))
     every = np.concatenate([worlds.mode[None], worlds.draws])
-    play = _play(policy, recorded, coordinates, every, seed)
+    offsets = np.concatenate([worlds.mode_offset[None], worlds.offsets])
+    play = _play(policy, recorded, coordinates, every, offsets, seed)
     half = coordinates.to_plain(worlds.mode)
     return Replay(
         policy=type(policy).__name__,
@@ -187,6 +194,7 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
         cost=play.cost[1:],
         low_rank=worlds.low_rank,
         diverged=play.diverged[1:],
+        offset=coordinates.from_plain(worlds.mode_offset),
     )
 
 
@@ -212,11 +220,14 @@ class _Play(NamedTuple):
     diverged: BoolArray
 
 
-def _play(policy: Policy[Any], log: Log, coordinates: Coordinates, curvatures: Array, seed: int) -> _Play:
-    """Play the policy on the log for every A at once."""
+def _play(
+    policy: Policy[Any], log: Log, coordinates: Coordinates, curvatures: Array, offsets: Array, seed: int
+) -> _Play:
+    """Play the policy on the log for every A and b at once."""
 
     def hitting_cost(u: Array) -> Array:
-        return np.asarray(0.5 * np.vecdot(u, np.matvec(curvatures, u)))
+        error = u + offsets
+        return np.asarray(0.5 * np.vecdot(error, np.matvec(curvatures, error)))
 
     player = wrap_for_plant(policy, switching_weight=log.switching_weight, low=log.low, high=log.high)
     many = len(curvatures)

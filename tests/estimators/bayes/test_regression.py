@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from soqo._model.problem import random_curvature
-from soqo.estimators._measurements import svec
+from soqo.estimators._measurements import smat, svec
 from soqo.estimators.bayes import TRACE_DEVIATION, BayesianRegression
+from soqo.estimators.bayes._regression import hit_and_run, whiten
 from soqo.typing import Array
 
 
@@ -109,3 +110,80 @@ def test_a_log_with_a_single_reading_gives_finite_draws() -> None:
     regression = BayesianRegression.fit(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([3.0, np.nan]))
     sample = regression.sample(4, np.random.default_rng(0))
     assert np.isfinite(sample.draws).all()
+
+
+def walk(seed: int, n: int, step: float) -> Array:
+    """Return a base load that is a random walk."""
+    return np.cumsum(step * np.random.default_rng([seed, 1]).standard_normal(n))
+
+
+@pytest.mark.parametrize("speed", [0.0, 0.1, 3.0])
+def test_whitened_rows_give_generalized_least_squares(speed: float) -> None:
+    # A base load with steps of deviation speed has covariance speed^2 min(s, t) around an unknown start, so that the
+    # dense solution has a column of ones. Variances differ, and rounds are missing.
+    rng = np.random.default_rng(0)
+    times = np.sort(rng.choice(60, 30, replace=False)).astype(float)
+    variances = rng.uniform(0.5, 2.0, 30)
+    rows, y = rng.standard_normal((30, 4)), rng.standard_normal(30)
+    whitened, log_determinant = whiten(np.column_stack([rows, y]), times, variances, speed)
+    covariance = np.diag(variances) + speed**2 * np.minimum.outer(times - times[0], times - times[0])
+    full = np.column_stack([rows, np.ones(30)])
+    inverse = np.linalg.inv(covariance)
+    dense = np.linalg.solve(full.T @ inverse @ full, full.T @ inverse @ y)
+    found, square, *_ = np.linalg.lstsq(whitened[:, :4], whitened[:, 4])
+    np.testing.assert_allclose(found, dense[:4], rtol=1e-8)
+    residual = y - full @ dense
+    assert square[0] == pytest.approx(residual @ inverse @ residual, rel=1e-9)
+    # The likelihood of the differences, which do not depend on the start of the base load.
+    ones = np.ones(30)
+    expected = np.linalg.slogdet(covariance)[1] + np.log(ones @ inverse @ ones)
+    assert log_determinant == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(("step", "speeds"), [(0.0, {0.0}), (0.1, {0.03, 0.1, 0.3}), (2.0, {1.0, 3.0})])
+def test_the_speed_of_the_base_load_is_found(step: float, speeds: set[float]) -> None:
+    A, u, y = readings(9, 1000, 3, np.sqrt(3.0))  # noise of deviation one
+    regression = BayesianRegression.fit(u, y + walk(9, 1000, step) + 50.0)
+    assert regression.walk_speed in speeds
+    assert not regression.has_offset
+    assert regression.noise == pytest.approx(1.0, rel=0.25)
+    mean, root = regression.posterior(1.0)
+    error = np.linalg.solve(root, mean - svec(A))
+    assert error @ error < 22.5  # as above
+
+
+def test_gaps_let_the_base_load_move_on() -> None:
+    _, u, y = readings(10, 900, 3, 1.0)
+    y = y + walk(10, 900, 1.0)
+    y[np.arange(900) % 9 != 0] = np.nan
+    regression = BayesianRegression.fit(u, y)
+    shortened = BayesianRegression.fit(u[::9], y[::9])  # where the same drift takes a ninth of the time
+    assert shortened.walk_speed > regression.walk_speed > 0.0
+
+
+def test_a_constant_error_of_the_minimizer_is_found() -> None:
+    A, u, _ = readings(11, 600, 3, 1.0)
+    b, noise = np.array([1.0, -2.0, 0.5]), np.random.default_rng(11).uniform(-1.0, 1.0, 600)
+    y = 0.5 * np.einsum("ti,ij,tj->t", u + b, A, u + b) + noise + walk(11, 600, 0.3)
+    sample = BayesianRegression.fit(u, y).sample(30, np.random.default_rng(0))
+    deviations = sample.offsets.std(axis=0)
+    assert (np.abs(sample.mode_offset - b) < 4.0 * deviations).all()
+    assert (deviations < 0.1).all()
+    without = BayesianRegression.fit(u + b, y).sample(4, np.random.default_rng(0))
+    np.testing.assert_array_equal(without.offsets, np.zeros((4, 3)))
+
+
+def test_hit_and_run_samples_the_normal_distribution_on_the_cone() -> None:
+    # Against rejection sampling; a tenth of the normal distribution is on the cone.
+    rng = np.random.default_rng(0)
+    mean, root = np.array([0.3, 0.2, -0.5]), np.array([[1.0, 0.0, 0.0], [0.3, 0.8, 0.0], [-0.2, 0.4, 0.6]])
+    free = smat(mean + rng.standard_normal((40_000, 3)) @ root.T)
+    inside = free[np.linalg.eigvalsh(free)[:, 0] > 0.0]
+    assert 0.02 < len(inside) / 40_000 < 0.3
+    many = 3000
+    found = hit_and_run(np.tile(mean, (many, 1)), np.tile(root, (many, 1, 1)), np.tile(np.eye(2), (many, 1, 1)), rng)
+    assert (np.linalg.eigvalsh(found) > 0.0).all()
+    for statistic in (lambda m: svec(m), lambda m: np.linalg.eigvalsh(m), lambda m: np.sqrt(np.linalg.eigvalsh(m))):
+        one, other = statistic(inside), statistic(found)
+        error = np.sqrt(one.var(axis=0) / len(one) + other.var(axis=0) / many)
+        assert (np.abs(one.mean(axis=0) - other.mean(axis=0)) < 4.0 * error).all()

@@ -1,8 +1,18 @@
 r"""Bayesian linear regression of A on the readings of a finished log, and a sample of its posterior.
 
-The model is least squares with a constant bias of the readings, with the noise estimated from the residuals, and with a
-weak prior: A around s I with deviation s, as in `_model`. The regression sets s to the best fit of s I to the readings;
-for each draw of a sample, s is multiplied by a random factor (up to ten in two of three draws).
+The model is generalized least squares with the noise estimated from the residuals, and with a weak prior: A around s I
+with deviation s, as in `_model`. The regression sets s to the best fit of s I to the readings; for each draw of a
+sample, s is multiplied by a random factor (up to ten in two of three draws).
+
+The readings contain a base load, which is a random walk. Its speed rho, the deviation of a step in units of the noise,
+is the most likely of a grid. For a given rho the covariance of the readings is known, and the Kalman filter of a local
+level whitens the rows: from each row (and reading) it subtracts the level that the rows before predict, and divides by
+the deviation of that prediction; the first row starts the level and is used up. For rho = 0 the base load is a
+constant, which is one more unknown. If the minimizer that the log holds differs from the true one by a constant b,
+then a reading at u = x - v is 1/2 (u + b)'A(u + b) plus the base load, which is linear in A, in g = A b and in the base
+load. The unknowns g are in the model if the readings support them by the Bayesian information criterion.
+
+The draws are from the normal posterior, given that A is positive semi-definite (hit-and-run sampling).
 
 A least-squares estimate of a rank-deficient A has small eigenvalues in place of zeros, and so has every draw from its
 distribution. The cost of a policy depends on the square roots of the eigenvalues, so all such draws are biased in the
@@ -16,6 +26,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import log_ndtr, ndtri_exp
 
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.spectrum import Spectrum
@@ -31,6 +42,21 @@ _INFORMED_SHARE = 0.5
 
 _SIGNIFICANT_DEVIATIONS = 4.0
 """An eigenvalue of fewer deviations is not significantly different from zero."""
+
+_WALK_SPEEDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+"""The grid of rho besides zero. A speed between two of them costs little: the likelihood is flat in log rho."""
+
+_WALK_EVIDENCE = 3.0
+"""A base load that moves must be this much more likely, in nats, than a constant one."""
+
+_MIN_READINGS_PER_UNKNOWN = 3
+"""With fewer readings, the base load is a constant and b is zero."""
+
+_RELATIVE_RANK_TOLERANCE = 1e-2
+"""Directions whose eigenvalue of A is below this share of the largest do not say where the minimum is."""
+
+_STEPS_PER_UNKNOWN, _MAX_CHAIN = 10, 500
+"""The steps of hit-and-run sampling; each chain starts at the point of the cone that is nearest to a free draw."""
 
 _ALPHA, _MAX_STEPS = 1e-3, 150
 """For the MAP estimate in the cone: a small weight of the Wishart density, and enough steps for a cold start."""
@@ -48,11 +74,17 @@ class PosteriorSample(Value):
         The draws.
     low_rank : BoolArray, shape (draws,)
         The draws in which the eigenvalues that are not significant are zero.
+    mode_offset : Array, shape (d,)
+        The error b of the minimizer for the MAP estimate.
+    offsets : Array, shape (draws, d)
+        The error b for each draw.
     """
 
     mode: Array = field(repr=False)
     draws: Array = field(repr=False)
     low_rank: BoolArray = field(repr=False)
+    mode_offset: Array = field(repr=False)
+    offsets: Array = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -61,12 +93,18 @@ class BayesianRegression(Value):
 
     Attributes
     ----------
-    rows, target : Array, shapes (k, p + 1) and (k,)
-        The triangular factor of the rows of svec(A) and of the bias, and of the readings.
+    rows, target : Array, shapes (k, p + q) and (k,)
+        The triangular factor of the whitened rows of svec(A) and of the q other unknowns, and of the readings.
     noise : float
         The standard deviation of a reading.
     scale : float
         The scale s of A.
+    dim : int
+        The dimension d.
+    other_deviations : Array, shape (q,)
+        The prior deviations of the other unknowns: of g, if it is in the model, and of the constant base load.
+    walk_speed : float
+        The deviation rho of a step of the base load, in units of the noise.
 
     Examples
     --------
@@ -83,6 +121,9 @@ class BayesianRegression(Value):
     target: Array = field(repr=False)
     noise: float
     scale: float
+    dim: int
+    other_deviations: Array = field(repr=False)
+    walk_speed: float = 0.0
 
     @classmethod
     def fit(cls, u: Array, y: Array) -> BayesianRegression:
@@ -95,31 +136,42 @@ class BayesianRegression(Value):
         y : Array, shape (n,)
             The readings; NaN marks a missing one.
         """
-        observed = ~np.isnan(y)
+        observed, d = ~np.isnan(y), u.shape[1]
         if not observed.any():
             p = svec_rows(u[:1]).shape[1]
-            return cls(np.zeros((1, p + 1)), np.zeros(1), 1.0, 1.0)
+            return cls(np.zeros((1, p + 1)), np.zeros(1), 1.0, 1.0, d, np.ones(1))
+        times = np.flatnonzero(observed).astype(np.float64)
         u, y = clip_inputs(u[observed], y[observed])
-        rows = np.concatenate([svec_rows(u), np.ones((y.size, 1))], axis=1)
-        square = np.vecdot(u, u)
-        noise = _residual_deviation(rows, y)
+        rows, square = svec_rows(u), np.vecdot(u, u)
+        noise = _residual_deviation(np.column_stack([rows, np.ones_like(y)]), y)
         weight = 1.0 / np.hypot(1.0, RELATIVE_ERROR * square / noise)
-        noise = _residual_deviation(weight[:, None] * rows, weight * y)
-        factor = triangular_factor((weight[:, None] * np.column_stack([rows, y]))[None])[0]
-        isotropic = weight[:, None] * np.column_stack([0.5 * square, np.ones_like(y)])
-        solution, *_ = np.linalg.lstsq(isotropic, weight * y)
-        significant = solution[0] * np.linalg.norm(isotropic[:, 0]) > _SIGNIFICANT_DEVIATIONS * noise
-        return cls(factor[:, :-1], factor[:, -1], noise, float(solution[0]) if significant else 1.0)
+        speed, with_offset = _most_likely_model(rows, u, y, times, weight)
+        columns = [rows, u] if with_offset else [rows]
+        table = np.column_stack([*columns, np.ones_like(y), y, 0.5 * square])
+        if speed > 0.0:  # the constant is zero in whitened rows
+            table, _ = whiten(table, times, 1.0 / np.square(weight), speed)
+        else:
+            table = weight[:, None] * table
+        rows, y, square = table[:, :-2], table[:, -2], table[:, -1]
+        noise = _residual_deviation(rows, y)
+        others = rows[:, rows.shape[1] - 1 - (d if with_offset else 0) :]
+        solution, *_ = np.linalg.lstsq(rows, y)
+        found = np.abs(solution[rows.shape[1] - others.shape[1] :])
+        deviations = np.full(others.shape[1], max(float(np.linalg.norm(found[:-1])), 1e-100))
+        deviations[-1] = max(noise, float(found[-1]))
+        factor = triangular_factor(table[None, :, :-1])[0]
+        scale = _fit_scale(square, others, y, noise)
+        return cls(factor[:, :-1], factor[:, -1], noise, scale, d, deviations, speed)
 
     @property
     def unknowns(self) -> int:
         """The number p = d(d+1)/2 of unknowns in A."""
-        return int(self.rows.shape[1]) - 1
+        return self.dim * (self.dim + 1) // 2
 
     @property
-    def dim(self) -> int:
-        """The dimension d."""
-        return (math.isqrt(8 * self.unknowns + 1) - 1) // 2
+    def has_offset(self) -> bool:
+        """Whether the readings support that the minimizer of the log differs from the true one by a constant."""
+        return self.other_deviations.size > 1
 
     def posterior(self, scale: float) -> tuple[Array, Array]:
         """Return the mean of svec(A), shape (p,), and a root of its covariance, shape (p, p), for this scale of A.
@@ -129,16 +181,36 @@ class BayesianRegression(Value):
         scale : float
             The scale s of A.
         """
-        p, d = self.unknowns, self.dim
-        prior = np.zeros((p + 1, p + 1))
+        mean, root = self._joint_posterior(scale)
+        p = self.unknowns
+        return mean[:p], np.asarray(np.linalg.cholesky(root[:p] @ root[:p].T))
+
+    def _joint_posterior(self, scale: float) -> tuple[Array, Array]:
+        """Return the mean of all unknowns, shape (p + q,), and a root of their covariance."""
+        p, d, k = self.unknowns, self.dim, int(self.rows.shape[1])
+        prior = np.zeros((k, k))
         prior[:p, :p] = np.linalg.inv(scale * prior_root(d))
-        prior[p, p] = 1.0 / self.noise
-        center = np.append(scale * svec(np.eye(d)), 0.0)
+        prior[p:, p:] = np.diag(1.0 / self.other_deviations)
+        center = np.append(scale * svec(np.eye(d)), np.zeros(k - p))
         rows = np.concatenate([self.rows / self.noise, prior])
         target = np.concatenate([self.target / self.noise, prior @ center])
         R = triangular_factor(np.column_stack([rows, target])[None])[0]
-        root = np.linalg.inv(R[: p + 1, : p + 1])
-        return (root @ R[: p + 1, -1])[:p], np.linalg.cholesky(root[:p] @ root[:p].T)
+        root = np.linalg.inv(R[:k, :k])
+        return root @ R[:k, -1], root
+
+    def _offset(self, scale: float, matrix: Array, rng: np.random.Generator | None) -> Array:
+        """Return b for a given A, shape (d,): its mean, or a draw."""
+        if not self.has_offset:
+            return np.zeros(self.dim)
+        mean, root = self._joint_posterior(scale)
+        covariance, p, stop = root @ root.T, self.unknowns, self.unknowns + self.dim
+        regression = np.linalg.solve(covariance[:p, :p], covariance[:p, p:stop]).T
+        g = mean[p:stop] + regression @ (svec(matrix) - mean[:p])
+        if rng is not None:
+            rest = covariance[p:stop, p:stop] - regression @ covariance[:p, p:stop]
+            values, vectors = np.linalg.eigh(0.5 * (rest + rest.T))
+            g += vectors @ (np.sqrt(np.maximum(values, 0.0)) * rng.standard_normal(self.dim))
+        return np.asarray(np.linalg.pinv(matrix, rcond=_RELATIVE_RANK_TOLERANCE, hermitian=True) @ g)
 
     def informed_directions(self) -> int:
         """Return the number of the p directions of svec(A) about which the readings are informative."""
@@ -167,13 +239,164 @@ class BayesianRegression(Value):
         rank = int((mode.values > _SIGNIFICANT_DEVIATIONS * deviations).sum())
         factors = np.exp(LOG_SCALE_DEVIATION * np.abs(rng.standard_normal(draws)))
         low_rank = (np.arange(draws) % 2 == 1) & (rank < self.dim)
-        matrices = np.empty((draws, self.dim, self.dim))
+        means, roots = np.empty((draws, self.unknowns)), np.empty((draws, self.unknowns, self.unknowns))
         for k in range(draws):
-            mean, root = self.posterior(self.scale * factors[k])
-            draw = mean + root @ rng.standard_normal(mean.size)
-            spectrum = _map_matrix(draw, root, self.scale)
-            matrices[k] = _low_rank_matrix(rank, draw, root, spectrum) if low_rank[k] else spectrum.matrix()[0]
-        return PosteriorSample(mode.matrix()[0], matrices, low_rank)
+            means[k], roots[k] = self.posterior(self.scale * factors[k])
+        variates = rng.standard_normal(means.shape)
+        free = means + np.matvec(roots, variates)
+        nearest = [_map_matrix(free[k], roots[k], self.scale) for k in range(draws)]
+        offsets = np.empty((draws, self.dim))
+        start = np.concatenate([spectrum.matrix() for spectrum in nearest])
+        outside = np.linalg.eigvalsh(smat(free))[:, 0] <= 0.0
+        matrices = np.where(outside[:, None, None], start, smat(free))
+        hard = outside & ~low_rank
+        matrices[hard] = hit_and_run(means[hard], roots[hard], start[hard], rng)
+        for k in range(draws):
+            if low_rank[k]:
+                matrices[k] = _low_rank_matrix(rank, free[k], roots[k], nearest[k])
+            offsets[k] = self._offset(self.scale * factors[k], matrices[k], rng)
+        best = mode.matrix()[0]
+        return PosteriorSample(best, matrices, low_rank, self._offset(self.scale, best, None), offsets)
+
+
+def hit_and_run(mean: Array, root: Array, start: Array, rng: np.random.Generator) -> Array:
+    """Sample normal distributions of svec(A), given that A is positive definite; one chain for each start.
+
+    A step goes along a random direction, in coordinates in which the distribution is standard normal: there the
+    conditional distribution is normal on an interval, whose ends are where an eigenvalue becomes zero.
+
+    Parameters
+    ----------
+    mean : Array, shape (chains, p)
+        The means of svec(A).
+    root : Array, shape (chains, p, p)
+        Roots of the covariances.
+    start : Array, shape (chains, d, d)
+        Positive definite matrices.
+    rng : numpy.random.Generator
+        The source of random numbers.
+
+    Returns
+    -------
+    Array, shape (chains, d, d)
+        The last matrix of each chain.
+
+    Examples
+    --------
+    >>> start = np.ones((1, 1, 1))
+    >>> bool(hit_and_run(np.array([[-3.0]]), np.ones((1, 1, 1)), start, np.random.default_rng(0)) > 0.0)
+    True
+    """
+    chains, p = mean.shape
+    if not chains:
+        return start
+    matrix, d = start, start.shape[-1]
+    standard = np.linalg.solve(root, (svec(matrix) - mean)[..., None])[..., 0]
+    for _ in range(min(_STEPS_PER_UNKNOWN * p, _MAX_CHAIN)):
+        direction = rng.standard_normal((chains, p))
+        direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+        along = smat(np.matvec(root, direction))
+        values, vectors = np.linalg.eigh(matrix)
+        inverse = vectors / np.sqrt(np.maximum(values, 1e-12 * values[:, -1:] + 1e-300))[:, None, :]
+        slopes = np.linalg.eigvalsh(inverse.mT @ along @ inverse)
+        with np.errstate(divide="ignore"):
+            low = np.where(slopes[:, -1] > 0.0, -1.0 / slopes[:, -1], -np.inf)
+            high = np.where(slopes[:, 0] < 0.0, -1.0 / slopes[:, 0], np.inf)
+        center = -np.vecdot(standard, direction)
+        step = center + _truncated_normal(low - center, high - center, rng.random((chains,)))
+        step = np.clip(step, 0.999 * low, 0.999 * high)  # stay inside, in spite of round-off
+        standard = standard + step[:, None] * direction
+        matrix = matrix + step[:, None, None] * along
+    return np.asarray(0.5 * (matrix + matrix.mT)).reshape(chains, d, d)
+
+
+def _truncated_normal(low: Array, high: Array, share: Array) -> Array:
+    """Return quantiles of the standard normal distribution on intervals."""
+    flip = low > 0.0  # in the upper tail the distribution function has no digits left
+    low, high = np.where(flip, -high, low), np.where(flip, -low, high)
+    value = ndtri_exp(
+        np.logaddexp(np.log1p(-share) + log_ndtr(low), np.log(np.maximum(share, 1e-300)) + log_ndtr(high))
+    )
+    value = np.clip(value, low, high)
+    return np.where(flip, -value, value)
+
+
+def _fit_scale(square: Array, others: Array, y: Array, noise: float) -> float:
+    """Return the best fit of s, or an upper end of it if it is not significant; 1 if even that is not below 1."""
+    solution, *_ = np.linalg.lstsq(np.column_stack([square, others]), y)
+    explained, *_ = np.linalg.lstsq(others, square)
+    length = float(np.linalg.norm(square - others @ explained))
+    if not length > 0.0:
+        return 1.0
+    best, deviation = float(solution[0]), noise / length
+    if best > _SIGNIFICANT_DEVIATIONS * deviation:
+        return best
+    return min(1.0, max(best, 0.0) + _SIGNIFICANT_DEVIATIONS * deviation)
+
+
+def whiten(table: Array, times: Array, variances: Array, speed: float) -> tuple[Array, float]:
+    """Whiten rows of readings whose base load is a random walk, by the Kalman filter of a local level.
+
+    Parameters
+    ----------
+    table : Array, shape (n, k)
+        The rows, and the readings as a column.
+    times : Array, shape (n,)
+        The rounds of the readings, increasing.
+    variances : Array, shape (n,)
+        The variances of the noise, in some unit.
+    speed : float
+        The deviation of a step of the base load per round, in the root of that unit.
+
+    Returns
+    -------
+    whitened : Array, shape (n - 1, k)
+        The rows relative to the level that the rows before predict, in units of the deviation of the prediction; the
+        first row only starts the level, about which nothing was known.
+    log_determinant : float
+        The sum of the logarithms of the variances of the predictions.
+
+    Examples
+    --------
+    >>> whiten(np.array([[1.0], [3.0]]), np.arange(2), np.ones(2), speed=0.0)[0] * np.sqrt(2.0)
+    array([[2.]])
+    """
+    steps = speed**2 * np.diff(times)
+    gains, deviations = np.empty(len(steps)), np.empty(len(steps))
+    variance = float(variances[0])
+    for t, (step, noise) in enumerate(zip(steps.tolist(), variances[1:].tolist(), strict=True)):
+        variance += step
+        total = variance + noise
+        gains[t], deviations[t] = variance / total, math.sqrt(total)
+        variance *= noise / total
+    level, errors = table[0].copy(), np.empty((len(steps), table.shape[1]))
+    for t, gain in enumerate(gains.tolist()):
+        error = errors[t]
+        np.subtract(table[t + 1], level, out=error)
+        level += gain * error
+    return errors / deviations[:, None], 2.0 * float(np.log(deviations).sum())
+
+
+def _most_likely_model(rows: Array, u: Array, y: Array, times: Array, weight: Array) -> tuple[float, bool]:
+    """Return the speed of the base load, and whether the minimizer is off by a constant."""
+    n, p, d = y.size - 1, rows.shape[1], u.shape[1]
+    if n < _MIN_READINGS_PER_UNKNOWN * (p + d):
+        return 0.0, False
+    table, variances = np.column_stack([rows, u, y]), 1.0 / np.square(weight)
+    floor = (1e-12 * float(np.abs(y).max())) ** 2 + 1e-200
+    speeds = (0.0, *_WALK_SPEEDS)
+    likelihood = np.empty((2, len(speeds)))  # without and with an offset
+    for k, speed in enumerate(speeds):
+        whitened, log_determinant = whiten(table, times, variances, speed)
+        factor = triangular_factor(whitened[None])[0]
+        for k_offset, columns in enumerate((p, p + d)):
+            solution, *_ = np.linalg.lstsq(factor[:, :columns], factor[:, -1])
+            square = float(np.square(factor[:, -1] - factor[:, :columns] @ solution).sum()) / n
+            likelihood[k_offset, k] = -0.5 * (n * math.log(square + floor) + log_determinant)
+    likelihood[:, 0] += _WALK_EVIDENCE
+    likelihood[1] -= 0.5 * d * math.log(n)
+    with_offset, best = divmod(int(likelihood.argmax()), len(speeds))
+    return speeds[best], with_offset == 1
 
 
 def _residual_deviation(rows: Array, y: Array) -> float:
