@@ -17,7 +17,10 @@ from soqo._model.changing_curvature import Change
 from soqo._model.gains import contraction
 from soqo._model.planner import Plan, hindsight_optimum
 from soqo._model.problem import Problem, RandomProblem, random_curvature
+from soqo._simulation.context import Context
+from soqo._simulation.delay import Delay
 from soqo._simulation.environment import Environment, Paths
+from soqo._simulation.factor import Factor
 from soqo._simulation.offset import Offset
 from soqo._simulation.result import PolicyResult, Result
 from soqo._simulation.simulate import Trajectory, play, simulate
@@ -50,9 +53,12 @@ __all__ = [
     "RLS",
     "ROBD",
     "Change",
+    "Context",
     "Controller",
+    "Delay",
     "Environment",
     "Estimate",
+    "Factor",
     "Guarded",
     "HySCaLE",
     "Information",

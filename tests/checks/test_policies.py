@@ -47,8 +47,8 @@ class OnlyOneBatch(Correct):
 class ChangesV(Correct):
     """A policy that overrides act, and writes into the caller's array."""
 
-    def act(self, state: Any, v: Any, *, forecast: Any = None) -> tuple[Any, Any]:
-        x, state = super().act(state, v, forecast=forecast)
+    def act(self, state: Any, v: Any, **known: Any) -> tuple[Any, Any]:
+        x, state = super().act(state, v, **known)
         v *= 0.5
         return x, state
 
@@ -56,8 +56,8 @@ class ChangesV(Correct):
 class OwnAct(Correct):
     """A policy that overrides act only, which a simulation does not call."""
 
-    def act(self, state: Any, v: Any, *, forecast: Any = None) -> tuple[Any, Any]:
-        x, state = super().act(state, v, forecast=forecast)
+    def act(self, state: Any, v: Any, **known: Any) -> tuple[Any, Any]:
+        x, state = super().act(state, v, **known)
         return x + 0.5, replace(state, x=x + 0.5)
 
 
@@ -74,33 +74,33 @@ class LearnsInPlace(Correct):
 
 
 class ReturnsItsState(Correct):
-    def act(self, state: Any, v: Any, *, forecast: Any = None) -> tuple[Any, Any]:
-        _, state = super().act(state, v, forecast=forecast)
+    def act(self, state: Any, v: Any, **known: Any) -> tuple[Any, Any]:
+        _, state = super().act(state, v, **known)
         return state.x, state
 
 
 class AllowsEarlyObserve(Correct):
-    def observe(self, state: Any, y: Any, applied: Any = None) -> Any:
-        return super().observe(replace(state, pending=True), y, applied=applied)
+    def observe(self, state: Any, y: Any, **known: Any) -> Any:
+        return super().observe(replace(state, pending=True), y, **known)
 
 
 class NeverEnds(Correct):
-    def act(self, state: Any, v: Any, *, forecast: Any = None) -> tuple[Any, Any]:
+    def act(self, state: Any, v: Any, **known: Any) -> tuple[Any, Any]:
         x, after = super().act(replace(state, horizon=None), v)
         return x, replace(after, horizon=state.horizon)
 
 
 class TakesAnyV(Correct):
-    def act(self, state: Any, v: Any, *, forecast: Any = None) -> tuple[Any, Any]:
+    def act(self, state: Any, v: Any, **known: Any) -> tuple[Any, Any]:
         fixed = np.broadcast_to(np.nan_to_num(v[..., :1]), state.x.shape)
         good = v.shape == state.x.shape and bool(np.isfinite(v).all())
-        return super().act(state, v if good else fixed, forecast=forecast)
+        return super().act(state, v if good else fixed, **known)
 
 
 class VagueErrors(Correct):
-    def act(self, state: Any, v: Any, *, forecast: Any = None) -> tuple[Any, Any]:
+    def act(self, state: Any, v: Any, **known: Any) -> tuple[Any, Any]:
         try:
-            return super().act(state, v, forecast=forecast)
+            return super().act(state, v, **known)
         except ArgumentError:
             raise ArgumentError("something is wrong") from None
 
@@ -113,6 +113,44 @@ class MixesForecasts(Correct):
         if state.forecast is None or not state.forecast.shape[-2]:
             return x, memory
         return x + 0.1 * (state.forecast[..., 0, :].reshape(-1, v.shape[-1]).mean(axis=0) - v), memory
+
+
+class MixesContexts(Correct):
+    """A policy that plays for the mean context of all runs."""
+
+    def decide(self, state: State[Any], v: Any) -> Any:
+        x, memory = super().decide(state, v)
+        return (x if state.context is None else x + 0.1 * state.context.mean()), memory
+
+
+class LearnsForTheLastAction(Correct):
+    """A policy that takes a late reading for one of its last action."""
+
+    def begin(self, x0: Any, horizon: Any, rng: Any) -> Any:
+        zeros = np.zeros(x0.shape[:-1])
+        return {**super().begin(x0, horizon, rng), "u": zeros, "estimate": zeros}
+
+    def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
+        x, memory = super().decide(state, v)
+        return x, {**memory, "u": np.vecdot(x - v, x - v)}
+
+    def learn(self, state: Any, y: Any) -> Any:
+        memory = super().learn(state, y)
+        ratio = memory["reading"] / memory["u"]
+        return {**memory, "estimate": np.where(np.isnan(y), memory["estimate"], ratio)}
+
+    def diagnostics(self, state: Any) -> Any:
+        return {"estimate": state.memory["estimate"]}
+
+
+class OverwritesEarlierReadings(Correct):
+    """A policy that forgets the reading of a run if the next one of the round is of another run."""
+
+    def learn(self, state: Any, y: Any) -> Any:
+        old = np.zeros_like(y) if state.round == state.memory.get("round", 0) else state.memory["reading"]
+        memory = super().learn(state, y)
+        memory["reading"] = np.where(np.isnan(y), old, y)
+        return memory if np.isnan(y).all() else {**memory, "round": state.round}
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,6 +280,9 @@ class DeclaredGrowingMemory(GrowingMemory):
 BROKEN: list[tuple[Policy[Any], str]] = [
     (WrongShape(), "shapes"),
     (MixesForecasts(), "forecast"),
+    (MixesContexts(), "context and factor"),
+    (LearnsForTheLastAction(), "late readings"),
+    (OverwritesEarlierReadings(), "late readings"),
     (OnlyOneBatch(), "shapes"),
     (OnlyAnAction(), "shapes"),
     (NotFinite(), "shapes"),

@@ -15,8 +15,11 @@ import pytest
 from soqo import (
     FTM,
     Change,
+    Context,
     Environment,
+    Factor,
     HySCaLE,
+    Offset,
     Problem,
     RandomProblem,
     SCaLE,
@@ -263,6 +266,9 @@ def test_the_table_has_a_column_for_each_horizon(table: BoundsTable) -> None:
         (Correlated(5.0), {}, "Correlated steps are not known to make v a martingale"),
         (StudentT(5.0, df=1.5), {}, "StudentT steps have no variance"),
         (Gaussian(5.0), {"changes": [Change(20)]}, "A changes during a run"),
+        (Gaussian(5.0), {"factor": Factor(0.5)}, "the hitting cost has a factor that changes"),
+        (Gaussian(5.0), {"offset": Offset(1.0)}, "the player is not told v itself"),
+        (Gaussian(5.0), {"context": Context(size=1.0, dim=1)}, "the player is not told v itself"),
     ],
 )
 def test_it_says_why_the_theorems_do_not_apply(

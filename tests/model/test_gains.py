@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soqo._model.gains import advance, contraction, gains_of_rounds, recursive_gains
+from soqo._model.gains import (
+    advance,
+    advance_with_factor,
+    contraction,
+    gains_of_factors,
+    gains_of_rounds,
+    recursive_gains,
+)
 
 
 @settings(max_examples=200, deadline=None)
@@ -75,3 +82,42 @@ def test_the_recursion_for_one_A_gives_the_closed_form() -> None:
     for t in range(7):
         np.testing.assert_allclose(gains[t, 0], np.diag(contraction(values, 7 - t)), atol=1e-15)
         np.testing.assert_allclose(inverses[t, 0] @ gains[t, 0], np.eye(3), atol=1e-15)
+
+
+# ---- factors ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("a", [0.0, 1e-16, 0.3, 1.0, 1e8])
+@pytest.mark.parametrize("s", [1e-6, 0.5, 1.0, 40.0])
+@pytest.mark.parametrize("n", [1, 2, 40])
+def test_a_factor_of_the_current_round_is_exact_to_round_off(a: float, s: float, n: int) -> None:
+    later = Fraction(1)
+    for _ in range(n - 1):
+        later = 1 / (2 + Fraction(a) - later)
+    expected = 1 - 1 / (2 + Fraction(s) * Fraction(a) - later)
+    assert float(advance_with_factor(np.array([a]), n, np.array(s))[0]) == pytest.approx(float(expected), rel=4e-15)
+
+
+@pytest.mark.parametrize("n", [1.0, 3.0, math.inf])
+def test_a_factor_of_one_changes_nothing_and_an_extreme_one_raises_nothing(n: float) -> None:
+    a = np.array([0.0, 1e-300, 0.3, 1e300])
+    np.testing.assert_allclose(advance_with_factor(a, n, np.array(1.0)), advance(a, n), rtol=1e-14)
+    with np.errstate(all="raise", under="ignore"):
+        assert advance_with_factor(a, n, np.array(1e300))[-1] == 1.0
+
+
+def test_known_factors_give_the_recursion_on_matrices() -> None:
+    rng = np.random.default_rng(0)
+    values, factors = rng.uniform(0.0, 3.0, (4, 2)), rng.uniform(0.2, 3.0, (9, 4))
+    contractions, advances = gains_of_factors(values, factors)
+    np.testing.assert_allclose(contractions + advances, 1.0, rtol=1e-15)
+    for run in range(4):
+        A = np.diag(values[run])
+        later = np.eye(2)
+        for t in reversed(range(9)):
+            later = np.linalg.inv(2.0 * np.eye(2) + factors[t, run] * A - later)
+            np.testing.assert_allclose(np.diag(contractions[t, run]), later, rtol=1e-12)
+    matrices = np.stack([np.diag(row) for row in values])
+    gains, inverses = recursive_gains([(0, 3, matrices), (3, 9, matrices)], factors)
+    np.testing.assert_allclose(np.diagonal(gains, axis1=-2, axis2=-1), contractions, rtol=1e-12)
+    np.testing.assert_allclose(np.matmul(gains, inverses), np.broadcast_to(np.eye(2), gains.shape), atol=1e-12)

@@ -119,3 +119,14 @@ def test_overshoots_are_counted_for_each_run() -> None:
 def test_invalid_settings_are_refused(make: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         make()
+
+
+def test_a_factor_counts_as_a_longer_step() -> None:
+    """A reading s/2 u'Au at u is one of 1/2 z'Az at z = sqrt(s) u."""
+    policy, s = POL(learning_rate=0.1), 2.25
+    x, state = policy.act(policy.start([0.0], horizon=1), [4.0], factor=s)
+    np.testing.assert_allclose(x, [4.0 * s / (1.0 + s)])
+    u = x[0] - 4.0
+    state = policy.observe(state, 7.0)
+    expected = 1.0 + 0.1 * 0.5 * (7.0 - 0.5 * s * u**2) * s * u**2
+    np.testing.assert_allclose(policy.diagnostics(state)["estimate"], [[expected]])

@@ -75,3 +75,25 @@ def test_a_forecast_lowers_the_cost_by_what_it_says() -> None:
         cost[ahead] = float(problem.total_cost(np.array(path), v[:T], x0=np.zeros(1)))
     best = float(problem.total_cost(hindsight_optimum(problem, v[:T], x0=np.zeros(1)), v[:T], x0=np.zeros(1)))
     assert best < cost[5] < best + 0.05 * (cost[0] - best)
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 9, None])
+@pytest.mark.parametrize("ahead", [0, 3])
+def test_with_a_factor_lai_minimizes_the_expected_cost_to_go_with_the_factor_one_in_later_rounds(
+    horizon: int | None, ahead: int
+) -> None:
+    """Against a dense solve for the whole path, with v where the forecast expects it."""
+    rng = np.random.default_rng(7)
+    x0, v, factor = rng.standard_normal(3), rng.standard_normal(3), 2.5
+    forecast = rng.standard_normal((ahead, 3))
+    rounds = horizon or 200  # after so many rounds a gain is stationary to round-off
+    expected = np.concatenate([v[None], forecast])[:rounds]
+    path = np.concatenate([expected, np.repeat(expected[-1:], rounds - len(expected), axis=0)])
+    S = np.diag([factor, *[1.0] * (rounds - 1)])
+    moves = np.eye(rounds) - np.eye(rounds, k=-1)
+    hessian = np.kron(S, FULL) + np.kron(moves.T @ moves, np.eye(3))
+    pull = np.kron(S, FULL) @ path.ravel() + np.kron(np.eye(rounds)[0], x0)
+    optimum = np.linalg.solve(hessian, pull)[:3]
+    policy = LAI(FULL)
+    x, _ = policy.act(policy.start(x0, horizon), v, forecast=forecast if ahead else None, factor=factor)
+    np.testing.assert_allclose(x, optimum, rtol=1e-9)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import FTM, RLS, Environment, Plan, Policy, Problem, RandomProblem, simulate
+from soqo import FTM, LAI, RLS, Environment, Plan, Policy, Problem, RandomProblem, simulate
 from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.noise import Uniform
@@ -113,3 +113,40 @@ def test_the_problem_s_curvature_is_found_under_a_switching_weight() -> None:
     environment = Environment(problem, Gaussian(5.0), Uniform(1.0))
     result = simulate(environment, {"RLS": RLS(noise=0.6)}, horizon=200, runs=4)
     np.testing.assert_allclose(result["RLS"].diagnostics["estimate"], np.tile(problem.A, (4, 1, 1)), atol=0.1)
+
+
+def test_a_factor_scales_the_row_of_its_round() -> None:
+    policy, rng = RLS(noise=0.5, prior_deviation=3.0), np.random.default_rng(4)
+    state, rows, readings = policy.start(np.zeros(2)), [], []
+    for _ in range(12):
+        v, s = rng.standard_normal(2), rng.uniform(0.5, 2.0)
+        x, state = policy.act(state, v, factor=s)
+        u, y = x - v, rng.uniform(0.5, 2.0)
+        state = policy.observe(state, y)
+        rows.append(s * np.array([0.5 * u[0] ** 2, u[0] * u[1] / np.sqrt(2.0), 0.5 * u[1] ** 2]))
+        readings.append(y)
+    Z, prior = np.array(rows), np.array([1.0, 0.0, 1.0])
+    precision = Z.T @ Z / 0.25 + np.eye(3) / 9.0
+    expected = np.linalg.solve(precision, Z.T @ np.array(readings) / 0.25 + prior / 9.0)
+    np.testing.assert_allclose(state.memory.mean, expected, rtol=1e-9)
+
+
+def test_with_factors_an_offset_and_a_base_load_it_finds_the_curvature_and_the_offset() -> None:
+    A, b = np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([1.0, -0.5])
+    policy, rng = RLS(noise=0.01, offset=True), np.random.default_rng(4)
+    state = policy.start(np.zeros(2))
+    for _ in range(600):
+        v, s = rng.standard_normal(2), rng.uniform(0.5, 1.5)
+        x, state = policy.act(state, v, factor=s)
+        applied = x + rng.standard_normal(2)
+        u = applied - v + b
+        state = policy.observe(state, s * 0.5 * u @ A @ u + 3.0, applied=applied)
+    np.testing.assert_allclose(policy.diagnostics(state)["estimate"], A, atol=0.02)
+    np.testing.assert_allclose(policy.diagnostics(state)["offset"], b, atol=0.02)
+
+
+def test_it_plans_with_the_factor_as_lai_does() -> None:
+    policy, known = RLS(), LAI(np.eye(2))
+    x, _ = policy.act(policy.start(np.zeros(2), 5), [1.0, 2.0], factor=3.0)
+    expected, _ = known.act(known.start(np.zeros(2), 5), [1.0, 2.0], factor=3.0)
+    np.testing.assert_allclose(x, expected)

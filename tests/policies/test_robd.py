@@ -94,3 +94,11 @@ def test_robd_without_curvature_keeps_its_position() -> None:
 def test_invalid_settings_are_refused(make: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         make()
+
+
+def test_with_a_factor_it_plays_for_the_curvature_times_the_factor() -> None:
+    A, v = np.diag([0.5, 2.0]), np.array([1.0, -3.0])
+    one, other = ROBD(A), ROBD(1.5 * A)
+    x, _ = one.act(one.start(np.zeros(2)), v, factor=1.5)
+    expected, _ = other.act(other.start(np.zeros(2)), v)
+    np.testing.assert_allclose(x, expected)

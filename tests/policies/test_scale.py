@@ -216,3 +216,14 @@ def test_scale_has_less_regret_than_the_baselines() -> None:
 def test_invalid_settings_are_refused(make: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         make()
+
+
+def test_with_factors_the_estimate_is_that_of_the_curvature() -> None:
+    A = np.diag([2.0, 0.0])
+    policy, rng = SCaLE(1e-6, 1, min_eigenvalue=0.5, c1=3.0, gamma2=4.0), np.random.default_rng(0)
+    state = policy.start(np.zeros(2), 20, rng=1)
+    for _ in range(8):
+        v, s = rng.standard_normal(2), float(rng.uniform(0.5, 2.0))
+        x, state = policy.act(state, v, factor=s)
+        state = policy.observe(state, s * 0.5 * (x - v) @ A @ (x - v))
+    np.testing.assert_allclose(policy.diagnostics(state)["estimate"], A, atol=1e-4)

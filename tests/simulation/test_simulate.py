@@ -209,8 +209,8 @@ class ModifiesArguments(FTM):
 class Shifted(FTM):
     """A policy that overrides an unchecked method."""
 
-    def act_unchecked(self, state: Any, v: Any, forecast: Any = None) -> Any:
-        x, state = super().act_unchecked(state, v, forecast)
+    def act_unchecked(self, state: Any, v: Any, forecast: Any = None, **known: Any) -> Any:
+        x, state = super().act_unchecked(state, v, forecast, **known)
         return x + 1.0, replace(state, x=x + 1.0)
 
 

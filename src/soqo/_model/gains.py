@@ -82,6 +82,55 @@ def advance_unchecked(a: Array, n: float | Array) -> Array:
     return share
 
 
+def advance_with_factor(a: Array, n: float, factor: Array) -> Array:
+    """Return 1 - C in a round whose hitting cost has a factor s, with the factor 1 in all later rounds.
+
+    C = 1 / (2 + s a - C') with the contraction C' of the next round, so that 1 - C = p / (1 + p) with
+    p = s a + 1 - C', a sum of terms that are not negative.
+
+    Examples
+    --------
+    >>> advance_with_factor(np.array([2.0]), 1.0, np.array(1.5))         # the last round: 3 / (1 + 3)
+    array([0.75])
+    """
+    with np.errstate(over="ignore"):  # an infinite pull is one to v
+        pull = factor[..., None] * a + advance_unchecked(a, min(n - 1.0, MAX_ROUNDS))
+        return np.asarray(
+            np.where(pull > 1.0, 1.0 / (1.0 + 1.0 / np.maximum(pull, 1.0)), pull / (1.0 + np.minimum(pull, 1.0)))
+        )
+
+
+def gains_of_factors(values: Array, factors: Array) -> tuple[Array, Array]:
+    """Return contractions and advances of the player who knows all factors of the hitting cost in advance.
+
+    Parameters
+    ----------
+    values : Array, shape (d,) or (runs, d)
+        The eigenvalues of A.
+    factors : Array, shape (T, runs)
+        The factors of the rounds.
+
+    Returns
+    -------
+    contractions, advances : Array, shape (T, runs, d)
+        The eigenvalues of C_t and of I - C_t.
+
+    Examples
+    --------
+    >>> contractions, _ = gains_of_factors(np.array([1.0]), np.array([[1.0], [2.0]]))
+    >>> contractions[:, 0, 0]                              # 1 / (2 + 2 - 1) in the last round, then 1 / (2 + 1 - 1/3)
+    array([0.375     , 0.33333333])
+    """
+    contractions = np.empty((*factors.shape, values.shape[-1]))
+    advances = np.empty_like(contractions)
+    later: Array = np.zeros(contractions.shape[1:])
+    for t in reversed(range(len(factors))):
+        pull = factors[t][:, None] * values + later
+        contractions[t] = 1.0 / (1.0 + pull)
+        later = advances[t] = pull * contractions[t]
+    return contractions, advances
+
+
 def gains_of_rounds(
     gain: Callable[[Array, ArrayLike], Array], values: Array, horizon: int | None, rounds: slice
 ) -> Array:
@@ -92,7 +141,7 @@ def gains_of_rounds(
     return gain(values, to_go.reshape(-1, *[1] * values.ndim))
 
 
-def recursive_gains(segments: Sequence[tuple[int, int, Array]]) -> tuple[Array, Array]:
+def recursive_gains(segments: Sequence[tuple[int, int, Array]], factors: Array | None = None) -> tuple[Array, Array]:
     """Return the gains C_t of the optimal player for an A that changes, and their inverses.
 
     The player knows all changes in advance. The C_t of different A do not commute, so the recursion is run on matrices.
@@ -102,6 +151,8 @@ def recursive_gains(segments: Sequence[tuple[int, int, Array]]) -> tuple[Array, 
     segments : sequence of (first, stop, A)
         The rounds first..stop-1 (counted from 0) in which the curvature is A, shape (d, d) or (runs, d, d), in
         coordinates where switching is plain l2.
+    factors : Array, shape (T, runs), optional
+        What multiplies A in each round; 1 by default.
 
     Returns
     -------
@@ -110,13 +161,16 @@ def recursive_gains(segments: Sequence[tuple[int, int, Array]]) -> tuple[Array, 
     _, horizon, last = segments[-1]
     dim = last.shape[-1]
     batch = np.broadcast_shapes((1,), *(A.shape[:-2] for _, _, A in segments))
+    if factors is not None:
+        batch = np.broadcast_shapes(batch, factors.shape[1:])
     gains = np.empty((horizon, *batch, dim, dim))
     inverses = np.empty_like(gains)
     identity = np.eye(dim)
     later = np.broadcast_to(identity, gains.shape[1:])
     for first, stop, A in reversed(segments):
         for t in reversed(range(first, stop)):
-            inverses[t] = 2.0 * identity + A - later
+            curvature = A if factors is None else factors[t][:, None, None] * A
+            inverses[t] = 2.0 * identity + curvature - later
             later = gains[t] = np.linalg.inv(inverses[t])
     return gains, inverses
 

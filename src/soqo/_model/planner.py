@@ -9,7 +9,15 @@ import numpy as np
 
 from soqo._foundation.arguments import finite_array, horizon_or_none, instance, integer
 from soqo._foundation.frozen_dataclasses import Value, freeze, set_fields
-from soqo._model.gains import MAX_ROUNDS, advance, advance_unchecked, contraction, gains_of_rounds
+from soqo._model.gains import (
+    MAX_ROUNDS,
+    advance,
+    advance_unchecked,
+    advance_with_factor,
+    contraction,
+    gains_of_factors,
+    gains_of_rounds,
+)
 from soqo._model.problem import Problem
 from soqo._model.spectrum import Spectrum, positive_semidefinite
 from soqo.errors import ArgumentError
@@ -196,18 +204,23 @@ def towards(spectrum: Spectrum, go: Array, x_prev: Array, v: Array) -> Array:
     return x
 
 
-def lai_step(spectrum: Spectrum, n: float, x_prev: Array, v: Array) -> Array:
-    """Return LAI's action for the curvature with this spectrum, with n rounds to go; without checks."""
-    return towards(spectrum, advance_unchecked(spectrum.values, min(n, MAX_ROUNDS)), x_prev, v)
+def lai_step(spectrum: Spectrum, n: float, x_prev: Array, v: Array, factor: Array | None = None) -> Array:
+    """Return LAI's action for the curvature with this spectrum, with n rounds to go; without checks.
+
+    A factor, shape (*batch,), multiplies the curvature in this round; the factors of later rounds are taken as 1.
+    """
+    if factor is None:
+        return towards(spectrum, advance_unchecked(spectrum.values, min(n, MAX_ROUNDS)), x_prev, v)
+    return towards(spectrum, advance_with_factor(spectrum.values, n, factor), x_prev, v)
 
 
-def anticipation(spectrum: Spectrum, n: float, v: Array, forecast: Array) -> Array:
+def anticipation(spectrum: Spectrum, n: float, v: Array, forecast: Array, factor: Array | None = None) -> Array:
     """Return what a forecast of shape (*batch, k, d) adds to LAI's action with n rounds to go.
 
     In a direction with eigenvalue a, the cost to go from x is 1/2 (1 - c) x^2 - q x plus a constant, where v is the
     origin and q obeys the backward recursion q_t = c_t (a (v_t - v) + q_(t+1)); the action is c_t x_prev + q_t. Beyond
     the forecast v stays in place, for which q = (1 - c)(v_t - v). With an infinite horizon, this is the pull towards
-    (1 - c) sum_j c^j F_j, the last F_j carried on.
+    (1 - c) sum_j c^j F_j, the last F_j carried on. A factor changes c_t of the current round only.
     """
     values = spectrum.values
     rounds = int(min(forecast.shape[-2], n - 1.0))
@@ -217,7 +230,8 @@ def anticipation(spectrum: Spectrum, n: float, v: Array, forecast: Array) -> Arr
     pull = advance(values, n - rounds) * shifts[..., -1, :]
     for j in range(rounds - 1, 0, -1):
         pull = contraction(values, n - j) * (values * shifts[..., j - 1, :] + pull)
-    return np.asarray(np.matvec(spectrum.vectors, contraction(values, n) * pull))
+    shrink = contraction(values, n) if factor is None else 1.0 - advance_with_factor(values, n, factor)
+    return np.asarray(np.matvec(spectrum.vectors, shrink * pull))
 
 
 def known_path(gains: Array, v: Array, x0: Array) -> Array:
@@ -226,6 +240,15 @@ def known_path(gains: Array, v: Array, x0: Array) -> Array:
     for t, C in enumerate(gains):
         x = path[:, t] = v[:, t] + np.matmul(C, (x - v[:, t])[..., None])[..., 0]
     return path
+
+
+def factored_path(spectrum: Spectrum, factors: Array, v: Array, x0: Array) -> Array:
+    """Return the path of the player who knows the factors (runs, T) in advance, in plain coordinates; v as in paths."""
+    path, position = _into_eigenbasis(spectrum, v), spectrum.into(x0)
+    _, go = gains_of_factors(spectrum.values, factors.T)
+    for t in range(len(path)):
+        position = path[t] = position + go[t] * (path[t] - position)
+    return _out_of_eigenbasis(spectrum, path)
 
 
 def _path_and_start(v: ArrayLike, x0: ArrayLike, dim: int) -> tuple[Array, Array]:

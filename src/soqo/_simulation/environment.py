@@ -15,13 +15,16 @@ from soqo._foundation.random_streams import streams
 from soqo._model.changing_curvature import Change
 from soqo._model.gains import recursive_gains
 from soqo._model.problem import Problem, RandomProblem
+from soqo._simulation.context import Context
+from soqo._simulation.delay import Delay
+from soqo._simulation.factor import Factor
 from soqo._simulation.offset import Offset
 from soqo._storage.registry import add_fields, register
 from soqo.errors import ArgumentError
 from soqo.meters import Meter
 from soqo.noise import Noise
 from soqo.processes import Process
-from soqo.typing import Array, ArrayLike
+from soqo.typing import Array, ArrayLike, IntArray
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,19 @@ class Paths(Value):
     later : tuple of (int, Problem)
         The rounds (counted from zero) in which A changes, and the problem from each of them on.
     offset : Array of shape (runs, T, d), or None
-        The difference between the minimizer that the player is told and v.
+        The error of the minimizer that the player is told.
     meters : tuple of (Meter, Array of shape (runs, T))
         The meters through which a reading goes, in this order, and their random numbers.
+    delays : IntArray of shape (runs, T), or None
+        The number of rounds by which each reading is late.
+    max_delay : int
+        The largest delay that is possible.
+    context : Array of shape (runs, T, k), or None
+        What the player sees beside the minimizer that it is told.
+    shift : Array of shape (runs, T, d), or None
+        The part of v that depends on the context, which the player is not told.
+    factor : Array of shape (runs, T), or None
+        What multiplies the hitting cost, which the player is told; None for 1.
     """
 
     problem: Problem
@@ -61,11 +74,17 @@ class Paths(Value):
     later: tuple[tuple[int, Problem], ...] = field(default=(), repr=False)
     offset: Array | None = field(default=None, repr=False)
     meters: tuple[tuple[Meter, Array], ...] = field(default=(), repr=False)
+    delays: IntArray | None = field(default=None, repr=False)
+    max_delay: int = 0
+    context: Array | None = field(default=None, repr=False)
+    shift: Array | None = field(default=None, repr=False)
+    factor: Array | None = field(default=None, repr=False)
 
     @property
     def told(self) -> Array:
-        """The minimizers that the player is told, shape (runs, T, d)."""
-        return self.v if self.offset is None else self.v + self.offset
+        """The minimizers that the player is told, shape (runs, T, d): v plus the offset minus the shift."""
+        told = self.v if self.offset is None else self.v + self.offset
+        return told if self.shift is None else told - self.shift
 
     @property
     def runs(self) -> int:
@@ -86,8 +105,11 @@ class Paths(Value):
 
     @cached_property
     def gains(self) -> tuple[Array, Array]:
-        """The gains C_t of the optimal player who knows all changes of A, and their inverses."""
-        return recursive_gains([(first, stop, problem.plain.A) for first, stop, problem in self.segments])
+        """The gains C_t of the optimal player who knows all changes of A and all factors, and their inverses."""
+        return recursive_gains(
+            [(first, stop, problem.plain.A) for first, stop, problem in self.segments],
+            None if self.factor is None else self.factor.T,
+        )
 
     def costs(self, x: Array) -> tuple[Array, Array]:
         """Return the hitting and the switching cost of every round.
@@ -106,14 +128,18 @@ class Paths(Value):
         for first, stop, problem in self.segments[1:]:
             here = slice(first, stop)
             hitting[:, here] = problem.path_costs(x[:, here], self.v[:, here], x0=self.x0)[0]
-        return hitting, switching
+        return (hitting if self.factor is None else hitting * self.factor), switching
 
     def policy_generators(self) -> list[np.random.Generator]:
         """Return new generators for a policy's own draws, one per run, which are the same for every policy."""
         return streams(self.seed, range(self.first_run, self.first_run + self.runs), "policy")
 
 
-@register("Environment", version=2, migrations={1: add_fields(offset=None, meters=())})
+@register(
+    "Environment",
+    version=3,
+    migrations={1: add_fields(offset=None, meters=()), 2: add_fields(delay=None, context=None, factor=None)},
+)
 @dataclass(frozen=True)
 class Environment(Value):
     """A problem, a process and a noise.
@@ -135,6 +161,12 @@ class Environment(Value):
     meters : Meter or sequence of Meter
         What happens to a reading on its way to the player, in this order (:mod:`soqo.meters`). Policies with exact
         feedback do not see it.
+    delay : Delay, optional
+        The number of rounds by which readings are late. Every policy is started with the largest one.
+    context : Context, optional
+        A part of the minimizer that the player is not told, but could learn from what it sees. The benchmark knows it.
+    factor : Factor, optional
+        What multiplies the hitting cost. The player is told it round by round; the benchmark knows it in advance.
 
     Raises
     ------
@@ -159,6 +191,9 @@ class Environment(Value):
     changes: tuple[Change, ...] = ()
     offset: Offset | None = None
     meters: tuple[Meter, ...] = ()
+    delay: Delay | None = None
+    context: Context | None = None
+    factor: Factor | None = None
 
     def __init__(
         self,
@@ -171,6 +206,9 @@ class Environment(Value):
         changes: Change | Iterable[Change] = (),
         offset: Offset | None = None,
         meters: Meter | Iterable[Meter] = (),
+        delay: Delay | None = None,
+        context: Context | None = None,
+        factor: Factor | None = None,
     ) -> None:
         instance("problem", problem, Problem, RandomProblem)
         instance("process", process, Process)
@@ -182,7 +220,14 @@ class Environment(Value):
         chain = (meters,) if isinstance(meters, Meter) else tuple(meters)
         for meter in chain:
             instance("meters", meter, Meter)
-        set_fields(self, offset=offset, meters=chain)
+        if delay is not None:
+            instance("delay", delay, Delay)
+        if context is not None:
+            instance("context", context, Context)
+            context.draw([np.random.default_rng(0)], 1, dim=problem.dim)  # which checks the dimension
+        if factor is not None:
+            instance("factor", factor, Factor)
+        set_fields(self, offset=offset, meters=chain, delay=delay, context=context, factor=factor)
         origin = np.zeros(problem.dim)
         for name, start in (("x0", x0), ("v0", v0)):
             set_fields(self, **{name: freeze(vector(name, origin if start is None else start, origin.shape))})
@@ -221,7 +266,7 @@ class Environment(Value):
         integer("horizon", horizon, least=1)
         integer("runs", runs, least=1)
         integer("first_run", first_run, least=0)
-        _require_memory(horizon, runs, self.dim)
+        _require_memory(horizon, runs, self.dim, 0 if self.context is None else self.context.components)
         numbers = range(first_run, first_run + runs)
         problem, later = self._draw_problems(seed, numbers)
         v = self.process.paths(streams(seed, numbers, "steps"), horizon, v0=self.v0, first_run=first_run)
@@ -239,7 +284,30 @@ class Environment(Value):
         if self.offset is not None:
             offset = self.offset.paths(streams(seed, numbers, "offset"), horizon, dim=self.dim)
         meters = self._draw_meters(seed, numbers, horizon)
-        return Paths(problem, v, self.noise, variates, x0, seed, first_run, later, offset, meters)
+        delays, max_delay, context, shift, factor = None, 0, None, None, None
+        if self.delay is not None:
+            delays, max_delay = self.delay.draw(streams(seed, numbers, "delay"), horizon), self.delay.max_rounds
+        if self.context is not None:
+            context, shift = self.context.draw(streams(seed, numbers, "context"), horizon, dim=self.dim)
+        if self.factor is not None:
+            factor = self.factor.draw(streams(seed, numbers, "factor"), horizon)
+        return Paths(
+            problem,
+            v,
+            self.noise,
+            variates,
+            x0,
+            seed,
+            first_run,
+            later,
+            offset,
+            meters,
+            delays=delays,
+            max_delay=max_delay,
+            context=context,
+            shift=shift,
+            factor=factor,
+        )
 
     def _draw_meters(self, seed: int, numbers: range, horizon: int) -> tuple[tuple[Meter, Array], ...]:
         """Draw the random numbers of the meters; each has streams of its own."""
@@ -305,13 +373,13 @@ def _select_runs(problem: Problem, numbers: range) -> Problem:
     return Problem(problem.A[numbers.start : numbers.stop], problem.switching_weight)
 
 
-def _require_memory(horizon: int, runs: int, dim: int) -> None:
+def _require_memory(horizon: int, runs: int, dim: int, components: int) -> None:
     """Raise an error for paths that do not fit into memory, before the operating system kills the process."""
     if not hasattr(os, "sysconf"):
         return
     memory = float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
-    # Per round of a run: v and a policy's actions in two memory layouts; variates and the parts of the costs.
-    needed = 8.0 * runs * horizon * (3 * dim + 6)
+    # Per round of a run: v and a policy's actions in two memory layouts; variates and the parts of the costs; context.
+    needed = 8.0 * runs * horizon * (3 * dim + 6 + components)
     if needed > memory:
         raise ArgumentError(
             f"runs and horizon must fit into a memory of {memory / 2**30:.0f} GiB, got {runs} runs of {horizon} rounds "

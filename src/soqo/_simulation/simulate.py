@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy as np
 from soqo._foundation.arguments import integer, vector
 from soqo._foundation.blas import is_finite_quick
 from soqo._foundation.frozen_dataclasses import Value
-from soqo._model.gains import contraction, gains_of_rounds
-from soqo._model.planner import Plan, known_path
+from soqo._model.gains import contraction, gains_of_factors, gains_of_rounds
+from soqo._model.planner import Plan, factored_path, known_path
 from soqo._model.problem import Problem
 from soqo._model.spectrum import quadratic_form
 from soqo._simulation.environment import Environment, Paths
@@ -22,7 +22,7 @@ from soqo.errors import ArgumentError, SoqoError
 from soqo.meters import Transmission
 from soqo.noise import Noise
 from soqo.policies import Policy, match_switching_weight
-from soqo.typing import Array, BoolArray
+from soqo.typing import Array, BoolArray, IntArray
 
 Progress = Callable[[int, int, str], None]
 """A callback ``progress(done, total, name)``."""
@@ -193,34 +193,73 @@ def play(policy: Policy[Any], paths: Paths, *, progress: Callable[[int], None] |
     problem, horizon = paths.problem, paths.horizon
     changes = dict(paths.later)
     v = vector("v", paths.v.swapaxes(0, 1), (horizon, *paths.x0.shape))
-    told = v if paths.offset is None else paths.told.swapaxes(0, 1)
+    told = v if paths.offset is None and paths.shift is None else paths.told.swapaxes(0, 1)
     variates = np.ascontiguousarray(paths.variates.T)
     x = np.empty_like(v)
     every = max(1, horizon // _PROGRESS_CALLS)
     noise = None if policy.exact_feedback else paths.noise
     chain = _MeterChain(paths) if paths.meters and not policy.exact_feedback else None
     position = paths.x0
-    state = policy.start(paths.x0, horizon, paths.policy_generators())
+    mail = None if paths.delays is None else _Mail(paths.delays, paths.max_delay)
+    state = policy.start(paths.x0, horizon, paths.policy_generators(), max_delay=paths.max_delay)
     # A non-finite action or cost marks the run as diverged, so warnings are suppressed.
     with np.errstate(over="ignore", invalid="ignore"):
         for t, target in enumerate(v):
             problem = changes.get(t, problem)
-            action, state = policy.act_unchecked(state, told[t].copy())  # a copy, which the policy may keep
+            known = _known(paths, t)
+            action, state = policy.act_unchecked(state, told[t].copy(), **known)  # a copy, which the policy may keep
             x[t] = action
-            y = _reading(problem, action - target, noise, variates[t])
+            y = _reading(problem, action - target, noise, variates[t], known.get("factor"))
             if chain is not None:
                 y = chain.read(y, t, problem.switching_cost(action, position))
                 position = action
-            state = policy.observe_unchecked(state, y)
+            if mail is None:
+                state = policy.observe_unchecked(state, y)
+            else:
+                for number, arrived in mail.exchange(t, y):
+                    state = policy.observe_unchecked(state, arrived, number)
             if progress is not None and ((t + 1) % every == 0 or t + 1 == horizon):
                 progress(t + 1)
     by_run = np.ascontiguousarray(x.swapaxes(0, 1))
     return Trajectory(by_run, policy.diverged(state), policy.diagnostics(state))
 
 
-def _reading(problem: Problem, u: Array, noise: Noise | None, variate: Array) -> Array:
+def _known(paths: Paths, t: int) -> dict[str, Array]:
+    """Return what a policy is told in a round beside v, as copies, which it may keep."""
+    found = {}
+    if paths.context is not None:
+        found["context"] = paths.context[:, t].copy()
+    if paths.factor is not None:
+        found["factor"] = paths.factor[:, t].copy()
+    return found
+
+
+class _Mail:
+    """The readings on their way to the player."""
+
+    def __init__(self, delays: IntArray, max_delay: int) -> None:
+        self.delays = np.ascontiguousarray(delays.T)
+        self.max_delay = max_delay
+        self.sent: dict[int, Array] = {}
+
+    def exchange(self, t: int, y: Array) -> Iterator[tuple[int, Array]]:
+        """Send the readings of a round, which is counted from zero; return those that arrive in it, with their rounds.
+
+        The rounds are in order and counted from one. Runs for which no reading arrives have NaN.
+        """
+        self.sent[t] = y
+        self.sent.pop(t - self.max_delay - 1, None)
+        for k, sent in self.sent.items():
+            arrives = self.delays[k] == t - k
+            if arrives.any():
+                yield k + 1, np.where(arrives, sent, np.nan)
+
+
+def _reading(problem: Problem, u: Array, noise: Noise | None, variate: Array, factor: Array | None) -> Array:
     """Return the readings at u = x - v; a cost that overflows gives no reading."""
     y = quadratic_form(problem.A, u)
+    if factor is not None:
+        y = factor * y
     if noise is not None:
         y = y + noise.perturb(variate, u, problem)
         if y.shape != variate.shape:
@@ -268,6 +307,9 @@ def _benchmark_path(paths: Paths) -> Array:
         gains, _ = paths.gains
         x0, v = coordinates.to_plain(paths.x0), coordinates.to_plain(paths.v)
         return coordinates.from_plain(known_path(gains, v, x0))
+    if paths.factor is not None:
+        x0, v = coordinates.to_plain(paths.x0), coordinates.to_plain(paths.v)
+        return coordinates.from_plain(factored_path(paths.problem.plain.spectrum, paths.factor, v, x0))
     plan = Plan(paths.problem.plain.A, paths.horizon)
     x = plan.path(coordinates.to_plain(paths.x0), coordinates.to_plain(paths.v))
     return coordinates.from_plain(x)
@@ -287,7 +329,10 @@ def _low_variance_regret(paths: Paths, x: Array) -> Array:
         gains, inverses = (np.moveaxis(C, 0, 1) for C in paths.gains)
         error = actions - v - np.matvec(gains, before - v)
         return np.asarray(0.5 * np.vecdot(error, np.matvec(inverses, error)))
-    shrink = gains_of_rounds(contraction, plain.spectrum.values, paths.horizon, slice(0, paths.horizon))
+    if paths.factor is not None:
+        shrink, _ = gains_of_factors(plain.spectrum.values, paths.factor.T)
+    else:
+        shrink = gains_of_rounds(contraction, plain.spectrum.values, paths.horizon, slice(0, paths.horizon))
     shrink = np.moveaxis(shrink, 0, -2)
     off = np.matmul(actions - v, plain.spectrum.vectors)
     best = shrink * np.matmul(before - v, plain.spectrum.vectors)

@@ -152,12 +152,17 @@ def _check_bad_input(policy: Policy[Any], scenario: Scenario) -> None:
             ("v", partial(policy.act, state, nan_v)),
             ("forecast", partial(policy.act, state, v, forecast=v)),
             ("forecast", partial(policy.act, state, v, forecast=nan_v[..., None, :])),
+            ("context", partial(policy.act, state, v, context=y)),
+            ("context", partial(policy.act, state, v, context=nan_v)),
+            ("factor", partial(policy.act, state, v, factor=v)),
+            ("factor", partial(policy.act, state, v, factor=y)),
             ("y", partial(policy.observe, acted, np.zeros((*batch, 1)))),
             ("y", partial(policy.observe, acted, y + np.inf)),
             ("applied", partial(policy.observe, acted, y, applied=nan_v)),
             ("applied", partial(policy.observe, acted, y, applied=v[..., :-1])),
             ("x0", partial(policy.start, nan_v, 5, rng)),
             ("horizon", partial(policy.start, v, -3, rng)),
+            ("max_delay", partial(policy.start, v, 5, rng, max_delay=-1)),
         ]
         for name, call in calls:
             expect_error(ArgumentError, f"an invalid {name}", call, named=name)
@@ -212,6 +217,123 @@ def _check_forecast(policy: Policy[Any], scenario: Scenario) -> None:
     for run in range(3):
         gap = np.abs(_play_alone(policy, scenario, run, ahead=3) - np.array(together)[:, run]).max()
         expect(bool(gap <= 1e-9), f"run {run} with a forecast differs from the same run alone by {gap:.3g}")
+
+
+def _check_context_and_factor(policy: Policy[Any], scenario: Scenario) -> None:
+    """Check that a batch with contexts and factors equals the same runs one at a time, and that neither is kept."""
+    if scenario.only_batch is not None:
+        return  # configured for one batch shape, so there is no single run to compare with
+    walk, rng = scenario.walk((3,)), scenario.rng(5)
+    contexts, factors = rng.standard_normal((scenario.rounds, 3, 2)), rng.uniform(0.5, 1.5, (scenario.rounds, 3))
+    state, together = scenario.start(policy, (3,)), []
+    for t, v in enumerate(walk):
+        x, state = policy.act(state, v, context=contexts[t], factor=factors[t])
+        expect(
+            _equal(state.context, contexts[t]) and _equal(state.factor, factors[t]),
+            "the state after act must have the context and the factor of the round",
+        )
+        state = policy.observe(state, scenario.reading(t, (3,), x - v))
+        together.append(x)
+    _, plain = policy.act(scenario.play(policy, (3,), rounds=1)[1], walk[1])
+    expect(plain.context is None and plain.factor is None, "a round without a context or a factor must have none")
+    for run in range(3):
+        state = policy.start(np.zeros(scenario.dim), scenario.rounds, scenario.rng(1, run))
+        for t, v in enumerate(walk[:, run]):
+            x, state = policy.act(state, v, context=contexts[t, run], factor=factors[t, run])
+            gap = np.abs(x - together[t][run]).max()
+            expect(bool(gap <= 1e-9), f"run {run} with a context differs from the same run alone by {gap:.3g}")
+            u = np.zeros((3, scenario.dim))
+            u[run] = x - v
+            state = policy.observe(state, scenario.reading(t, (3,), u)[run])
+
+
+def _equal(kept: Array | None, given: Array) -> bool:
+    return kept is not None and np.array_equal(kept, given)
+
+
+_MAX_DELAY = 2
+"""The number of rounds by which readings may be late in the checks."""
+
+
+def _check_late_readings(policy: Policy[Any], scenario: Scenario) -> None:
+    """Check that a late reading is learned with the action of its own round, once, and for the runs that have one."""
+    for batch in scenario.batches((2,)):
+        _check_on_time(policy, scenario, batch)
+        _check_late_rounds(policy, scenario, batch)
+        _check_late_pairs(policy, scenario, batch)
+        _check_closed_rounds(policy, scenario, batch)
+
+
+def _start_late(policy: Policy[Any], scenario: Scenario, batch: tuple[int, ...]) -> State[Any]:
+    rng = scenario.generators(batch) if batch else scenario.rng(1, 0)
+    return policy.start(np.zeros((*batch, scenario.dim)), scenario.rounds, rng, max_delay=_MAX_DELAY)
+
+
+def _check_on_time(policy: Policy[Any], scenario: Scenario, batch: tuple[int, ...]) -> None:
+    """Check that readings that may be late, but are not, give the same actions."""
+    expected, _ = scenario.play(policy, batch)
+    state = _start_late(policy, scenario, batch)
+    for t, v in enumerate(scenario.walk(batch)):
+        x, state = policy.act(state, v)
+        expect(np.array_equal(x, expected[t]), "readings that are not late must give the same actions")
+        state = policy.observe(state, scenario.reading(t, batch, x - v), round=t + 1)
+
+
+def _check_late_rounds(policy: Policy[Any], scenario: Scenario, batch: tuple[int, ...]) -> None:
+    """Check that all rounds can be played with late readings, also from a stored state."""
+    state, walk, actions = _start_late(policy, scenario, batch), scenario.walk(batch), []
+    for t, v in enumerate(walk):
+        x, after = policy.act(state, v)
+        again, stored = policy.act(unpack(*pack(state)), v)
+        expect(
+            np.array_equal(x, again) and same(stored, after), "a stored state with open rounds continues differently"
+        )
+        state = after
+        actions.append(x)
+        if t >= 1:
+            state = policy.observe(state, scenario.reading(t - 1, batch, actions[-2] - walk[t - 1]), round=t)
+        expect(not state.diverged.any(), "an action is not finite after late readings")
+        expect(len(state.open_rounds) <= _MAX_DELAY, "the state keeps more open rounds than readings can be late")
+
+
+def _check_late_pairs(policy: Policy[Any], scenario: Scenario, batch: tuple[int, ...]) -> None:
+    """Check that what is learned from a reading depends neither on later rounds nor on the runs without one."""
+    walk = scenario.walk(batch)
+    x, first = policy.act(_start_late(policy, scenario, batch), walk[0])
+    y = scenario.reading(0, batch, x - walk[0])
+    learned = []
+    for v in (walk[1], -walk[1]):
+        _, second = policy.act(first, v)
+        late = policy.observe(second, y, round=1)
+        some, others = y.copy(), y.copy()
+        some.flat[1:] = np.nan
+        others.flat[0] = np.nan
+        split = policy.observe(policy.observe(second, some, round=1), others, round=1)
+        expect(
+            np.allclose(policy.act(late, walk[2])[0], policy.act(split, walk[2])[0], rtol=1e-9, atol=1e-9),
+            "the readings of a round that arrive one run at a time must give the actions of all at once",
+        )
+        learned.append(policy.diagnostics(late).get("estimate"))
+    one, other = learned
+    if one is not None and other is not None:
+        expect(
+            np.allclose(one, other, rtol=1e-9, atol=1e-9),
+            "the estimate after a late reading depends on the round after it: learn must use state.x and state.v",
+        )
+
+
+def _check_closed_rounds(policy: Policy[Any], scenario: Scenario, batch: tuple[int, ...]) -> None:
+    """Check that a second reading and a reading of a round that is not open are refused."""
+    state = _start_late(policy, scenario, batch)
+    for v in scenario.walk(batch)[:4]:
+        _, state = policy.act(state, v)
+    y = np.zeros(batch)
+    state = policy.observe(state, y, round=3)
+    before = copy.deepcopy(state)
+    for kind, number in ((ProtocolError, 1), (ProtocolError, 3), (ArgumentError, 5), (ArgumentError, 0)):
+        call = partial(policy.observe, state, y, round=number)
+        expect_error(kind, f"a reading of round {number} while 2 and 4 are open", call, named="round")
+        expect(same(state, before), "the state changed although a reading was refused")
 
 
 def _check_round_trip(policy: Policy[Any], scenario: Scenario) -> None:
@@ -330,9 +452,11 @@ POLICY_CHECKS: tuple[Callable[[Policy[Any], Scenario], None], ...] = (
     _check_infinite_horizon,
     _check_batch_equals_loop,
     _check_forecast,
+    _check_context_and_factor,
     _check_round_trip,
     _check_missing_reading,
     _check_applied,
+    _check_late_readings,
     _check_huge_numbers,
     _check_memory,
 )

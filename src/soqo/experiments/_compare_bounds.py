@@ -45,7 +45,8 @@ def bound_setting(
     The policy is the first SCaLE among the setting's policies, or soqo's default one if there is none. Exact regret is
     the expectation over v, given each run's own A, probes and estimate, so that its mean over the runs differs from the
     simulated mean only by the randomness of v. Bounds are those of :func:`soqo.theory.bounds`, for each run's A. There
-    are none if v is not a martingale, if its steps have no covariance, or if A changes during a run.
+    are none if v is not a martingale, if its steps have no covariance, if A or the factor of the hitting cost changes
+    during a run, or if the player is not told v itself.
 
     Parameters
     ----------
@@ -168,6 +169,10 @@ class _Model:
         name = type(process).__name__
         if self.environment.changes:
             return "A changes during a run, and the theorems are about one A"
+        if self.environment.factor is not None:
+            return "the hitting cost has a factor that changes, and the theorems are about one A"
+        if self.environment.offset is not None or self.environment.context is not None:
+            return "the player is not told v itself, and the theorems are about one who is"
         if not process.is_martingale:
             return f"{name} steps are not known to make v a martingale, without which LAI need not be the optimum"
         if process.covariance(self.environment.dim) is None:

@@ -5,6 +5,10 @@ returns. Arrays carry any leading batch shape: one plant is the batch ``()``, a 
 
 Callers use ``start``, ``act`` and ``observe``, which validate their arguments. To write a policy, implement ``decide``,
 and ``begin`` and ``learn`` if the policy has a memory.
+
+A reading may come late. With ``start(..., max_delay=D)``, a round stays open for D further rounds, and
+``observe(..., round=k)`` gives the reading of round k. ``learn`` then sees the position, the minimizer, the context and
+the factor of that round, so a policy needs to do nothing for it.
 """
 
 from __future__ import annotations
@@ -16,17 +20,22 @@ from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
-from soqo._foundation.arguments import finite_array, horizon_or_none, numbers, vector
+from soqo._foundation.arguments import finite_array, horizon_or_none, integer, numbers, vector
 from soqo._foundation.blas import is_finite_quick
 from soqo._foundation.frozen_dataclasses import Value, evolve
-from soqo._storage.registry import register
+from soqo._storage.registry import add_fields, register
 from soqo.errors import ArgumentError, ProtocolError
+from soqo.policies._open_rounds import OpenRound, find_open, keep_open, replace_open
 from soqo.typing import Array, ArrayLike, BoolArray, Rng, RngLike
 
 _M = TypeVar("_M")
 
 
-@register("State")
+@register(
+    "State",
+    version=2,
+    migrations={1: add_fields(context=None, factor=None, max_delay=0, awaiting=None, open_rounds=())},
+)
 @dataclass(frozen=True)
 class State(Value, Generic[_M]):
     """The state of a policy between two calls. Read it, but build it only through the policy's methods.
@@ -47,6 +56,16 @@ class State(Value, Generic[_M]):
         The runs in which the policy asked for a non-finite action; they kept their position instead.
     memory
         The policy's own part of the state: a frozen dataclass of arrays and numbers.
+    context : Array of shape (*batch, k), or None
+        What is known about the current round beside v, such as the weather.
+    factor : Array of shape (*batch,), or None
+        What multiplies the hitting cost of the current round, such as a price; None for 1.
+    max_delay : int
+        The number of rounds for which a round stays open after its own.
+    awaiting : BoolArray of shape (*batch,), or None
+        The runs that wait for the reading of the current round; None if ``max_delay`` is 0.
+    open_rounds : tuple of OpenRound
+        The earlier rounds that wait for a reading, oldest first.
     forecast : Array of shape (*batch, k, d), or None
         The expected minimizers of the next k rounds, while the policy decides; None between two calls.
     """
@@ -58,12 +77,23 @@ class State(Value, Generic[_M]):
     horizon: int | None
     diverged: BoolArray
     memory: _M = field(repr=False)
+    context: Array | None = field(default=None, repr=False)
+    factor: Array | None = field(default=None, repr=False)
+    max_delay: int = 0
+    awaiting: BoolArray | None = field(default=None, repr=False)
+    open_rounds: tuple[OpenRound, ...] = field(default=(), repr=False)
     forecast: Array | None = field(default=None, init=False, repr=False)
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
         """The leading shape of x: ``()`` for one plant."""
         return self.x.shape[:-1]
+
+    @property
+    def z(self) -> Array:
+        """The vector at which the reading measures A, 1/2 z'Az: x - v, times the root of the factor if there is one."""
+        u = self.x - self.v
+        return u if self.factor is None else np.sqrt(self.factor)[..., None] * u
 
     @property
     def rounds_to_go(self) -> float:
@@ -123,13 +153,17 @@ class Policy(Value, ABC, Generic[_M]):
         Parameters
         ----------
         state : State
-            The state; ``state.x`` is the current position.
+            The state; ``state.x`` is the current position, ``state.context`` and ``state.factor`` are those of this
+            round.
         v : Array, shape (*batch, d)
             The minimizer of this round.
         """
 
     def learn(self, state: State[_M], y: Array) -> _M:
         """Return the memory after the reading y of the action ``state.x`` with the minimizer ``state.v``.
+
+        If the reading is late, ``x``, ``v``, ``round``, ``context`` and ``factor`` of the state are those of its round,
+        and ``memory`` is the current one.
 
         Parameters
         ----------
@@ -139,6 +173,20 @@ class Policy(Value, ABC, Generic[_M]):
             The reading; NaN for the runs that had none, whose memory must not change.
         """
         return state.memory
+
+    def make_room(self, memory: _M, max_delay: int) -> _M:
+        """Return the memory before the first round with room for readings that come up to ``max_delay`` rounds late.
+
+        Override it if the memory itself has something for each open round; a wrapper passes it on to the policy inside.
+
+        Parameters
+        ----------
+        memory
+            What ``begin`` returned.
+        max_delay : int
+            The number of rounds for which a round stays open after its own, at least 1.
+        """
+        return memory
 
     # ---- what a policy may declare -----------------------------------------------------------------------------------
 
@@ -206,7 +254,9 @@ class Policy(Value, ABC, Generic[_M]):
 
     # ---- what callers use --------------------------------------------------------------------------------------------
 
-    def start(self, x0: ArrayLike, horizon: int | None = None, rng: RngLike | None = None) -> State[_M]:
+    def start(
+        self, x0: ArrayLike, horizon: int | None = None, rng: RngLike | None = None, *, max_delay: int = 0
+    ) -> State[_M]:
         """Begin a run, or a batch of runs.
 
         Parameters
@@ -217,6 +267,9 @@ class Policy(Value, ABC, Generic[_M]):
             The number of rounds T; None for an infinite horizon.
         rng : int, numpy.random.Generator or sequence of one generator per run, optional
             The source of random numbers, for policies that draw any.
+        max_delay : int
+            The number of rounds by which a reading may be late: a round stays open for its reading until so many
+            further rounds have been played.
 
         Returns
         -------
@@ -227,15 +280,27 @@ class Policy(Value, ABC, Generic[_M]):
         if start.ndim == 0 or start.shape[-1] == 0:
             raise ArgumentError(f"x0 must have shape (*batch, d), got {start.shape}")
         rounds = horizon_or_none(horizon)
+        delay = integer("max_delay", max_delay, least=0)
         generators = np.random.default_rng(rng) if isinstance(rng, int | np.integer) else rng
         memory = self.begin(start, rounds, generators)
         diverged = np.zeros(start.shape[:-1], dtype=np.bool_)
-        return State(start, start.copy(), 0, False, rounds, diverged, memory)
+        if delay:
+            memory = self.make_room(memory, delay)
+        return State(start, start.copy(), 0, False, rounds, diverged, memory, max_delay=delay)
 
-    def act(self, state: State[_M], v: ArrayLike, *, forecast: ArrayLike | None = None) -> tuple[Array, State[_M]]:
+    def act(
+        self,
+        state: State[_M],
+        v: ArrayLike,
+        *,
+        forecast: ArrayLike | None = None,
+        context: ArrayLike | None = None,
+        factor: ArrayLike | None = None,
+    ) -> tuple[Array, State[_M]]:
         """Play a round.
 
-        If the previous round still waits for its reading, that reading counts as missed.
+        If a round still waits for its reading when it ceases to be open, that reading counts as missed: at once if
+        readings cannot be late, otherwise ``max_delay`` rounds later.
 
         Parameters
         ----------
@@ -245,6 +310,10 @@ class Policy(Value, ABC, Generic[_M]):
             The minimizer of this round.
         forecast : array_like, shape (*batch, k, d), optional
             The expected minimizers of the next k rounds. A policy that does not plan ahead ignores them.
+        context : array_like, shape (*batch, k), optional
+            What is known about this round beside v, such as the weather. A policy that does not use it ignores it.
+        factor : array_like, shape (*batch,), optional
+            What multiplies the hitting cost of this round, such as a price, above 0; 1 if it is not given.
 
         Returns
         -------
@@ -256,49 +325,114 @@ class Policy(Value, ABC, Generic[_M]):
         _check_state(state)
         target = vector("v", v, state.x.shape)
         expected = None if forecast is None else _check_forecast(forecast, state.x.shape)
+        known = None if context is None else _check_context(context, state.batch_shape)
+        price = None if factor is None else _check_factor(factor, state.batch_shape)
         if state.horizon is not None and state.round >= state.horizon:
             raise ProtocolError(f"act was called after the last round, horizon = {state.horizon}")
-        if state.pending:
+        if state.pending and not state.max_delay:
             state = self.observe_unchecked(state, np.full(state.batch_shape, np.nan))
-        x, state = self.act_unchecked(state, target, expected)
+        if known is None and price is None:
+            x, state = self.act_unchecked(state, target, expected)
+        else:
+            x, state = self.act_unchecked(state, target, expected, context=known, factor=price)
         return x.copy(), state  # the state keeps its own array, whatever the caller does with the action
 
-    def observe(self, state: State[_M], y: ArrayLike, *, applied: ArrayLike | None = None) -> State[_M]:
-        """Learn from the reading of the current round.
+    def observe(
+        self,
+        state: State[_M],
+        y: ArrayLike,
+        *,
+        applied: ArrayLike | None = None,
+        round: int | None = None,  # noqa: A002  # the field of the state; the builtin is not used here
+    ) -> State[_M]:
+        """Learn from the reading of the current round, or of an earlier one that is still open.
 
         Parameters
         ----------
         state : State
             The state after ``act``.
         y : array_like, shape (*batch,)
-            The measured hitting cost; NaN where there was no reading.
+            The measured hitting cost; NaN where there was no reading. If readings may be late, NaN means that none has
+            arrived yet, and the round stays open for these runs.
         applied : array_like, shape (*batch, d), optional
-            The action that the plant applied, where it differs from the one it was given.
+            The action that the plant applied, where it differs from the one it was given. In the current round this
+            moves the plant; for an earlier round it only says to which action its reading belongs.
+        round : int, optional
+            The round of the reading, counted from 1; by default the current one. It must be open: the current round, or
+            one of the ``max_delay`` rounds before it, without a reading so far.
 
         Returns
         -------
         State
             The new state.
+
+        Raises
+        ------
+        ProtocolError
+            If the round is not open, or has had its reading; the state that was given stays as it was.
+
+        Examples
+        --------
+        >>> from soqo import POL
+        >>> policy = POL(learning_rate=0.1)
+        >>> state = policy.start([0.0], max_delay=2)
+        >>> for v in (4.0, 3.0, 5.0):
+        ...     x, state = policy.act(state, [v])
+        >>> state = policy.observe(state, 1.5, round=2)
+        >>> [one.round for one in state.open_rounds], state.pending
+        ([1], True)
         """
         _check_state(state)
-        if not state.pending:
-            raise ProtocolError("observe was called before act: each reading belongs to an action, call act first")
+        number = None if round is None else integer("round", round, least=1)
+        if not state.pending or number not in (None, state.round):
+            self._check_open(state, number)
         reading = numbers("y", y)
         if reading.shape != state.batch_shape:
             raise ArgumentError(f"y must have shape {state.batch_shape}, got {reading.shape}")
         if not is_finite_quick(reading) and np.isinf(reading).any():
             raise ArgumentError("y must be finite, or NaN for no reading, got an infinite one")
+        if state.max_delay:
+            _check_first_reading(state, number, reading)
         if applied is not None:
-            state = evolve(state, x=vector("applied", applied, state.x.shape))
-        return self.observe_unchecked(state, reading)
+            position = vector("applied", applied, state.x.shape)
+            if number is None or number == state.round:
+                state = evolve(state, x=position)
+            else:
+                moved = evolve(find_open(state.open_rounds, number), x=position)
+                state = evolve(state, open_rounds=replace_open(state.open_rounds, moved))
+        return self.observe_unchecked(state, reading, number)
+
+    @staticmethod
+    def _check_open(state: State[_M], number: int | None) -> None:
+        """Raise an error unless a round other than a pending current one is open."""
+        if number is None or not state.round:
+            if state.round and state.max_delay:
+                raise ProtocolError(f"round {state.round}, the current one, has had its reading: give round")
+            raise ProtocolError("observe was called before act: each reading belongs to an action, call act first")
+        if any(one.round == number for one in state.open_rounds):
+            return
+        rounds = [one.round for one in state.open_rounds] + [state.round] * state.pending
+        opened = f"open are {', '.join(map(str, rounds))}" if rounds else "no round is open"
+        if number > state.round:
+            raise ArgumentError(f"round must have been played, got {number} while {opened}")
+        why = "has had its reading" if number >= state.round - state.max_delay else "is closed"
+        raise ProtocolError(f"round {number} {why}: {opened}; the reading was not used")
 
     # ---- the hot path: simulations and wrappers ----------------------------------------------------------------------
 
-    def act_unchecked(self, state: State[_M], v: Array, forecast: Array | None = None) -> tuple[Array, State[_M]]:
+    def act_unchecked(
+        self,
+        state: State[_M],
+        v: Array,
+        forecast: Array | None = None,
+        *,
+        context: Array | None = None,
+        factor: Array | None = None,
+    ) -> tuple[Array, State[_M]]:
         """Play a round without validating the arguments; the returned action is the state's own array.
 
         The caller makes sure that v is finite, of the right shape and not modified later, that the horizon is not
-        exceeded, and that no reading is pending.
+        exceeded, and that no reading is pending unless readings may be late.
 
         Parameters
         ----------
@@ -308,6 +442,10 @@ class Policy(Value, ABC, Generic[_M]):
             The minimizer of this round.
         forecast : Array, shape (*batch, k, d), optional
             The expected minimizers of the next k rounds.
+        context : Array, shape (*batch, k), optional
+            What is known about this round beside v.
+        factor : Array, shape (*batch,), optional
+            What multiplies the hitting cost of this round.
 
         Returns
         -------
@@ -316,7 +454,13 @@ class Policy(Value, ABC, Generic[_M]):
         state : State
             The state after the action.
         """
-        decision: Any = self.decide(state if forecast is None else evolve(state, forecast=forecast), v)
+        before = state
+        if state.max_delay:
+            state = _keep_open(state)
+        if forecast is not None or context is not state.context or factor is not state.factor:
+            before = evolve(before, forecast=forecast, context=context, factor=factor)
+            state = evolve(state, context=context, factor=factor)
+        decision: Any = self.decide(before, v)
         if not (isinstance(decision, tuple) and len(decision) == 2):
             raise ProtocolError(
                 f"{type(self).__name__}.decide must return an action and a memory, got {type(decision).__name__}"
@@ -334,7 +478,12 @@ class Policy(Value, ABC, Generic[_M]):
         x = numbers("x", x)  # a copy, since the policy may keep the array that it returned
         return x, evolve(state, x=x, v=v, round=state.round + 1, pending=True, diverged=diverged, memory=memory)
 
-    def observe_unchecked(self, state: State[_M], y: Array) -> State[_M]:
+    def observe_unchecked(
+        self,
+        state: State[_M],
+        y: Array,
+        round: int | None = None,  # noqa: A002  # the field of the state; the builtin is not used here
+    ) -> State[_M]:
         """Learn from a reading without validating it.
 
         Parameters
@@ -343,13 +492,48 @@ class Policy(Value, ABC, Generic[_M]):
             The state after ``act``, with the applied action as its position.
         y : Array, shape (*batch,)
             The reading, finite or NaN, not modified later.
+        round : int, optional
+            The round of the reading, which is open; by default the current one.
 
         Returns
         -------
         State
             The state after the reading.
         """
-        return evolve(state, pending=False, memory=self.learn(state, y))
+        if not state.max_delay:
+            return evolve(state, pending=False, memory=self.learn(state, y))
+        missing = np.isnan(y)
+        if round is None or round == state.round:
+            awaiting = missing if state.awaiting is None else state.awaiting & missing
+            memory = self.learn(state, y)
+            return evolve(state, pending=bool(awaiting.any()), awaiting=np.asarray(awaiting), memory=memory)
+        if missing.all():
+            return state
+        one = find_open(state.open_rounds, round)
+        view = evolve(state, x=one.x, v=one.v, round=round, pending=True, context=one.context, factor=one.factor)
+        left = evolve(one, awaiting=np.asarray(one.awaiting & missing))
+        return evolve(state, open_rounds=replace_open(state.open_rounds, left), memory=self.learn(view, y))
+
+
+def _keep_open(state: State[_M]) -> State[_M]:
+    """Return the state in which the current round is one of the earlier ones, and the oldest ones are closed."""
+    rounds = state.open_rounds
+    if state.pending:
+        awaiting = np.ones(state.batch_shape, dtype=np.bool_) if state.awaiting is None else state.awaiting
+        rounds = (*rounds, OpenRound(state.round, state.x, state.v, awaiting, state.context, state.factor))
+    return evolve(state, open_rounds=keep_open(rounds, state.round + 1 - state.max_delay), awaiting=None)
+
+
+def _check_first_reading(state: State[_M], number: int | None, reading: Array) -> None:
+    """Refuse a second reading of a round, for a state in which readings may be late."""
+    number = state.round if number is None else number
+    awaiting = state.awaiting if number == state.round else find_open(state.open_rounds, number).awaiting
+    if awaiting is None:
+        return
+    again = ~np.isnan(reading) & ~awaiting
+    if again.any():
+        where = [int(i) for i in np.argwhere(again)[0]]
+        raise ProtocolError(f"round {number} has had its reading in run {where}: the reading was not used")
 
 
 def _check_forecast(forecast: ArrayLike, shape: tuple[int, ...]) -> Array:
@@ -359,6 +543,22 @@ def _check_forecast(forecast: ArrayLike, shape: tuple[int, ...]) -> Array:
         *batch, d = shape
         raise ArgumentError(f"forecast must have shape {(*batch, 'k', d)}, got {expected.shape}".replace("'k'", "k"))
     return expected
+
+
+def _check_context(context: ArrayLike, batch: tuple[int, ...]) -> Array:
+    """Return a context as an array, for this batch shape."""
+    known = finite_array("context", context)
+    if known.ndim != len(batch) + 1 or known.shape[:-1] != batch:
+        raise ArgumentError(f"context must have shape {(*batch, 'k')}, got {known.shape}".replace("'k'", "k"))
+    return known
+
+
+def _check_factor(factor: ArrayLike, batch: tuple[int, ...]) -> Array:
+    """Return a factor as an array, for this batch shape."""
+    price = vector("factor", factor, batch)
+    if not (price > 0.0).all():
+        raise ArgumentError(f"factor must be above 0, got {price.min()}")
+    return price
 
 
 def _check_state(state: Any) -> None:

@@ -72,14 +72,12 @@ class POL(Policy[GradientEstimate]):
         return GradientEstimate.initial(np.broadcast_to(matrix, (*x0.shape, dim)).copy())
 
     def decide(self, state: State[GradientEstimate], v: Array) -> tuple[Array, GradientEstimate]:
-        x = lai_step(state.memory.spectrum, state.rounds_to_go, state.x, v)
+        x = lai_step(state.memory.spectrum, state.rounds_to_go, state.x, v, state.factor)
         return x, state.memory
 
     def learn(self, state: State[GradientEstimate], y: Array) -> GradientEstimate:
         with np.errstate(over="ignore", invalid="ignore"):  # overflow marks the run as diverged
-            return projected_gradient_step(
-                state.memory, state.x - state.v, y, rate=self.learning_rate, form=self.gradient
-            )
+            return projected_gradient_step(state.memory, state.z, y, rate=self.learning_rate, form=self.gradient)
 
     def diverged(self, state: State[GradientEstimate]) -> BoolArray:
         return state.diverged | state.memory.diverged

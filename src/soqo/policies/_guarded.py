@@ -31,6 +31,23 @@ load that is not told as ``base_load`` counts as hitting cost, so that the guard
 missing or out of limits, the guard counts the largest reading so far in its place, and after three such rounds in a
 row it plays v until a reading arrives. A maximum that is read again and again is the limit of a saturated meter: from
 the third time on, the guard plays v for as many rounds as it was read.
+
+**Late readings.** If readings may be D rounds late, a trusted round whose reading is outstanding counts as one without
+a reading, and is counted anew when its reading arrives. So the cost that the guard knows lacks, for at most D earlier
+rounds, what the hitting cost exceeds its substitute by, and the same proof gives
+
+    M_t  <=  r F_t + B_t + (1 + D) h.
+
+With ``max_curvature`` the substitute is the upper bound of the hitting cost, so M is never too small and h = 0 as
+before. A round counts as unread only when its reading was implausible or can no longer arrive: readings that are late
+by at most D rounds do not make the guard play v. A lost reading of round k is noticed in round k + D + 1.
+
+**Factors.** If the hitting cost of a round is multiplied by a factor, so are the hitting costs and the upper bound
+above.
+
+**Implausible minimizers.** Where v is out of ``v_limits``, the guard and the policy play with the last plausible v in
+its place, F is the cost of following these, and the reading of the round counts as missing, since it belongs to a
+minimizer that nobody knows.
 """
 
 from __future__ import annotations
@@ -41,9 +58,9 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from soqo._foundation.arguments import finite_array, number
+from soqo._foundation.arguments import finite_array, number, numbers
 from soqo._foundation.frozen_dataclasses import Value, evolve, freeze, set_fields
-from soqo._storage.registry import register
+from soqo._storage.registry import add_fields, register
 from soqo.errors import ArgumentError
 from soqo.policies._base import Policy, State
 from soqo.typing import Array, ArrayLike, BoolArray, Rng
@@ -60,7 +77,11 @@ _RECENT_ROUNDS = 100
 """After an intervention, the policy's own explanation is not given for this number of rounds."""
 
 
-@register("Guarded.memory")
+@register(
+    "Guarded.memory",
+    version=2,
+    migrations={1: add_fields(counted=None, unsettled=None, away=None, implausible=None, replaced=None)},
+)
 @dataclass(frozen=True)
 class GuardMemory(Value, Generic[_M]):
     """The memory of Guarded.
@@ -85,6 +106,11 @@ class GuardMemory(Value, Generic[_M]):
         Whether the guard played v in the last round against the policy.
     interventions, last_intervention : Array, shape (*batch,)
         The number of such rounds, and the last of them (0 for none).
+    counted, unsettled, away : Array and two BoolArrays of shape (*batch, D + 1), or None
+        The hitting cost that is counted for each round that may be open (round k at index k modulo D + 1), whether it
+        has had no reading so far, and whether it was away from v; None if readings cannot be late.
+    implausible, replaced : BoolArray and Array of shape (*batch,), or None
+        Whether v was out of limits in the last round, and the number of such rounds; None without limits.
     """
 
     inner: State[_M]
@@ -100,16 +126,21 @@ class GuardMemory(Value, Generic[_M]):
     guarding: BoolArray
     interventions: Array
     last_intervention: Array
+    counted: Array | None = None
+    unsettled: BoolArray | None = None
+    away: BoolArray | None = None
+    implausible: BoolArray | None = None
+    replaced: Array | None = None
 
 
-@register("Guarded")
+@register("Guarded", version=2, migrations={1: add_fields(v_limits=None)})
 @dataclass(frozen=True)
 class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
     """A policy that is replaced by following v before its measured cost exceeds that of following v by much.
 
     After every round the measured cost is at most ``ratio`` times what following v would have cost, plus ``budget``
-    times its most expensive round, plus the hitting cost of one round (none, if ``max_curvature`` is given). The module
-    ``soqo.policies._guarded`` has the assumptions and the proof.
+    times its most expensive round, plus the hitting cost of one round (none, if ``max_curvature`` is given; of 1 + D
+    rounds, if readings may be D rounds late). The module ``soqo.policies._guarded`` has the assumptions and the proof.
 
     Parameters
     ----------
@@ -127,6 +158,9 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
         The part of each reading that is not hitting cost.
     y_limits : tuple of float, optional
         The lowest and the highest plausible reading; others are treated as missing.
+    v_limits : tuple of float or array_like of shape (d,), optional
+        The lowest and the highest plausible minimizer, in coordinates where the switching cost is unweighted; a v that
+        is out of limits in any coordinate is replaced by the last plausible one (x0 before the first).
 
     See Also
     --------
@@ -152,6 +186,7 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
     max_distance: ArrayLike | None = None
     base_load: float = 0.0
     y_limits: tuple[float, float] | None = None
+    v_limits: tuple[ArrayLike, ArrayLike] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.policy, Policy):
@@ -179,6 +214,8 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
             if low >= high:
                 raise ArgumentError(f"y_limits must be increasing, got {self.y_limits}")
             set_fields(self, y_limits=(low, high))
+        if self.v_limits is not None:
+            set_fields(self, v_limits=_ordered_limits(self.v_limits))
 
     @property
     def exact_feedback(self) -> bool:
@@ -191,32 +228,63 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GuardMemory[_M]:
         if self.max_distance is not None and np.shape(self.max_distance) not in ((), x0.shape[-1:]):
             raise ArgumentError(f"max_distance must have shape {x0.shape[-1:]}, got {np.shape(self.max_distance)}")
+        if self.v_limits is not None:
+            for limit in self.v_limits:
+                if np.shape(limit) not in ((), x0.shape[-1:]):
+                    raise ArgumentError(f"v_limits must have shape {x0.shape[-1:]}, got {np.shape(limit)}")
         zeros = np.zeros(x0.shape[:-1])
         never = np.zeros(x0.shape[:-1], dtype=np.bool_)
         inner = self.policy.start(x0, horizon, rng)
         lowest = np.full(x0.shape[:-1], -math.inf)
-        return GuardMemory(inner, x0, zeros, zeros, zeros, zeros, lowest, zeros, zeros, zeros, never, zeros, zeros)
+        memory = GuardMemory(inner, x0, zeros, zeros, zeros, zeros, lowest, zeros, zeros, zeros, never, zeros, zeros)
+        return memory if self.v_limits is None else evolve(memory, implausible=never, replaced=zeros)
+
+    def make_room(self, memory: GuardMemory[_M], max_delay: int) -> GuardMemory[_M]:
+        shape = (*memory.measured.shape, max_delay + 1)
+        return evolve(
+            memory,
+            inner=evolve(memory.inner, memory=self.policy.make_room(memory.inner.memory, max_delay)),
+            counted=np.zeros(shape),
+            unsettled=np.zeros(shape, dtype=np.bool_),
+            away=np.zeros(shape, dtype=np.bool_),
+        )
 
     def decide(self, state: State[GuardMemory[_M]], v: Array) -> tuple[Array, GuardMemory[_M]]:
         memory = state.memory
+        if state.pending and memory.counted is not None:
+            memory = self._relocate(memory, state.x)
+        v_prev = memory.inner.v
+        if self.v_limits is not None and memory.replaced is not None:
+            implausible = self._is_implausible(v)
+            v = np.where(implausible[..., None], v_prev, v)
+            memory = evolve(memory, implausible=implausible, replaced=memory.replaced + implausible)
+        unread, slot = memory.unread, 0
+        if memory.unsettled is not None and memory.away is not None:  # the round that had its place is closed now
+            slot = (state.round + 1) % memory.unsettled.shape[-1]
+            unread = unread + (memory.unsettled[..., slot] & memory.away[..., slot])
         with np.errstate(over="ignore", invalid="ignore"):  # costs that overflow are not below the limit
-            proposal, inner = self.policy.act_unchecked(memory.inner, v, state.forecast)
+            if state.context is None and state.factor is None:
+                proposal, inner = self.policy.act_unchecked(memory.inner, v, state.forecast)
+            else:
+                proposal, inner = self.policy.act_unchecked(
+                    memory.inner, v, state.forecast, context=state.context, factor=state.factor
+                )
             if self.max_distance is not None:
                 distance = np.asarray(self.max_distance)
                 proposal = v + np.minimum(np.maximum(proposal - v, -distance), distance)
-            step = _half_square(v - state.v)
+            step = _half_square(v - v_prev)
             followed, max_step = memory.followed + step, np.maximum(memory.max_step, step)
-            planned = memory.measured + _half_square(proposal - state.x) + self._reserve(proposal - v)
+            planned = memory.measured + _half_square(proposal - state.x) + self._reserve(proposal - v, state.factor)
             trusted = (
-                (memory.unread < _MAX_UNREAD)
+                (unread < _MAX_UNREAD)
                 & (memory.pause == 0.0)
                 & (planned <= self.ratio * followed + self.budget * max_step)
             )
         guarding = ~trusted & (proposal != v).any(axis=-1)
         x = np.where(trusted[..., None], proposal, v)
-        # Without a reading, the hitting cost is unknown unless it is zero: count the largest reading so far.
+        # Without a reading, the hitting cost is unknown unless it is zero.
         away = (x != v).any(axis=-1)
-        unknown = np.where(away & np.isfinite(memory.max_reading), memory.max_reading - self.base_load, 0.0)
+        unknown = self._substitute(memory, x, v, state.factor)
         memory = evolve(
             memory,
             inner=evolve(inner, x=x, pending=False),
@@ -225,12 +293,19 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
             measured=self._add(memory.measured, x - state.x, unknown),
             followed=followed,
             max_step=max_step,
-            unread=memory.unread + away,
+            unread=unread + away if memory.unsettled is None else unread,
             pause=np.maximum(memory.pause - 1.0, 0.0),
             guarding=guarding,
             interventions=memory.interventions + guarding,
             last_intervention=np.where(guarding, float(state.round + 1), memory.last_intervention),
         )
+        if memory.counted is not None:
+            memory = evolve(
+                memory,
+                counted=_with_entry(memory.counted, slot, unknown),
+                unsettled=_with_entry(memory.unsettled, slot, True),
+                away=_with_entry(memory.away, slot, away),
+            )
         return x, memory
 
     @staticmethod
@@ -238,30 +313,113 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(measured + _half_square(move) + hitting)
 
-    def _reserve(self, u: Array) -> Array:
+    def _reserve(self, u: Array, factor: Array | None) -> Array:
         """Return the reserve for going back to v, and the bound on the hitting cost if there is one."""
-        return (1.0 + 1.0 / (self.ratio - 1.0) + (self.max_curvature or 0.0)) * _half_square(u)
+        curvature: float | Array = self.max_curvature or 0.0
+        if factor is not None:
+            curvature = curvature * factor
+        return (1.0 + 1.0 / (self.ratio - 1.0) + curvature) * _half_square(u)
+
+    def _substitute(self, memory: GuardMemory[_M], x: Array, v: Array, factor: Array | None) -> Array:
+        """Return what counts as the hitting cost of a round without a reading.
+
+        It is the largest reading so far; if readings may be late and there is an upper bound, the bound.
+        """
+        if self.max_curvature is not None and memory.counted is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                bound = self.max_curvature * _half_square(x - v)
+                return bound if factor is None else bound * factor
+        away = (x != v).any(axis=-1)
+        return np.where(away & np.isfinite(memory.max_reading), memory.max_reading - self.base_load, 0.0)
+
+    def _relocate(self, memory: GuardMemory[_M], x: Array) -> GuardMemory[_M]:
+        """Return the memory for a plant that is at x in the last round, of which there was no report."""
+        if np.array_equal(x, memory.inner.x):
+            return memory
+        assert memory.counted is not None
+        slot = memory.inner.round % memory.counted.shape[-1]
+        unknown = self._substitute(memory, x, memory.inner.v, memory.inner.factor)
+        return evolve(
+            memory,
+            inner=evolve(memory.inner, x=x),
+            measured=self._add(memory.earlier, x - memory.x_prev, unknown),
+            counted=_with_entry(memory.counted, slot, unknown),
+            away=_with_entry(memory.away, slot, (x != memory.inner.v).any(axis=-1)),
+        )
+
+    def _is_implausible(self, v: Array) -> BoolArray:
+        assert self.v_limits is not None
+        low, high = (np.asarray(limit) for limit in self.v_limits)
+        return np.asarray(((v < low) | (v > high)).any(axis=-1))
 
     def learn(self, state: State[GuardMemory[_M]], y: Array) -> GuardMemory[_M]:
         memory = state.memory
+        is_current = state.round == memory.inner.round
+        v = memory.inner.v if is_current else state.v
         plausible = ~np.isnan(y)
         if self.y_limits is not None:
             plausible &= (y >= self.y_limits[0]) & (y <= self.y_limits[1])
+        if self.v_limits is not None:
+            plausible &= ~self._is_implausible(state.v)
         reading = np.where(plausible, y, np.nan)
         higher, same = reading > memory.max_reading, reading == memory.max_reading
         repeats = np.where(higher, 1.0, memory.repeats + same)
         max_reading = np.where(higher, reading, memory.max_reading)
         saturated = plausible & (reading == max_reading) & (repeats >= _SATURATED_REPEATS)
-        away = (state.x != state.v).any(axis=-1)
+        away = (state.x != v).any(axis=-1)
         hitting = np.where(away, reading - self.base_load, 0.0)
+        if is_current:
+            inner = self.policy.observe_unchecked(evolve(memory.inner, x=state.x), reading)
+        else:
+            view = evolve(memory.inner, x=state.x, v=v, round=state.round, context=state.context, factor=state.factor)
+            inner = evolve(memory.inner, memory=self.policy.learn(view, reading))
+        if memory.counted is None:
+            measured = np.where(plausible, self._add(memory.earlier, state.x - memory.x_prev, hitting), memory.measured)
+            memory = evolve(memory, measured=measured)
+        else:
+            memory = self._count(memory, state, np.where(plausible, hitting, np.nan), arrived=~np.isnan(y), away=away)
         return evolve(
             memory,
-            inner=self.policy.observe_unchecked(evolve(memory.inner, x=state.x), reading),
-            measured=np.where(plausible, self._add(memory.earlier, state.x - memory.x_prev, hitting), memory.measured),
+            inner=inner,
             max_reading=max_reading,
             repeats=repeats,
             unread=np.where(plausible, 0.0, memory.unread),
             pause=np.where(saturated & away, repeats, memory.pause),
+        )
+
+    def _count(
+        self,
+        memory: GuardMemory[_M],
+        state: State[GuardMemory[_M]],
+        hitting: Array,
+        *,
+        arrived: BoolArray,
+        away: BoolArray,
+    ) -> GuardMemory[_M]:
+        """Return the memory after the reading of a round that may be open.
+
+        ``arrived`` says which runs have a reading; ``hitting`` is NaN where there is no plausible one.
+        """
+        assert memory.counted is not None
+        assert memory.unsettled is not None
+        slot = state.round % memory.counted.shape[-1]
+        before, unsettled = memory.counted[..., slot], memory.unsettled[..., slot]
+        known = ~np.isnan(hitting)
+        if state.round == memory.inner.round:
+            unknown = self._substitute(memory, state.x, memory.inner.v, state.factor)
+            counted = np.where(known, hitting, np.where(unsettled, unknown, before))
+            measured, earlier = self._add(memory.earlier, state.x - memory.x_prev, counted), memory.earlier
+        else:
+            counted = np.where(known, hitting, before)
+            measured, earlier = memory.measured + (counted - before), memory.earlier + (counted - before)
+        return evolve(
+            memory,
+            measured=measured,
+            earlier=earlier,
+            counted=_with_entry(memory.counted, slot, counted),
+            unsettled=_with_entry(memory.unsettled, slot, unsettled & ~arrived),
+            away=_with_entry(memory.away, slot, away),
+            unread=memory.unread + (unsettled & arrived & away),  # if it is not plausible, there will be no other
         )
 
     def diverged(self, state: State[GuardMemory[_M]]) -> BoolArray:
@@ -271,7 +429,8 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
         """Return the diagnostics of the policy, and what the guard did.
 
         ``guarding`` says whether the guard overruled the policy in the last round, ``interventions`` how often it did;
-        ``measured`` and ``followed`` are the measured cost, and the cost of following v.
+        ``measured`` and ``followed`` are the measured cost, and the cost of following v. With ``v_limits``,
+        ``implausible_v`` says whether v was out of limits in the last round, and ``replaced_v`` how often it was.
 
         Parameters
         ----------
@@ -279,6 +438,7 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
             The state.
         """
         memory = state.memory
+        limits = {} if self.v_limits is None else {"implausible_v": memory.implausible, "replaced_v": memory.replaced}
         return {
             **self.policy.diagnostics(memory.inner),
             "diverged": self.diverged(state),
@@ -286,6 +446,7 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
             "interventions": memory.interventions,
             "measured": memory.measured,
             "followed": memory.followed,
+            **limits,
         }
 
     def uncertainty_of(self, state: State[GuardMemory[_M]], directions: Array) -> Array | None:
@@ -293,6 +454,8 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
 
     def explain(self, state: State[GuardMemory[_M]]) -> str:
         memory = state.memory
+        if memory.implausible is not None and memory.implausible.item():
+            return "The minimizer is out of v_limits: the guard and the policy use the last plausible one."
         count, last = int(memory.interventions.item()), int(memory.last_intervention.item())
         if not count or state.round - last > _RECENT_ROUNDS:
             return self.policy.explain(memory.inner)
@@ -305,6 +468,25 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
             f"{type(self.policy).__name__} plays again after the guard had to follow v, last in round {last} "
             f"(rounds so far: {count}; {cost})."
         )
+
+
+def _ordered_limits(limits: Any) -> tuple[Array, Array]:
+    """Return a pair of limits as arrays, after checks that they are a number or a vector each, and in order."""
+    if not isinstance(limits, tuple | list) or len(limits) != 2:
+        raise ArgumentError(f"v_limits must be a lowest and a highest minimizer, got {limits!r}")
+    low, high = (freeze(numbers("v_limits", limit)) for limit in limits)
+    if low.ndim > 1 or high.ndim > 1 or (low.ndim and high.ndim and low.shape != high.shape):
+        raise ArgumentError(f"v_limits must be numbers or vectors of one shape, got {low.shape} and {high.shape}")
+    if not (low < high).all():
+        raise ArgumentError(f"v_limits must be increasing, got {low} and {high}")
+    return low, high
+
+
+def _with_entry(array: Any, slot: int, value: Any) -> Any:
+    """Return a copy of an array with another entry at an index of its last axis."""
+    result = array.copy()
+    result[..., slot] = value
+    return result
 
 
 def _half_square(x: Array) -> Array:

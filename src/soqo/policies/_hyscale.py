@@ -60,7 +60,5 @@ class HySCaLE(SCaLE):
     def refine(self, state: State[ScaleMemory], y: Array) -> ScaleMemory:
         memory = state.memory
         with np.errstate(over="ignore", invalid="ignore"):  # overflow marks the run as diverged
-            step = projected_gradient_step(
-                memory.estimate, state.x - state.v, y, rate=self.learning_rate, form=self.gradient
-            )
+            step = projected_gradient_step(memory.estimate, state.z, y, rate=self.learning_rate, form=self.gradient)
         return evolve(memory, estimate=step)

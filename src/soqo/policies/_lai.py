@@ -18,7 +18,9 @@ class LAI(KnownCurvature):
     """Lazy adaptive interpolation: the optimal policy for a known A if v is a martingale, and the benchmark of regret.
 
     It plays x_t = C_t x_{t-1} + (I - C_t) v_t with the gains of :class:`soqo.Plan` (Bhuyan, Mukherjee and Wierman). A
-    forecast shifts its aim; it is then optimal if the forecast is the conditional mean of v.
+    forecast shifts its aim; it is then optimal if the forecast is the conditional mean of v. If the hitting cost of the
+    round has a factor s_t, it plans with s_t A now and with A, the mean, in later rounds: C_t = (2I + s_t A - C)^{-1}
+    with the gain C of the next round.
 
     Parameters
     ----------
@@ -31,9 +33,11 @@ class LAI(KnownCurvature):
     >>> policy = LAI([[1.0]])
     >>> policy.act(policy.start([0.0], horizon=1), v=[4.0])[0]         # the last round: C = 1/2
     array([2.])
+    >>> policy.act(policy.start([0.0], horizon=1), v=[4.0], factor=3.0)[0]      # C = 1 / (1 + 3)
+    array([3.])
     """
 
     def decide(self, state: State[Spectrum], v: Array) -> tuple[Array, Spectrum]:
-        spectrum, n = state.memory, state.rounds_to_go
-        x = lai_step(spectrum, n, state.x, v)
-        return (x if state.forecast is None else x + anticipation(spectrum, n, v, state.forecast)), spectrum
+        spectrum, n, factor = state.memory, state.rounds_to_go, state.factor
+        x = lai_step(spectrum, n, state.x, v, factor)
+        return (x if state.forecast is None else x + anticipation(spectrum, n, v, state.forecast, factor)), spectrum

@@ -57,7 +57,9 @@ class RLS(Policy[RLSMemory]):
 
     A reading 1/2 u'Au + noise at u = x - v is linear in A. The estimate is the mean of the normal posterior, without
     its negative eigenvalues. With ``offset``, the reading is 1/2 (u + b)'A(u + b) + c + noise, which is linear in A, in
-    g = A b and in the constant 1/2 b'A b + c; the policy then aims at v - b.
+    g = A b and in the constant 1/2 b'A b + c; the policy then aims at v - b. A factor of the hitting cost multiplies
+    the reading but for c and the noise (1/2 b'A b of the current estimate tells the parts of the constant apart), and
+    the policy plans with it as LAI does.
 
     Parameters
     ----------
@@ -112,7 +114,8 @@ class RLS(Policy[RLSMemory]):
 
     def decide(self, state: State[RLSMemory], v: Array) -> tuple[Array, RLSMemory]:
         memory = state.memory
-        return lai_step(memory.spectrum, state.rounds_to_go, state.x, v - self._offset(memory)), memory
+        aim = v - self._offset(memory)
+        return lai_step(memory.spectrum, state.rounds_to_go, state.x, aim, state.factor), memory
 
     def learn(self, state: State[RLSMemory], y: Array) -> RLSMemory:
         memory, u = state.memory, state.x - state.v
@@ -120,6 +123,8 @@ class RLS(Policy[RLSMemory]):
             row = svec_rows(u)
             if self.offset:
                 row = np.concatenate([row, u, np.ones((*u.shape[:-1], 1))], axis=-1)
+            if state.factor is not None:
+                row, y = self._with_factor(memory, row, y, state.factor)
             spread = np.matvec(memory.covariance, row)
             gain = spread / (self.noise**2 + np.vecdot(row, spread))[..., None]
             mean = memory.mean + gain * (y - np.vecdot(row, memory.mean))[..., None]
@@ -138,6 +143,17 @@ class RLS(Policy[RLSMemory]):
             readings=memory.readings + used,
             diverged=memory.diverged | (observed & ~finite),
         )
+
+    def _with_factor(self, memory: RLSMemory, row: Array, y: Array, factor: Array) -> tuple[Array, Array]:
+        """Return the row and the reading of a round whose hitting cost has a factor."""
+        if not self.offset:
+            return row * factor[..., None], y
+        scales = np.repeat(factor[..., None], row.shape[-1], axis=-1)
+        scales[..., -1] = 1.0
+        # s (1/2 b'A b) + c = (1/2 b'A b + c) + (s - 1) 1/2 b'A b, with 1/2 b'A b = 1/2 b'g.
+        d = memory.spectrum.values.shape[-1]
+        minimum = 0.5 * np.vecdot(self._offset(memory), memory.mean[..., -d - 1 : -1])
+        return row * scales, y - (factor - 1.0) * minimum
 
     def _offset(self, memory: RLSMemory) -> Array:
         """Return b, the solution of A b = g in the directions that the estimate of A determines."""

@@ -54,7 +54,7 @@ class ROBD(KnownCurvature):
 
     def decide(self, state: State[Spectrum], v: Array) -> tuple[Array, Spectrum]:
         spectrum = state.memory
-        values = spectrum.values
+        values = spectrum.values if state.factor is None else state.factor[..., None] * spectrum.values
         if self.lambda2 is None:
             # m r with r = (1 + sqrt(1 + 4/m)) / 2, in a form that gives 0 for m = 0.
             m = values[..., :1]

@@ -108,6 +108,8 @@ class ScaleMemory(Value):
 class SCaLE(Policy[ScaleMemory]):
     """Probe around v, estimate A by trace minimization, and play LAI with the estimate.
 
+    The reading of a probe that arrives after the estimation is not used.
+
     Parameters
     ----------
     noise_cap : float
@@ -281,7 +283,7 @@ class SCaLE(Policy[ScaleMemory]):
         if m and t == m:
             memory = self._estimate(memory)
             x_prev = self._exploitation_start(memory, state)
-        x = lai_step(memory.estimate.spectrum, state.rounds_to_go, x_prev, v)
+        x = lai_step(memory.estimate.spectrum, state.rounds_to_go, x_prev, v, state.factor)
         if not memory.phase.size or max_entry(memory.phase) < Phase.NO_ROOM:
             return x, memory
         return np.where(memory.phase[..., None] >= Phase.NO_ROOM, v, x), memory
@@ -292,8 +294,8 @@ class SCaLE(Policy[ScaleMemory]):
             return self.refine(state, y)
         observed = ~np.isnan(y)
         u, readings = memory.u.copy(), memory.y.copy()
-        u[..., t, :] = np.where(observed[..., None], state.x - state.v, 0.0)
-        readings[..., t] = y
+        u[..., t, :] = np.where(observed[..., None], state.z, u[..., t, :])
+        readings[..., t] = np.where(observed, y, readings[..., t])
         return evolve(memory, u=u, y=readings)
 
     def refine(self, state: State[ScaleMemory], y: Array) -> ScaleMemory:

@@ -22,7 +22,10 @@ _M = TypeVar("_M")
 class Wrapper(Policy[State[_M]], Generic[_M]):
     """A policy around another policy, whose state is the wrapper's memory.
 
-    The wrapper validates its arguments and keeps both states in step, so it calls the inner policy unchecked.
+    The wrapper validates its arguments and keeps both states in step, so it calls the inner policy unchecked. A wrapper
+    implements ``decide``, in which ``act_inside`` returns the action of the inner policy; one that changes coordinates
+    overrides ``inward``. What the inner policy learns from a reading, late or not, is the wrapper's own round in the
+    coordinates of the inner policy: the applied action, the minimizer, the context and the factor.
 
     Parameters
     ----------
@@ -31,18 +34,11 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
 
     Examples
     --------
-    >>> from dataclasses import replace
     >>> from soqo import FTM
     >>> class HalfStep(Wrapper):
-    ...     def begin(self, x0, horizon, rng):
-    ...         return self.policy.start(x0, horizon, rng)
-    ...
     ...     def decide(self, state, v):
-    ...         x, inner = self.policy.act_unchecked(state.memory, v)
+    ...         x, inner = self.act_inside(state, v)
     ...         return (state.x + x) / 2.0, inner
-    ...
-    ...     def learn(self, state, y):
-    ...         return self.policy.observe_unchecked(replace(state.memory, x=state.x), y)
     >>> policy = HalfStep(FTM())
     >>> policy.act(policy.start(np.zeros(1)), v=[4.0])[0]
     array([2.])
@@ -53,6 +49,54 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
     def __post_init__(self) -> None:
         if not isinstance(self.policy, Policy):
             raise ArgumentError(f"policy must be a Policy, got {type(self.policy).__name__}")
+
+    def inward(self, x: Array) -> Array:
+        """Return positions or minimizers of the plant in the coordinates of the inner policy; by default as they are.
+
+        Parameters
+        ----------
+        x : Array, shape (..., d)
+            The positions.
+        """
+        return x
+
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> State[_M]:
+        return self.policy.start(self.inward(x0), horizon, rng)
+
+    def make_room(self, memory: State[_M], max_delay: int) -> State[_M]:
+        return evolve(memory, memory=self.policy.make_room(memory.memory, max_delay))
+
+    def act_inside(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
+        """Return the action of the inner policy, in its coordinates, and its new state.
+
+        Parameters
+        ----------
+        state : State
+            The wrapper's state, in ``decide``.
+        v : Array, shape (*batch, d)
+            The minimizer of this round.
+        """
+        inner = state.memory
+        if inner.pending:  # the last round had no reading so far: the inner policy does not know where the plant is
+            inner = evolve(inner, x=self.inward(state.x))
+        forecast = None if state.forecast is None else self.inward(state.forecast)
+        if state.context is None and state.factor is None:
+            return self.policy.act_unchecked(inner, self.inward(v), forecast)
+        return self.policy.act_unchecked(inner, self.inward(v), forecast, context=state.context, factor=state.factor)
+
+    def learn(self, state: State[State[_M]], y: Array) -> State[_M]:
+        inner = state.memory
+        if state.round == inner.round:
+            return self.policy.observe_unchecked(evolve(inner, x=self.inward(state.x)), y)
+        view = evolve(
+            inner,
+            x=self.inward(state.x),
+            v=self.inward(state.v),
+            round=state.round,
+            context=state.context,
+            factor=state.factor,
+        )
+        return evolve(inner, memory=self.policy.learn(view, y))
 
     @property
     def exact_feedback(self) -> bool:
@@ -129,16 +173,14 @@ class Weighted(Wrapper[_M]):
                 f"switching_weight must be for as many actuators as x0 has, {x0.shape[-1]}, "
                 f"got one for {self.coordinates.dim}"
             )
-        return self.policy.start(self.coordinates.to_plain(x0), horizon, rng)
+        return super().begin(x0, horizon, rng)
+
+    def inward(self, x: Array) -> Array:
+        return self.coordinates.to_plain(x)
 
     def decide(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
-        forecast = None if state.forecast is None else self.coordinates.to_plain(state.forecast)
-        z, inner = self.policy.act_unchecked(state.memory, self.coordinates.to_plain(v), forecast)
+        z, inner = self.act_inside(state, v)
         return self.coordinates.from_plain(z), inner
-
-    def learn(self, state: State[State[_M]], y: Array) -> State[_M]:
-        inner = evolve(state.memory, x=self.coordinates.to_plain(state.x))
-        return self.policy.observe_unchecked(inner, y)
 
     def diagnostics(self, state: State[State[_M]]) -> dict[str, Any]:
         """Return the diagnostics of the inner policy, with ``estimate`` and ``uncertainty`` in plant coordinates.
@@ -207,19 +249,16 @@ class Limited(Wrapper[_M]):
         for name, limit in (("low", self.low), ("high", self.high)):
             if limit is not None and np.shape(limit) not in ((), x0.shape[-1:]):
                 raise ArgumentError(f"{name} must have shape {x0.shape[-1:]}, got {np.shape(limit)}")
-        return self.policy.start(x0, horizon, rng)
+        return super().begin(x0, horizon, rng)
 
     def decide(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
-        x, inner = self.policy.act_unchecked(state.memory, v, state.forecast)
+        x, inner = self.act_inside(state, v)
         # np.clip takes ten times as long for one plant.
         if self.low is not None:
             x = np.maximum(x, self.low)
         if self.high is not None:
             x = np.minimum(x, self.high)
         return x, inner
-
-    def learn(self, state: State[State[_M]], y: Array) -> State[_M]:
-        return self.policy.observe_unchecked(evolve(state.memory, x=state.x), y)
 
 
 def _limit(name: str, value: ArrayLike | None) -> Array | None:

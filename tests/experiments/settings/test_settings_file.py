@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soqo import LAI, ROBD, HySCaLE, Offset, Problem, RandomProblem, SCaLE, meters
+from soqo import LAI, ROBD, Context, Delay, Factor, HySCaLE, Offset, Problem, RandomProblem, SCaLE, meters
 from soqo.errors import FileFormatError
 from soqo.experiments import Setting, SweepPoint, parse_settings, read_settings
 from soqo.noise import Adversarial, Uniform
@@ -355,7 +355,22 @@ noise = { kind = "Gaussian", scale = 2.0 }
 offset = { b = [1.0, -1.0], walk = 0.1 }
 meter = [{ kind = "BaseLoad", level = 5.0, swing = 0.4 }, { kind = "Saturation", y_max = 9.0 }]
 policy = [{ kind = "RLS" }]
+delay = { rounds = 2, jitter = 1 }
+context = { size = 0.5, dim = 3 }
+factor = { swing = 0.3, period = 12.0 }
 """
+
+
+def test_a_file_describes_delays_contexts_and_factors() -> None:
+    (setting,) = parse_settings(PLANT, "plant.toml", name="plant")
+    assert setting.environment.delay == Delay(2, jitter=1)
+    assert setting.environment.context == Context(size=0.5, dim=3)
+    assert setting.environment.factor == Factor(0.3, period=12.0)
+    changed = PLANT.replace("size = 0.5, dim = 3", "M = [[1.0], [0.0]]")
+    (setting,) = parse_settings(changed, "plant.toml", name="plant")
+    assert setting.environment.context == Context([[1.0], [0.0]])
+    (setting,) = parse_settings(PLANT.replace("rounds = 2, jitter = 1", ""), "plant.toml", name="plant")
+    assert setting.environment.delay == Delay(1)  # the defaults
 
 
 def test_a_file_describes_an_offset_and_the_meters_of_a_plant() -> None:
@@ -372,6 +387,9 @@ def test_a_file_describes_an_offset_and_the_meters_of_a_plant() -> None:
         ("walk = 0.1", "walks = 0.1", r"plant\.toml, line 5: 'walks' is unknown to Offset; it has b, scale, walk"),
         ("b = [1.0, -1.0]", "b = [1.0]", r"b must be a number or have shape \(2,\), got \(1,\)"),
         ('{ kind = "RLS" }', '{ kind = "SCaLE" }', "noise_cap is missing: SCaLE needs it"),
+        ("rounds = 2", "rounds = 0.5", r"plant\.toml, line 8: rounds must be an integer of at least 0, got 0.5"),
+        ("size = 0.5, dim = 3", "M = [[1.0]]", r"M must have 2 rows, one for each coordinate of v, got shape \(1, 1\)"),
+        ("swing = 0.3", "swings = 0.3", r"line 10: 'swings' is unknown to Factor; it has swing, period, deviation"),
     ],
 )
 def test_mistakes_in_the_description_of_a_plant_are_named(old: str, new: str, message: str) -> None:

@@ -15,6 +15,9 @@ A file holds one setting, or several ``[[setting]]`` tables that override the re
     [[change]]       round, and the new A
     [offset]         b, scale, walk: the error of the minimizer that the player is told
     [[meter]]        kind = "BaseLoad" and its arguments
+    [delay]          rounds, jitter: how late readings are
+    [context]        M, or size and dim; scale, correlation: what the player sees beside the minimizer it is told
+    [factor]         swing, period, deviation, correlation: what multiplies the hitting cost
     [common]         arguments for every policy that has them, such as c1
     [[policy]]       kind = "SCaLE" and its arguments, and a name if it is not the kind
 
@@ -36,7 +39,10 @@ from soqo import meters, noise, processes
 from soqo._foundation.arguments import integer
 from soqo._model.changing_curvature import Change
 from soqo._model.problem import Problem, RandomProblem
+from soqo._simulation.context import Context
+from soqo._simulation.delay import Delay
 from soqo._simulation.environment import Environment
+from soqo._simulation.factor import Factor
 from soqo._simulation.offset import Offset
 from soqo._simulation.simulate import check_names
 from soqo.errors import ArgumentError, FileFormatError
@@ -64,7 +70,8 @@ _COUNTS = {"horizon": (1, 1000), "runs": (1, 20), "seed": (0, 0)}
 SETTING_KEYS = (
     *_TEXTS,
     *_COUNTS,
-    *("horizons", "problem", "process", "noise", "common", "policy", "change", "offset", "meter", "setting"),
+    *("horizons", "problem", "process", "noise", "common", "policy", "change", "offset", "meter"),
+    *("delay", "context", "factor", "setting"),
 )
 """The keys that a file may have; a ``[[setting]]`` table may have all but the last."""
 
@@ -239,12 +246,18 @@ class _Reader:
         entries = _as_list(self.document, path, value)
         changes = [self.change(entry, (*path, index)) for index, entry in enumerate(entries)]
         where = path if changes else self.path
-        offset, place = self.table("offset")
-        error = self.build(Constructor.of(Offset), offset, place) if offset else None
+        parts = {"offset": Offset, "delay": Delay, "context": Context, "factor": Factor}
+        options = {key: self.part(key, made) for key, made in parts.items()}
         chain = self.meters()
         return self.attempt(
-            where, lambda: Environment(problem, process, found, changes=changes, offset=error, meters=chain)
+            where, lambda: Environment(problem, process, found, changes=changes, meters=chain, **options)
         )
+
+    def part(self, key: str, made: type) -> Any:
+        """Build a part of the environment that has a table of its own, or return None if there is none."""
+        table, place = self.table(key)
+        given = key in self.own or key in self.document.tree
+        return self.build(Constructor.of(made), table, place) if given else None
 
     def meters(self) -> list[Any]:
         value, path = self.find("meter", [])
