@@ -34,7 +34,7 @@ _M = TypeVar("_M")
 @register(
     "State",
     version=2,
-    migrations={1: add_fields(context=None, factor=None, max_delay=0, awaiting=None, open_rounds=())},
+    migrations={1: add_fields(context=None, factor=None, x_prev=None, max_delay=0, awaiting=None, open_rounds=())},
 )
 @dataclass(frozen=True)
 class State(Value, Generic[_M]):
@@ -60,6 +60,8 @@ class State(Value, Generic[_M]):
         What is known about the current round beside v, such as the weather.
     factor : Array of shape (*batch,), or None
         What multiplies the hitting cost of the current round, such as a price; None for 1.
+    x_prev : Array of shape (*batch, d), or None
+        The position before the action of the current round; None before the first round.
     max_delay : int
         The number of rounds for which a round stays open after its own.
     awaiting : BoolArray of shape (*batch,), or None
@@ -79,6 +81,7 @@ class State(Value, Generic[_M]):
     memory: _M = field(repr=False)
     context: Array | None = field(default=None, repr=False)
     factor: Array | None = field(default=None, repr=False)
+    x_prev: Array | None = field(default=None, repr=False)
     max_delay: int = 0
     awaiting: BoolArray | None = field(default=None, repr=False)
     open_rounds: tuple[OpenRound, ...] = field(default=(), repr=False)
@@ -162,8 +165,8 @@ class Policy(Value, ABC, Generic[_M]):
     def learn(self, state: State[_M], y: Array) -> _M:
         """Return the memory after the reading y of the action ``state.x`` with the minimizer ``state.v``.
 
-        If the reading is late, ``x``, ``v``, ``round``, ``context`` and ``factor`` of the state are those of its round,
-        and ``memory`` is the current one.
+        If the reading is late, ``x``, ``v``, ``round``, ``context``, ``factor`` and ``x_prev`` of the state are those
+        of its round, and ``memory`` is the current one.
 
         Parameters
         ----------
@@ -476,7 +479,8 @@ class Policy(Value, ABC, Generic[_M]):
             x = np.where(bad[..., None], state.x, x)
             diverged = diverged | bad
         x = numbers("x", x)  # a copy, since the policy may keep the array that it returned
-        return x, evolve(state, x=x, v=v, round=state.round + 1, pending=True, diverged=diverged, memory=memory)
+        number = state.round + 1
+        return x, evolve(state, x=x, v=v, round=number, pending=True, diverged=diverged, memory=memory, x_prev=state.x)
 
     def observe_unchecked(
         self,
@@ -510,7 +514,8 @@ class Policy(Value, ABC, Generic[_M]):
         if missing.all():
             return state
         one = find_open(state.open_rounds, round)
-        view = evolve(state, x=one.x, v=one.v, round=round, pending=True, context=one.context, factor=one.factor)
+        known: dict[str, Any] = {"context": one.context, "factor": one.factor, "x_prev": one.x_prev}
+        view = evolve(state, x=one.x, v=one.v, round=round, pending=True, **known)
         left = evolve(one, awaiting=np.asarray(one.awaiting & missing))
         return evolve(state, open_rounds=replace_open(state.open_rounds, left), memory=self.learn(view, y))
 
@@ -520,7 +525,10 @@ def _keep_open(state: State[_M]) -> State[_M]:
     rounds = state.open_rounds
     if state.pending:
         awaiting = np.ones(state.batch_shape, dtype=np.bool_) if state.awaiting is None else state.awaiting
-        rounds = (*rounds, OpenRound(state.round, state.x, state.v, awaiting, state.context, state.factor))
+        rounds = (
+            *rounds,
+            OpenRound(state.round, state.x, state.v, awaiting, state.context, state.factor, state.x_prev),
+        )
     return evolve(state, open_rounds=keep_open(rounds, state.round + 1 - state.max_delay), awaiting=None)
 
 

@@ -371,7 +371,8 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
         if is_current:
             inner = self.policy.observe_unchecked(evolve(memory.inner, x=state.x), reading)
         else:
-            view = evolve(memory.inner, x=state.x, v=v, round=state.round, context=state.context, factor=state.factor)
+            known: dict[str, Any] = {"context": state.context, "factor": state.factor, "x_prev": state.x_prev}
+            view = evolve(memory.inner, x=state.x, v=v, round=state.round, **known)
             inner = evolve(memory.inner, memory=self.policy.learn(view, reading))
         if memory.counted is None:
             measured = np.where(plausible, self._add(memory.earlier, state.x - memory.x_prev, hitting), memory.measured)

@@ -26,6 +26,8 @@ class OpenRound(Value):
         What was known about the round beside v.
     factor : Array of shape (*batch,), or None
         What multiplied the hitting cost; None for 1.
+    x_prev : Array of shape (*batch, d), or None
+        The position before the action.
     """
 
     round: int
@@ -34,6 +36,7 @@ class OpenRound(Value):
     awaiting: BoolArray
     context: Array | None = field(default=None, repr=False)
     factor: Array | None = field(default=None, repr=False)
+    x_prev: Array | None = field(default=None, repr=False)
 
 
 def find_open(rounds: tuple[OpenRound, ...], number: int) -> OpenRound:

@@ -95,6 +95,7 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
             round=state.round,
             context=state.context,
             factor=state.factor,
+            x_prev=None if state.x_prev is None else self.inward(state.x_prev),
         )
         return evolve(inner, memory=self.policy.learn(view, y))
 
@@ -183,7 +184,7 @@ class Weighted(Wrapper[_M]):
         return self.coordinates.from_plain(z), inner
 
     def diagnostics(self, state: State[State[_M]]) -> dict[str, Any]:
-        """Return the diagnostics of the inner policy, with ``estimate`` and ``uncertainty`` in plant coordinates.
+        """Return the diagnostics of the inner policy, with ``estimate``, ``uncertainty`` and ``offset`` in plant units.
 
         Parameters
         ----------
@@ -194,6 +195,8 @@ class Weighted(Wrapper[_M]):
         if "estimate" in found:
             half = self.coordinates.to_plain(found["estimate"])
             found["estimate"] = self.coordinates.to_plain(half.swapaxes(-1, -2))
+        if "offset" in found:
+            found["offset"] = self.coordinates.from_plain(found["offset"])
         if "uncertainty" in found:
             eigenvectors = np.linalg.eigh(found["estimate"])[1]
             found["uncertainty"] = self.uncertainty_of(state, eigenvectors.mT)

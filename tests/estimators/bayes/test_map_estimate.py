@@ -10,8 +10,9 @@ import pytest
 
 from soqo._foundation.optional_imports import require_extra
 from soqo._model.spectrum import Spectrum
-from soqo.estimators._measurements import smat, svec
-from soqo.estimators.bayes._map_estimate import _congruence, map_in_cone
+from soqo.estimators._measurements import measure, smat, svec
+from soqo.estimators.bayes import Posterior, ReadingModel, map_estimate
+from soqo.estimators.bayes._map_estimate import _ALPHA, _congruence, map_in_cone
 from soqo.typing import Array
 
 MANY_STEPS = 60
@@ -247,6 +248,41 @@ def test_round_off_makes_no_eigenvalue_negative(steps: int) -> None:
     P = np.tile(1e-30 * np.eye(10), (runs, 1, 1))
     M = map_in_cone(start.matrix(), P, start, 0.1, np.ones(runs), np.full(runs, float(steps)))
     assert (M.values >= 0.0).all()
+
+
+# ---- the estimate from a posterior ----------------------------------------------------------------------------------
+
+
+def test_the_estimate_is_that_of_the_posterior_of_A_alone() -> None:
+    model = ReadingModel(2, "direction", offset=True)
+    rng = np.random.default_rng(15)
+    A = np.diag([1.0, 0.0])
+    posterior = Posterior.start(model, 3, base_load=0.0)
+    for _ in range(6):
+        u = rng.standard_normal((3, 2))
+        posterior = posterior.update(model, u, measure(u, A) + 3.0 + 0.5 * rng.standard_normal(3))
+    last = from_identity(3, 2)
+    which = np.array([True, False, True])
+    spectrum = map_estimate(model, posterior, last, which)
+    for k in np.flatnonzero(which):
+        # The unknowns are N, the offset and svec(A), in this order.
+        mean, P = smat(posterior.mean[k, 5:]), (posterior.root[k] @ posterior.root[k].T)[5:, 5:]
+        exact = solution(mean, P, _ALPHA, float(posterior.scale[k]))
+        # After a few steps from the identity.
+        np.testing.assert_allclose(spectrum.matrix()[k], exact, atol=0.01 * np.abs(exact).max())
+    np.testing.assert_array_equal(spectrum.matrix()[1], np.eye(2))
+
+
+def test_a_mean_far_inside_the_cone_is_the_estimate() -> None:
+    model = ReadingModel(2, "none")
+    rng = np.random.default_rng(16)
+    A = np.array([[2.0, 0.5], [0.5, 1.0]])
+    posterior = Posterior.start(model, 1)
+    for _ in range(20):
+        u = rng.standard_normal((1, 2))
+        posterior = posterior.update(model, u, measure(u, A) + 0.01 * rng.standard_normal(1))
+    spectrum = map_estimate(model, posterior, from_identity(1, 2), np.array([True]))
+    np.testing.assert_allclose(spectrum.matrix(), smat(posterior.mean), atol=1e-12)
 
 
 # ---- changes of coordinates ----------------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ class Uncertainty:
 
     def probe(self, rounds: float) -> Any:
         """Return the best probe."""
-        mean = np.concatenate([svec(self.A), np.zeros(self.model.biases)])
+        mean = np.concatenate([np.zeros(self.model.biases), svec(self.A)])
         posterior = replace(
             Posterior.start(self.model, 1),
             mean=mean[None],
@@ -138,10 +138,10 @@ class Uncertainty:
         length = np.linalg.norm(u)
         outer = svec(0.5 * np.outer(u, u))
         along = 2.0 * outer / length**2 if length else np.zeros_like(outer)
-        row = np.concatenate([outer, {"direction": along, "constant": [1.0], "none": []}[self.model.bias]])
+        row = np.concatenate([{"direction": along, "constant": [1.0], "none": []}[self.model.bias], outer])
         P = self.root @ self.root.T
         P = P - np.outer(P @ row, P @ row) / (row @ P @ row + self.noise**2)
-        return P[: outer.size, : outer.size]
+        return P[-outer.size :, -outer.size :]
 
     def cost(self, step: Any) -> float:
         """Return the cost of a deviation in the first action, with optimal later actions, by a dense solve."""
@@ -166,7 +166,7 @@ class Uncertainty:
     def saving(self, P: Any) -> float:
         """Return the reduction of regret per round by the readings, to second order, by finite differences."""
         p = self.model.unknowns
-        values, vectors = np.linalg.eigh(self.root[:p] @ self.root[:p].T - P)
+        values, vectors = np.linalg.eigh(self.root[-p:] @ self.root[-p:].T - P)
         C = gain(self.A, self.rounds_to_go)
         total = 0.0
         for value, vector in zip(values, vectors.T, strict=True):
@@ -180,7 +180,7 @@ class Uncertainty:
         """Return probes along eigenvectors, in units of the size at which the uncertainty equals the noise."""
         found = []
         for q in np.linalg.eigh(self.A)[1].T:
-            deviation = np.linalg.norm(svec(np.outer(q, q)) @ self.root[: self.model.unknowns])
+            deviation = np.linalg.norm(svec(np.outer(q, q)) @ self.root[-self.model.unknowns :])
             found += [size * math.sqrt(2.0 * self.noise / deviation) * q for size in _PROBE_SIZES]
         return found
 
@@ -317,7 +317,7 @@ def test_eigenvalues_are_at_most_one_while_the_deviation_of_the_trace_exceeds_th
     identity = svec(np.eye(4))
     # If the scale is the mean eigenvalue, the prior deviation of the trace is 3 sqrt(4) times that.
     allowed = 3.0 * 2.0 * values.mean()
-    trace = math.sqrt(identity @ (posterior.root[0] @ posterior.root[0].T)[:p, :p] @ identity)
+    trace = math.sqrt(identity @ (posterior.root[0] @ posterior.root[0].T)[-p:, -p:] @ identity)
     factor = allowed / trace * np.array([0.99, 1.01])
     posterior = replace(posterior, root=factor[:, None, None] * posterior.root)
     played = exploratory_spectrum(posterior, model, spectrum)
@@ -365,7 +365,7 @@ def probe_after(u: Any, y: Any, rounds: float) -> Any:
     posterior = Posterior.start(model, u.shape[1])
     for place, reading in zip(u, y, strict=True):
         posterior = posterior.update(model, place, reading)
-    mean = Spectrum.of(smat(posterior.mean[:, : model.unknowns]))
+    mean = Spectrum.of(smat(posterior.mean[:, -model.unknowns :]))
     spectrum = Spectrum(np.maximum(mean.values, 0.0), mean.vectors)
     moment = np.einsum("tri,trj->rij", u, u) / len(u)
     return best_probe(posterior, model, spectrum, u[-1], moment=moment, rounds_to_go=rounds, rounds_to_save=rounds)

@@ -1,12 +1,20 @@
 """Bayesian estimators of A: recursive least squares with unknown noise and scale, MAP estimates, regression on logs."""
 
 from soqo.estimators.bayes._map_estimate import map_estimate
-from soqo.estimators.bayes._model import MAX_DISTANCE, RELATIVE_ERROR, TRACE_DEVIATION, ReadingModel, clip_inputs
+from soqo.estimators.bayes._model import (
+    MAX_DISTANCE,
+    OFFSET_SIZE,
+    RELATIVE_ERROR,
+    TRACE_DEVIATION,
+    ReadingModel,
+    clip_inputs,
+)
 from soqo.estimators.bayes._posterior import Posterior, directional_deviations
 from soqo.estimators.bayes._regression import BayesianRegression, PosteriorSample
 
 __all__ = [
     "MAX_DISTANCE",
+    "OFFSET_SIZE",
     "RELATIVE_ERROR",
     "TRACE_DEVIATION",
     "BayesianRegression",

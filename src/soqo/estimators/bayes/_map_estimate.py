@@ -74,7 +74,7 @@ def map_estimate(model: ReadingModel, posterior: Posterior, last: Spectrum, whic
     if not runs.size:
         return last
     p = model.unknowns
-    mean, root = smat(posterior.mean[runs, :p]), posterior.root[runs, :p]
+    mean, root = smat(posterior.mean[runs, -p:]), posterior.root[runs, -p:]
     values, vectors = last.values.copy(), last.vectors.copy()
     new = Spectrum.of(mean)
     values[runs], vectors[runs] = new.values, new.vectors

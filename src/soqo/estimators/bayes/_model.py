@@ -1,12 +1,17 @@
 r"""The linear model of a reading, and the prior of its unknowns.
 
-A reading at u = x - v is linear in the unknowns A and N,
+A reading at u = x - v is linear in the unknowns A, g and N and in a base load,
 
-    y = 1/2 u'A u + u'N u / |u|^2 + sigma e.
+    y = 1/2 u'A u + g'u + u'N u / |u|^2 + base load + sigma e.
 
-N is a bias of the reading that may depend on the direction of u but not on its length. An adversary who falsifies
-readings within a bound can imitate another A only by such an N, and N does not grow with u as the hitting cost does. A
-has a normal prior with mean s I and deviation s per entry (3 s along I), N has deviation kappa sigma.
+The term g'u is there if the minimizer is not v but v - b: with g = A b, 1/2 (u + b)'A(u + b) is 1/2 u'A u + g'u and a
+constant, which is part of the base load. With an observed context w, the minimizer may also depend on w, and the terms
+u'G w, h'w and w'K w are added. N is a bias of the reading that may depend on the direction of u but not on its length.
+An adversary who falsifies readings within a bound can imitate another A only by such an N, and N does not grow with u
+as the hitting cost does.
+
+A has a normal prior with mean s I and deviation s per entry (3 s along I). N has deviation kappa sigma. The deviation
+of g is 3 s times the typical size of an entry of u: offsets are expected to be as large as a few distances from v.
 """
 
 from __future__ import annotations
@@ -30,6 +35,9 @@ TRACE_DEVIATION = 3.0
 RELATIVE_ERROR = 1e-6
 """The deviation of a reading's relative error, in units of |u|^2. It bounds the weight of readings at large u."""
 
+OFFSET_SIZE = 3.0
+"""The prior's deviation of an offset, in units of the typical size of an entry of u."""
+
 MAX_DISTANCE = 1e25
 """Entries of u above this are scaled down, so that fourth powers do not overflow."""
 
@@ -41,6 +49,8 @@ _MAX_READING = 1e60
 class ReadingModel:
     """The assumptions about the readings.
 
+    The unknowns are ordered as N, the terms of offset and context, and svec(A).
+
     Parameters
     ----------
     dim : int
@@ -49,26 +59,35 @@ class ReadingModel:
         The form of N: any symmetric matrix, a multiple of the identity (the same bias everywhere), or zero.
     kappa : float
         The deviation of N in units of the noise.
+    optional_bias : bool
+        Whether the evidence decides if there is such a bias.
     noise_cap : float, optional
         A bound on the noise, if one is known.
     forgetting : float
         The factor by which the weight of earlier readings decreases with each reading; 1 for no forgetting.
+    offset : bool
+        Whether the minimizer may differ from v by a constant, if the evidence supports it.
+    context : int
+        The number k of entries of the context.
 
     Examples
     --------
     >>> model = ReadingModel(dim=2, bias="constant")
-    >>> model.unknowns, model.biases
-    (3, 1)
-    >>> model.features(np.array([[2.0, 0.0]]))    # y = 2 A_11 + N + sigma e
-    array([[2., 0., 0., 1.]])
+    >>> model.unknowns, model.biases, model.extras
+    (3, 1, 0)
+    >>> model.features(np.array([[2.0, 0.0]]))    # y = N + 2 A_11 + sigma e
+    array([[1., 2., 0., 0.]])
     """
 
     dim: int
     bias: Literal["direction", "constant", "none"] = "direction"
     _: KW_ONLY
     kappa: float = 1.0
+    optional_bias: bool = False
     noise_cap: float | None = None
     forgetting: float = 1.0
+    offset: bool = False
+    context: int = 0
 
     @cached_property
     def unknowns(self) -> int:
@@ -80,24 +99,63 @@ class ReadingModel:
         """The number q of unknowns in N."""
         return {"direction": self.unknowns, "constant": 1, "none": 0}[self.bias]
 
-    def features(self, u: Array) -> Array:
-        """Return the rows by which svec(A) and N are multiplied in a reading at u, shape (runs, p + q).
+    @cached_property
+    def extras(self) -> int:
+        """The number e of terms of offset and context."""
+        k = self.context
+        return (self.dim if self.offset or k else 0) + self.dim * k + k + k * (k + 1) // 2
+
+    @cached_property
+    def size(self) -> int:
+        """The number q + e + p of all unknowns."""
+        return self.biases + self.extras + self.unknowns
+
+    def features(self, u: Array, w: Array | None = None) -> Array:
+        """Return the rows by which the unknowns are multiplied in a reading at u, shape (runs, q + e + p).
 
         Parameters
         ----------
         u : Array, shape (runs, d)
             The displacement from the minimizer, x - v.
+        w : Array, shape (runs, k), optional
+            The context.
         """
-        rows = svec_rows(u)
-        if self.bias == "none":
-            return rows
+        parts = [svec_rows(u)]
+        if self.context:
+            assert w is not None
+            products = (u[:, :, None] * w[:, None, :]).reshape(len(u), -1)
+            parts = [u, products, w, svec_rows(w), *parts]
+        elif self.offset:
+            parts = [u, *parts]
         if self.bias == "constant":
-            return np.concatenate([rows, np.ones((u.shape[0], 1))], axis=1)
-        # Divide by the largest entry first: the square of a small length underflows.
-        largest = np.abs(u).max(axis=1, initial=0.0)
-        u = u / np.maximum(largest, 1e-300)[:, None]
-        length = np.sqrt(np.vecdot(u, u))
-        return np.concatenate([rows, 2.0 * svec_rows(u / np.maximum(length, 1e-300)[:, None])], axis=1)
+            parts = [np.ones((u.shape[0], 1)), *parts]
+        elif self.bias == "direction":
+            # Divide by the largest entry first: the square of a small length underflows.
+            largest = np.abs(u).max(axis=1, initial=0.0)
+            direction = u / np.maximum(largest, 1e-300)[:, None]
+            length = np.sqrt(np.vecdot(direction, direction))
+            parts = [2.0 * svec_rows(direction / np.maximum(length, 1e-300)[:, None]), *parts]
+        return np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
+
+    def extra_deviations(self, sizes: Array) -> Array:
+        """Return the prior's deviations of the terms of offset and context for s = 1, shape (runs, e).
+
+        Parameters
+        ----------
+        sizes : Array, shape (runs, 1 + k)
+            The typical sizes of an entry of u and of the entries of w.
+        """
+        beta, omega = OFFSET_SIZE * sizes[:, :1], np.maximum(sizes[:, 1:], 1e-150)
+        parts = [np.repeat(beta, self.dim, axis=1)] if self.extras else [np.zeros((len(sizes), 0))]
+        if self.context:
+            per_entry = beta / omega
+            rows, columns = np.tril_indices(self.context)
+            parts += [
+                np.tile(per_entry, (1, self.dim)),
+                self.dim * beta * per_entry,
+                self.dim * per_entry[:, rows] * per_entry[:, columns],
+            ]
+        return np.concatenate(parts, axis=1)
 
 
 def clip_inputs(u: Array, y: Array) -> tuple[Array, Array]:

@@ -1,15 +1,28 @@
-r"""Recursive Bayesian least squares for A with unknown noise, scale and rank.
+r"""Recursive Bayesian least squares for A with unknown noise, scale and rank, and with a base load that may walk.
 
 The rows of all readings are stored as a triangular factor, so that no condition number is squared. From this factor,
 one singular value decomposition gives the marginal likelihood of every pair (sigma, s) in closed form, and the average
 of the posterior over them. This fit is repeated at each of the first readings, and later whenever the number of
 readings has grown by a tenth. Between two fits, the mean and a square root of the covariance are updated by Potter's
 formula (Battin, "Astronautical guidance", 1964), which costs O(p^2).
+
+A base load is a random walk with steps of rho sigma (a local level model, Durbin and Koopman, "Time series analysis by
+state space methods", 2012). For a given rho, generalized least squares is ordinary least squares on rows that the
+scalar Kalman filter of the level has whitened: with the variance P sigma^2 of the level, F = P + 1 and K = P / F,
+
+    row~ = (row - level) / sqrt(F),    level += K (row - level),    P <- P (1 - K) + rho^2,
+
+where ``level`` is the filtered mean of the rows themselves. The first row defines the level and is not stored.
+
+Whether there is an offset, and whether there is a bias N, is decided by the marginal likelihood: a fit evaluates the
+variants that the model allows, and the posterior is the mixture of them with the same mean and covariance.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +31,12 @@ import numpy as np
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register, rename_fields
 from soqo.estimators._measurements import smat, svec
-from soqo.estimators.bayes._marginal_likelihood import PRIOR_MEAN_SCALE, PRIOR_MEAN_SQUARE_SCALE, MarginalLikelihood
+from soqo.estimators.bayes._marginal_likelihood import (
+    LOG_SCALE_DEVIATION,
+    PRIOR_MEAN_SCALE,
+    PRIOR_MEAN_SQUARE_SCALE,
+    MarginalLikelihood,
+)
 from soqo.estimators.bayes._model import RELATIVE_ERROR, ReadingModel, prior_root
 from soqo.typing import Array, BoolArray, IntArray
 
@@ -31,22 +49,63 @@ _MAX_FREQUENT_FITS = 40
 _MAX_BUFFER_ROWS = 32
 """The largest number of rows that are stored before they become part of the triangular factor."""
 
+_VARIANTS = ((False, True), (True, True), (False, False), (True, False))
+"""The variants of the model: with an offset or context, and with a bias N."""
+
+_LOG_VARIANT_PRIORS = np.log([0.7, 0.3, 0.7, 0.3])
+"""The prior probabilities of the variants, up to a factor that the bias does not change."""
+
+_NEGLIGIBLE = 1e-3
+"""A variant of lower probability is not evaluated until the number of readings has doubled."""
+
+_NO_ROWS = np.broadcast_to(0.0, (1 << 40, 1))
+"""Takes the place of arrays that are not needed; it uses no memory."""
+
+LOG_BASE_LOAD_RANGE = math.log(40.0)
+"""The prior of a base load: the logarithm of its size is uniform on a range of this many natural units, both signs."""
+
 
 _rename = rename_fields(
     heard="total_readings", due="next_fit", waiting="buffer", filled="buffer_rows", largest="max_abs_reading"
 )
 
 
-@register("GLIDE.belief", migrations={0: _rename})
+def _reorder(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of version 1, whose unknowns were ordered as svec(A) and N, in the current form."""
+    runs, d, _ = fields["second_moment"].shape
+    p, size = d * (d + 1) // 2, fields["mean"].shape[1]
+    order = np.concatenate([np.arange(p, size), np.arange(p)])
+    variants = np.zeros((runs, len(_VARIANTS)))
+    variants[:, 0] = 1.0
+    zeros, unknown = np.zeros(runs), np.full(runs, math.nan)
+    return {
+        **fields,
+        "mean": fields["mean"][:, order],
+        "root": fields["root"][:, order],
+        "log_sizes": np.zeros((runs, 1)),
+        "scale_deviation": np.full(runs, LOG_SCALE_DEVIATION),
+        "noise_cap": np.full(runs, math.inf),
+        "known_noise": unknown,
+        "level": np.zeros((runs, size + 1)),
+        "level_variance": zeros,
+        "level_speed": zeros,
+        "log_evidence": zeros,
+        "log_marginal": zeros,
+        "log_jacobian": zeros,
+        "variants": variants,
+    }
+
+
+@register("GLIDE.belief", version=2, migrations={0: _rename, 1: _reorder})
 @dataclass(frozen=True)
 class Posterior(Value):
-    """The normal posterior of A and N for each of several runs.
+    """The normal posterior of the unknowns for each of several runs.
 
     Attributes
     ----------
-    mean : Array, shape (runs, p + q)
-        The mean of svec(A) and N.
-    root : Array, shape (runs, p + q, p + q)
+    mean : Array, shape (runs, m)
+        The mean of N, of the terms of offset and context, and of svec(A); m = q + e + p.
+    root : Array, shape (runs, m, m)
         A square root of their covariance.
     noise, scale : Array, shape (runs,)
         The estimates of sigma and s.
@@ -56,14 +115,27 @@ class Posterior(Value):
         The number of readings since the last restart, and the number at which the next fit takes place.
     second_moment : Array, shape (runs, d, d)
         The sum of u u'.
-    factor : Array, shape (runs, q + p + 1, q + p + 1)
-        The triangular factor of the rows of N, svec(A) and y.
-    buffer, buffer_rows : Array, shape (runs, rows, q + p + 1) and (runs,)
+    log_sizes : Array, shape (runs, 1 + k)
+        The sums of the logarithms of |u| / sqrt(d) and of the absolute entries of the context.
+    factor : Array, shape (runs, m + 1, m + 1)
+        The triangular factor of the whitened rows and readings.
+    buffer, buffer_rows : Array, shape (runs, rows, m + 1) and (runs,)
         The latest rows, which are not yet part of the factor, and their number.
     max_abs_reading : Array, shape (runs,)
-        The largest absolute value of a reading.
+        The largest absolute value of a whitened reading.
     prior_mean, prior_unit : Array, shape (runs, d, d) and (runs,)
         The mean of A before the first reading for s = 1, and the unit of s.
+    scale_deviation, noise_cap, known_noise : Array, shape (runs,)
+        The prior's deviation of log s, a bound on the noise (infinite for none), and the noise that readings before a
+        restart have shown (NaN for none).
+    level, level_variance, level_speed : Array, shape (runs, m + 1), (runs,) and (runs,)
+        The filtered mean of the rows, its variance P (zero without a base load, infinite before the first reading) and
+        rho.
+    log_evidence, log_marginal, log_jacobian : Array, shape (runs,)
+        The logarithm of the density of all readings, and the parts of it at the last fit: of the whitened readings, and
+        of the transformation that whitened them.
+    variants : Array, shape (runs, 4)
+        The probabilities of the variants: plain, with an offset, plain without N, with an offset without N.
 
     Examples
     --------
@@ -82,6 +154,7 @@ class Posterior(Value):
     readings: Array
     total_readings: Array
     second_moment: Array
+    log_sizes: Array
     next_fit: Array
     factor: Array
     buffer: Array
@@ -89,9 +162,19 @@ class Posterior(Value):
     max_abs_reading: Array
     prior_mean: Array
     prior_unit: Array
+    scale_deviation: Array
+    noise_cap: Array
+    known_noise: Array
+    level: Array
+    level_variance: Array
+    level_speed: Array
+    log_evidence: Array
+    log_marginal: Array
+    log_jacobian: Array
+    variants: Array
 
     @classmethod
-    def start(cls, model: ReadingModel, runs: int) -> Posterior:
+    def start(cls, model: ReadingModel, runs: int, *, base_load: float | None = None) -> Posterior:
         """Return the prior, for this number of runs.
 
         Parameters
@@ -100,20 +183,27 @@ class Posterior(Value):
             The model.
         runs : int
             The number of runs.
+        base_load : float, optional
+            The speed rho of a base load, zero for a constant one; None for no base load.
         """
-        d, p, q = model.dim, model.unknowns, model.biases
+        d, p = model.dim, model.unknowns
         identity = np.tile(np.eye(d), (runs, 1, 1))
-        root = np.zeros((runs, p + q, p + q))
-        root[:, :p, :p] = math.sqrt(PRIOR_MEAN_SQUARE_SCALE) * prior_root(d)
-        columns = q + p + 1
+        root = np.zeros((runs, model.size, model.size))
+        root[:, -p:, -p:] = math.sqrt(PRIOR_MEAN_SQUARE_SCALE) * prior_root(d)
+        mean = np.zeros((runs, model.size))
+        mean[:, -p:] = PRIOR_MEAN_SCALE * svec(identity)
+        columns = model.size + 1
+        variants = np.zeros((runs, len(_VARIANTS)))
+        variants[:, 0] = 1.0
         return cls(
-            mean=np.concatenate([PRIOR_MEAN_SCALE * svec(identity), np.zeros((runs, q))], axis=1),
+            mean=mean,
             root=root,
             noise=np.ones(runs),
             scale=np.full(runs, PRIOR_MEAN_SCALE),
             readings=np.zeros(runs),
             total_readings=np.zeros(runs),
             second_moment=np.zeros((runs, d, d)),
+            log_sizes=np.zeros((runs, 1 + model.context)),
             next_fit=np.ones(runs),
             factor=np.zeros((runs, columns, columns)),
             buffer=np.zeros((runs, min(columns, _MAX_BUFFER_ROWS), columns)),
@@ -121,20 +211,62 @@ class Posterior(Value):
             max_abs_reading=np.zeros(runs),
             prior_mean=identity,
             prior_unit=np.ones(runs),
+            scale_deviation=np.full(runs, LOG_SCALE_DEVIATION),
+            noise_cap=np.full(runs, math.inf if model.noise_cap is None else model.noise_cap),
+            known_noise=np.full(runs, math.nan),
+            level=np.zeros((runs, columns)),
+            level_variance=np.full(runs, 0.0 if base_load is None else math.inf),
+            level_speed=np.full(runs, base_load or 0.0),
+            log_evidence=np.zeros(runs),
+            log_marginal=np.zeros(runs),
+            log_jacobian=np.zeros(runs),
+            variants=variants,
         )
 
-    # ---- predictions -----------------------------------------------------------------------------------------------
+    # ---- subsets ---------------------------------------------------------------------------------------------------
 
-    def predict(self, features: Array) -> tuple[Array, Array]:
-        """Return the mean and the variance of readings with these features, without the noise; shape (runs,) each.
+    def take(self, index: IntArray | BoolArray | slice) -> Posterior:
+        """Return the posterior of some of the runs.
 
         Parameters
         ----------
-        features : Array, shape (runs, p + q)
+        index : IntArray, BoolArray or slice
+            The runs.
+        """
+        return evolve(self, **{name: value[index] for name, value in self.__dict__.items()})
+
+    def without_rows(self) -> Posterior:
+        """Return the posterior without the stored rows and the root, for copies that do not need them."""
+        return evolve(self, factor=_NO_ROWS, buffer=_NO_ROWS, root=_NO_ROWS, level=_NO_ROWS)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Posterior]) -> Posterior:
+        """Return one posterior for the runs of several.
+
+        Parameters
+        ----------
+        parts : sequence of Posterior
+            The posteriors.
+        """
+        names = [field.name for field in dataclasses.fields(cls)]
+        return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+
+    # ---- predictions -----------------------------------------------------------------------------------------------
+
+    def predict(self, features: Array) -> tuple[Array, Array, Array]:
+        """Return the mean and the variance of readings, without the noise, and the deviation of the noise.
+
+        The noise contains the error of the level. Each has the shape (runs,).
+
+        Parameters
+        ----------
+        features : Array, shape (runs, m)
             The features, from :meth:`ReadingModel.features`.
         """
-        spread = np.vecmat(features, self.root)
-        return np.vecdot(features, self.mean), np.vecdot(spread, spread)
+        difference = features - self.level[:, :-1]
+        spread = np.vecmat(difference, self.root)
+        mean = np.vecdot(difference, self.mean) + self.level[:, -1]
+        return mean, np.vecdot(spread, spread), self.noise * np.sqrt(1.0 + self.level_variance)
 
     def cross_covariance(self, model: ReadingModel, features: Array) -> tuple[Array, Array]:
         """Return the variance of readings without noise, and their covariance with A, shape (runs, d, d).
@@ -143,11 +275,11 @@ class Posterior(Value):
         ----------
         model : ReadingModel
             The model.
-        features : Array, shape (runs, p + q)
+        features : Array, shape (runs, m)
             The features, from :meth:`ReadingModel.features`.
         """
-        spread = np.vecmat(features, self.root)
-        return np.vecdot(spread, spread), smat(np.matvec(self.root[:, : model.unknowns], spread))
+        spread = np.vecmat(features - self.level[:, :-1], self.root)
+        return np.vecdot(spread, spread), smat(np.matvec(self.root[:, -model.unknowns :], spread))
 
     def deviations(self, directions: Array) -> Array:
         """Return the standard deviation of w'A w, shape (runs, k), for directions w of shape (runs, k, d).
@@ -158,7 +290,7 @@ class Posterior(Value):
             The directions w.
         """
         d = directions.shape[-1]
-        return directional_deviations(self.root[..., : d * (d + 1) // 2, :], directions)
+        return directional_deviations(self.root[..., -(d * (d + 1) // 2) :, :], directions)
 
     def identity_deviation(self, model: ReadingModel) -> Array:
         """Return the standard deviation of A along the identity, tr(A) / sqrt(d); shape (runs,).
@@ -169,12 +301,31 @@ class Posterior(Value):
             The model.
         """
         along = svec(np.eye(model.dim)) / math.sqrt(model.dim)
-        spread = along @ self.root[:, : model.unknowns]
+        spread = along @ self.root[:, -model.unknowns :]
         return np.asarray(np.sqrt(np.vecdot(spread, spread)))
+
+    def base_load(self) -> Array:
+        """Return the estimate of the base load, shape (runs,)."""
+        return np.asarray(self.level[:, -1] - np.vecdot(self.level[:, :-1], self.mean))
+
+    @property
+    def sizes(self) -> Array:
+        """The geometric means of |u| / sqrt(d) and of the absolute entries of the context, shape (runs, 1 + k)."""
+        return np.exp(self.log_sizes / np.maximum(self.total_readings, 1.0)[:, None])
 
     # ---- updates ---------------------------------------------------------------------------------------------------
 
-    def update(self, model: ReadingModel, u: Array, y: Array, features: Array | None = None) -> Posterior:
+    def update(
+        self,
+        model: ReadingModel,
+        u: Array,
+        y: Array,
+        features: Array | None = None,
+        *,
+        w: Array | None = None,
+        precision: Array | None = None,
+        fit: bool = True,
+    ) -> Posterior:
         """Return the posterior after one more reading in each run.
 
         Parameters
@@ -183,56 +334,109 @@ class Posterior(Value):
             The assumptions about the readings.
         u, y : Array, shape (runs, d) and (runs,)
             The readings, after :func:`clip_inputs`. Runs whose y is NaN do not change.
-        features : Array, shape (runs, p + q), optional
-            ``model.features(u)``, if the caller has computed it.
+        features : Array, shape (runs, m), optional
+            ``model.features(u, w)``, if the caller has computed it.
+        w : Array, shape (runs, k), optional
+            The context.
+        precision : Array, shape (runs,), optional
+            The precision of each reading in units of that of the noise; one by default.
+        fit : bool
+            Whether to update the mean and the covariance; if not, a call of :meth:`fit` must follow.
         """
         observed = ~np.isnan(y)
         u = np.where(observed[:, None], u, 0.0)
-        features = model.features(u) if features is None else np.where(observed[:, None], features, 0.0)
+        if features is None:
+            features = model.features(u, w)
+        features = np.where(observed[:, None], features, 0.0)
         square = np.vecdot(u, u)
         relative = np.where(self.max_abs_reading > 0.0, RELATIVE_ERROR * square / self.noise, 0.0)
         weight = observed / np.sqrt(1.0 + relative * relative)
-        row, y = weight[:, None] * features, weight * np.where(observed, y, 0.0)
-        after = self._append(model, u, row, y, weight, observed)
-        fit_now = observed & (after.total_readings >= after.next_fit)
-        if not fit_now.all():
-            after = after._potter_step(model, row, y, weight)
+        if precision is not None:
+            weight = weight * np.sqrt(precision)
+        row = np.concatenate([features, np.where(observed, y, 0.0)[:, None]], axis=1)
+        row, weight, after = self._whiten(row, weight, observed)
+        stored = weight > 0.0
+        after = after._append(model, u, row, w, weight, stored)
+        if not fit:
+            return after
+        fit_now = stored & (after.total_readings >= after.next_fit)
+        after = after._potter_step(model, row, weight)
         return after.fit(model, fit_now) if fit_now.any() else after
 
+    def _whiten(self, row: Array, weight: Array, observed: BoolArray) -> tuple[Array, Array, Posterior]:
+        """Return the whitened and weighted rows, their weights, and the posterior with the new level."""
+        speed2 = np.square(self.level_speed)
+        if not self.level_variance.any():
+            with np.errstate(divide="ignore"):
+                jacobian = np.where(weight > 0.0, np.log(weight), 0.0)
+            return weight[:, None] * row, weight, evolve(self, log_jacobian=self.log_jacobian + jacobian)
+        diffuse = np.isinf(self.level_variance)
+        first = observed & diffuse
+        P = np.where(diffuse, 0.0, self.level_variance)
+        # The noise variance of the reading, in units of sigma^2.
+        R = 1.0 / np.square(np.where(weight > 0.0, weight, 1.0))
+        difference = row - self.level
+        used = observed & (weight > 0.0)
+        gain = np.where(used, P / (P + R), 0.0)
+        level = np.where(first[:, None], row, self.level + gain[:, None] * difference)
+        variance = np.where(first, R, P * (1.0 - gain)) + speed2
+        # Without a base load the variance stays zero, and without a reading the posterior stays as it is.
+        variance = np.where(observed & (self.level_variance > 0.0), variance, self.level_variance)
+        weight = np.where(used & ~first, 1.0 / np.sqrt(P + R), 0.0)
+        with np.errstate(divide="ignore"):
+            jacobian = np.where(weight > 0.0, np.log(weight), 0.0)
+        first_density = -LOG_BASE_LOAD_RANGE - np.log(np.maximum(np.abs(row[:, -1]), 1e-150))
+        jacobian = np.where(first, first_density, jacobian)
+        after = evolve(
+            self,
+            level=level,
+            level_variance=variance,
+            log_jacobian=self.log_jacobian + jacobian,
+            log_evidence=self.log_evidence + np.where(first, first_density, 0.0),
+        )
+        return weight[:, None] * difference, weight, after
+
     def _append(
-        self, model: ReadingModel, u: Array, row: Array, y: Array, weight: Array, observed: BoolArray
+        self, model: ReadingModel, u: Array, row: Array, w: Array | None, weight: Array, stored: BoolArray
     ) -> Posterior:
         """Store the row in the buffer, and empty a full buffer into the factor first."""
-        p = model.unknowns
         buffer, buffer_rows, factor = self.buffer.copy(), self.buffer_rows, self.factor
-        overflows = observed & (buffer_rows == buffer.shape[1])
+        overflows = stored & (buffer_rows == buffer.shape[1])
         full = np.flatnonzero(overflows)
         if full.size:
             factor = _overwrite(factor, full, _merge(factor[full], buffer[full]))
             buffer[full] = 0.0
             buffer_rows = np.where(overflows, 0, buffer_rows)
-        keep = np.where(observed, model.forgetting, 1.0)
+        keep = np.where(stored, model.forgetting, 1.0)
         if model.forgetting < 1.0:
             fade = np.sqrt(keep)[:, None, None]
             factor, buffer = factor * fade, buffer * fade
-        runs = np.flatnonzero(observed)
-        stored = np.concatenate([row[:, p:], row[:, :p], y[:, None]], axis=1)
-        buffer[runs, buffer_rows[runs]] = stored[runs]
-        outer = weight[:, None, None] * u[:, :, None] * u[:, None, :]
+        runs = np.flatnonzero(stored)
+        buffer[runs, buffer_rows[runs]] = row[runs]
+        outer = np.minimum(weight, 1.0)[:, None, None] * u[:, :, None] * u[:, None, :]
+        log_sizes = self.log_sizes
+        if model.extras:
+            sizes = np.sqrt(np.vecdot(u, u) / model.dim)[:, None]
+            if w is not None:
+                sizes = np.concatenate([sizes, np.abs(w)], axis=1)
+            # A reading at u = 0 says nothing about the typical size.
+            typical = np.maximum(sizes, 1e-3 * self.sizes * (self.total_readings > 0.0)[:, None])
+            log_sizes = log_sizes + np.where(stored[:, None], np.log(np.maximum(typical, 1e-150)), 0.0)
         return evolve(
             self,
             factor=factor,
             buffer=buffer,
-            buffer_rows=buffer_rows + observed,
-            readings=keep * self.readings + observed,
-            total_readings=self.total_readings + observed,
-            max_abs_reading=np.maximum(self.max_abs_reading, np.abs(y)),
+            buffer_rows=buffer_rows + stored,
+            readings=keep * self.readings + stored,
+            total_readings=self.total_readings + stored,
+            max_abs_reading=np.maximum(self.max_abs_reading, np.abs(row[:, -1])),
             second_moment=keep[:, None, None] * self.second_moment + outer,
+            log_sizes=log_sizes,
         )
 
-    def _potter_step(self, model: ReadingModel, row: Array, y: Array, weight: Array) -> Posterior:
-        """Update the mean and the root of the covariance by one weighted row."""
-        root = self.root
+    def _potter_step(self, model: ReadingModel, row: Array, weight: Array) -> Posterior:
+        """Update the mean and the root of the covariance by one weighted row, and the evidence by its density."""
+        root, y, row = self.root, row[:, -1], row[:, :-1]
         if model.forgetting < 1.0:
             # The earlier readings lose weight before this one is added, as the stored rows do.
             root = root / np.where(weight > 0.0, math.sqrt(model.forgetting), 1.0)[:, None, None]
@@ -243,7 +447,10 @@ class Posterior(Value):
         shrink = gain / (total + self.noise * np.sqrt(total))[:, None]
         root = root - shrink[:, :, None] * spread[:, None, :]
         mean = self.mean + gain * (innovation / total)[:, None]
-        return evolve(self, mean=mean, root=root)
+        stored = weight > 0.0
+        log_density = -0.5 * (np.square(innovation) / total + np.log(2.0 * math.pi * total))
+        log_density = np.where(stored, log_density + np.log(np.where(stored, weight, 1.0)), 0.0)
+        return evolve(self, mean=mean, root=root, log_evidence=self.log_evidence + log_density)
 
     def fit(self, model: ReadingModel, which: BoolArray) -> Posterior:
         """Return the posterior with the noise and the scale estimated again in some of the runs.
@@ -257,14 +464,22 @@ class Posterior(Value):
         """
         runs = np.flatnonzero(which)
         factor = _merge(self.factor[runs], self.buffer[runs])
-        fields = _fit_factor(model, self, factor, runs)
+        fields = _fit_variants(model, self, factor, runs)
         readings = self.readings[runs]
         # With forgetting, ``readings`` is bounded by the window, so the next fit is counted in total readings.
         frequent = readings < min(2 * model.unknowns, _MAX_FREQUENT_FITS)
         fields["next_fit"] = self.total_readings[runs] + np.where(frequent, 1.0, (_GROWTH - 1.0) * readings)
         fields["factor"], fields["buffer"] = factor, np.zeros_like(self.buffer[runs])
+        # The marginal density replaces the product of predictive densities while there is a fit at every reading.
+        exact = readings <= min(2 * model.unknowns, _MAX_FREQUENT_FITS)
+        evidence = fields["log_marginal"] + self.log_jacobian[runs]
+        fields["log_evidence"] = np.where(exact, evidence, self.log_evidence[runs])
         changed: dict[str, Any] = {name: _overwrite(getattr(self, name), runs, new) for name, new in fields.items()}
         return evolve(self, **changed, buffer_rows=np.where(which, 0, self.buffer_rows))
+
+    def with_marginal_evidence(self) -> Posterior:
+        """Return the posterior after a fit, with the marginal density of all stored rows as its evidence."""
+        return evolve(self, log_evidence=self.log_marginal + self.log_jacobian)
 
     def restart(self, which: BoolArray, matrix: Array) -> Posterior:
         """Return the posterior with a new prior in some runs, around this matrix and with the estimated scale.
@@ -303,6 +518,9 @@ class Posterior(Value):
             next_fit=np.where(which, 1.0, self.next_fit),
             max_abs_reading=np.where(which, 0.0, self.max_abs_reading),
             second_moment=np.where(mask, 0.0, self.second_moment),
+            log_sizes=np.where(which[:, None], 0.0, self.log_sizes),
+            log_evidence=np.where(which, 0.0, self.log_evidence),
+            log_jacobian=np.where(which, 0.0, self.log_jacobian),
         )
 
 
@@ -331,38 +549,150 @@ def triangular_factor(rows: Array) -> Array:
     return np.asarray(R)
 
 
-def _fit_factor(model: ReadingModel, posterior: Posterior, factor: Array, runs: IntArray) -> dict[str, Array]:
-    """Return mean, root, noise and scale from the triangular factor of all rows, for some of the runs."""
-    d, p, q = model.dim, model.unknowns, model.biases
+# ---- fits ------------------------------------------------------------------------------------------------------------
+
+
+def _fit_variants(model: ReadingModel, posterior: Posterior, factor: Array, runs: IntArray) -> dict[str, Array]:
+    """Return mean, root, noise, scale, evidence and the weights of the variants, from the factor of all rows."""
+    part = posterior.without_rows().take(runs)
+    wanted = _wanted_variants(model, part)
+    log_weights = np.full(wanted.shape, -np.inf)
+    fits: list[dict[str, Array] | None] = [None] * len(_VARIANTS)
+    for index, (offset, biased) in enumerate(_VARIANTS):
+        rows = np.flatnonzero(wanted[:, index])
+        if not rows.size:
+            continue
+        fits[index] = fit = _fit_variant(model, part.take(rows), factor[rows], offset, biased)
+        log_weights[rows, index] = fit["log_evidence"] + _LOG_VARIANT_PRIORS[index]
+    top = log_weights.max(axis=1, keepdims=True)
+    weights = np.exp(log_weights - top)
+    total = weights.sum(axis=1, keepdims=True)
+    weights /= total
+    # A variant that hardly matters is left out of the mixture.
+    shares = np.where(weights > _NEGLIGIBLE, weights, 0.0)
+    shares /= shares.sum(axis=1, keepdims=True)
+    result = _mixture(fits, wanted, shares)
+    result["log_marginal"] = (top + np.log(total))[:, 0]
+    result["variants"] = weights
+    return result
+
+
+def _wanted_variants(model: ReadingModel, part: Posterior) -> BoolArray:
+    """Return which variants to evaluate, shape (runs, variants)."""
+    runs = part.readings.size
+    # An offset adds a constant to the readings, so it needs a base load.
+    offset = (part.level_variance > 0.0) & (model.extras > 0)
+    unbiased = (part.readings >= 4 * model.unknowns) & model.optional_bias & (model.biases > 0)
+    wanted = np.stack([np.ones(runs, dtype=np.bool_), offset, unbiased, offset & unbiased], axis=1)
+    n = np.maximum(part.readings, 1.0)
+    review = (part.readings < 4 * model.unknowns) | (np.floor(np.log2(n)) != np.floor(np.log2(n / _GROWTH)))
+    likely = wanted & (part.variants > _NEGLIGIBLE)
+    likely[~likely.any(axis=1)] |= wanted[~likely.any(axis=1)]
+    return np.where(review[:, None], wanted, likely)
+
+
+def _mixture(fits: list[dict[str, Array] | None], wanted: BoolArray, shares: Array) -> dict[str, Array]:
+    """Return the normal distribution with the mean and the covariance of the mixture of the variants."""
+    runs = len(shares)
+    best = shares.argmax(axis=1)
+    result: dict[str, Array] = {}
+    for index, fit in enumerate(fits):
+        if fit is None:
+            continue
+        rows = np.flatnonzero(wanted[:, index])
+        chosen = best[rows] == index
+        for name in ("mean", "root", "noise", "scale"):
+            if name not in result:
+                result[name] = np.zeros((runs, *fit[name].shape[1:]))
+            result[name][rows[chosen]] = fit[name][chosen]
+    mixed = np.flatnonzero((shares > 0.0).sum(axis=1) > 1)
+    if not mixed.size:
+        return result
+    size = result["mean"].shape[1]
+    position = np.full(runs, -1)
+    position[mixed] = np.arange(mixed.size)
+    means = np.zeros((mixed.size, len(fits), size))
+    columns = np.zeros((mixed.size, len(fits), size, size))
+    log_noise, scale = np.zeros(mixed.size), np.zeros(mixed.size)
+    for index, fit in enumerate(fits):
+        if fit is None:
+            continue
+        rows = np.flatnonzero(wanted[:, index])
+        inside = position[rows] >= 0
+        where, share = position[rows[inside]], shares[rows[inside], index]
+        means[where, index] = fit["mean"][inside]
+        columns[where, index] = np.sqrt(share)[:, None, None] * fit["root"][inside]
+        log_noise[where] += share * np.log(fit["noise"][inside])
+        scale[where] += share * fit["scale"][inside]
+    share = shares[mixed]
+    mean = np.einsum("rv,rvm->rm", share, means)
+    spread = np.sqrt(share)[:, :, None] * (means - mean[:, None])
+    stack = np.concatenate([columns.swapaxes(-1, -2).reshape(mixed.size, -1, size), spread], axis=1)
+    result["mean"][mixed], result["root"][mixed] = mean, triangular_factor(stack).swapaxes(-1, -2)
+    result["noise"][mixed], result["scale"][mixed] = np.exp(log_noise), scale
+    return result
+
+
+def _fit_variant(model: ReadingModel, part: Posterior, factor: Array, offset: bool, biased: bool) -> dict[str, Array]:
+    """Return mean, root, noise, scale and evidence of one variant."""
+    d, p, q, e = model.dim, model.unknowns, model.biases, model.extras
+    runs, kappa = len(factor), model.kappa if biased else 0.0
     bias_rows, cross = factor[:, :q, :q], factor[:, :q, q:]
-    # With N integrated out, the noise of the rows that contain N has covariance I + kappa^2 R R'.
-    noise_root = np.linalg.cholesky(np.eye(q) + model.kappa**2 * bias_rows @ bias_rows.swapaxes(-1, -2))
-    T = triangular_factor(np.concatenate([np.linalg.solve(noise_root, cross), factor[:, q:, q:]], axis=1))
-    center = svec(posterior.prior_mean[runs])
-    prior = posterior.prior_unit[runs][:, None, None] * prior_root(d)
-    U, D, Vt = np.linalg.svd(T[:, :p, :p] @ prior)
-    c = np.vecmat(T[:, :p, p], U)
-    c0 = np.vecmat(np.matvec(T[:, :p, :p], center), U)
-    likelihood = MarginalLikelihood(D, c, c0, np.square(T[:, p, p]), posterior.readings[runs])
-    average = likelihood.average(posterior.max_abs_reading[runs], model.noise_cap)
-    to_A = prior @ Vt.swapaxes(-1, -2)
-    mean = average.scale[:, None] * center + np.matvec(to_A, average.mean)
-    root = to_A * np.sqrt(average.variance)[:, None, :]
-    # The conditional distribution of N given A.
-    ridge = np.linalg.cholesky(np.eye(q) / max(model.kappa, 1e-12) ** 2 + bias_rows.swapaxes(-1, -2) @ bias_rows)
-    half = np.linalg.solve(ridge, bias_rows.swapaxes(-1, -2))
-    gain = np.linalg.solve(ridge.swapaxes(-1, -2), half)
-    bias_mean = np.matvec(gain, cross[:, :, p] - np.matvec(cross[:, :, :p], mean))
-    bias_root = average.noise[:, None, None] * np.linalg.inv(ridge).swapaxes(-1, -2)
-    full = np.zeros((runs.size, p + q, p + q))
-    full[:, :p, :p] = root
-    full[:, p:, :p] = -gain @ cross[:, :, :p] @ root
-    full[:, p:, p:] = bias_root
+    log_determinant = np.zeros(runs)
+    if kappa and q:
+        # With N integrated out, the noise of the rows that contain N has covariance I + kappa^2 R R'.
+        noise_root = np.linalg.cholesky(np.eye(q) + kappa**2 * bias_rows @ bias_rows.swapaxes(-1, -2))
+        log_determinant = np.log(np.diagonal(noise_root, axis1=1, axis2=2)).sum(axis=1)
+        top = np.linalg.solve(noise_root, cross)
+    else:
+        top = cross
+    k = e if offset else 0
+    rows = np.concatenate([top, factor[:, q:, q:]], axis=1)
+    T = triangular_factor(rows if offset else rows[:, :, e:])
+    center = np.zeros((runs, k + p))
+    center[:, k:] = svec(part.prior_mean)
+    prior = np.zeros((runs, k + p, k + p))
+    prior[:, k:, k:] = part.prior_unit[:, None, None] * prior_root(d)
+    if k:
+        deviations = part.prior_unit[:, None] * model.extra_deviations(part.sizes)
+        prior[:, np.arange(k), np.arange(k)] = deviations
+    n = k + p
+    U, D, Vt = np.linalg.svd(T[:, :n, :n] @ prior)
+    c = np.vecmat(T[:, :n, n], U)
+    c0 = np.vecmat(np.matvec(T[:, :n, :n], center), U)
+    average = MarginalLikelihood(
+        D,
+        c,
+        c0,
+        np.square(T[:, n, n]),
+        part.readings,
+        part.max_abs_reading,
+        part.noise_cap,
+        part.known_noise,
+        part.scale_deviation,
+    ).average(np.where(part.readings > 2 * model.unknowns, part.noise, np.nan))
+    to_unknowns = prior @ Vt.swapaxes(-1, -2)
+    mean = np.zeros((runs, model.size))
+    inner = average.scale[:, None] * center + np.matvec(to_unknowns, average.mean)
+    inner_root = to_unknowns * np.sqrt(average.variance)[:, None, :]
+    mean[:, model.size - n :] = inner
+    root = np.zeros((runs, model.size, model.size))
+    root[:, model.size - n :, model.size - n :] = inner_root
+    if kappa and q:
+        # The conditional distribution of N given the other unknowns.
+        ridge = np.linalg.cholesky(np.eye(q) / kappa**2 + bias_rows.swapaxes(-1, -2) @ bias_rows)
+        half = np.linalg.solve(ridge, bias_rows.swapaxes(-1, -2))
+        gain = np.linalg.solve(ridge.swapaxes(-1, -2), half)
+        used = cross[:, :, e - k : -1]
+        mean[:, :q] = np.matvec(gain, cross[:, :, -1] - np.matvec(used, inner))
+        root[:, :q, :q] = average.noise[:, None, None] * np.linalg.inv(ridge).swapaxes(-1, -2)
+        root[:, :q, model.size - n :] = -gain @ used @ inner_root
     return {
-        "mean": np.concatenate([mean, bias_mean], axis=1),
-        "root": full,
+        "mean": mean,
+        "root": root,
         "noise": average.noise,
-        "scale": average.scale * posterior.prior_unit[runs],
+        "scale": average.scale * part.prior_unit,
+        "log_evidence": average.log_evidence - log_determinant,
     }
 
 

@@ -6,9 +6,12 @@ each reading by least squares. If v is a martingale, the expected regret is exac
 the norm of C_t^{-1}, where x*_t is LAI's step from the player's own x_{t-1}: it is of second order in the error of the
 estimate.
 
-    posterior   recursive least squares with unknown noise and scale    soqo.estimators.bayes
+    posterior   recursive least squares with unknown noise, scale,      soqo.estimators.bayes
+                offset and base load
     estimate    the MAP estimate in the cone                            soqo.estimators.bayes
-    outliers    tests for outliers and changes of A                     soqo.policies.glide._outliers
+    minimizer   where the minimizer is, if v is told with an offset     soqo.policies.glide._minimizer
+    beliefs     hypotheses about outliers, changes and base loads       soqo.policies.glide._beliefs
+    faults      meters that are stuck or saturated                      soqo.policies.glide._meter_faults
     probes      deviations that are worth their cost                    soqo.policies.glide._probes
     drift       the predictable part of the steps of v                  soqo.policies.glide._drift
     forecasts   how far a forecast of v deserves trust                  soqo.policies.glide._forecasts
@@ -25,18 +28,20 @@ import numpy as np
 
 from soqo._foundation.arguments import choice, number
 from soqo._foundation.frozen_dataclasses import Value, evolve, set_fields
-from soqo._model.gains import advance
+from soqo._model.gains import advance, advance_with_factor
 from soqo._model.planner import anticipation, towards
 from soqo._model.spectrum import Spectrum
-from soqo._storage.registry import compose, map_field, register, rename_fields
+from soqo._storage.registry import add_fields, compose, map_field, register, rename_fields
 from soqo.errors import ArgumentError
-from soqo.estimators.bayes import MAX_DISTANCE, Posterior, ReadingModel, clip_inputs, map_estimate
+from soqo.estimators.bayes import MAX_DISTANCE, ReadingModel, clip_inputs, map_estimate
 from soqo.policies._base import Policy, State
+from soqo.policies.glide._beliefs import Beliefs
 from soqo.policies.glide._drift import Drift
 from soqo.policies.glide._forecasts import ForecastTrust
-from soqo.policies.glide._outliers import OutlierMonitor
+from soqo.policies.glide._meter_faults import MeterFaults
+from soqo.policies.glide._minimizer import minimizer_shift
 from soqo.policies.glide._probes import EXPLORATION_ROUNDS, best_probe, exploratory_spectrum
-from soqo.typing import Array, Rng
+from soqo.typing import Array, BoolArray, Rng
 
 _EARLY_PROBE_PERIOD, _LATE_PROBE_PERIOD, _EARLY_ROUNDS = 4, 16, 64
 """A probe is considered in every fourth round up to round 64, and in every sixteenth later."""
@@ -51,15 +56,31 @@ _UNKNOWNS_PER_PAUSE = 100
 """With more unknowns than this, the estimate is not computed in every round."""
 
 
-def _add_forecasts(fields: dict[str, Any]) -> dict[str, Any]:
+@register("GLIDE.outliers", version=2, migrations={1: lambda _: {}})
+@dataclass(frozen=True)
+class RemovedMonitor(Value):
+    """What files of earlier versions hold in place of the beliefs, and what is not used any more."""
+
+
+def _from_one_posterior(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a memory that earlier versions wrote, with its posterior as the only belief."""
+    posterior = fields.pop("posterior")
+    fields.pop("monitor", None)
     runs, dim, _ = fields["moment"].shape
-    return {**fields, "forecasts": ForecastTrust.start(runs, dim)}
+    shift = np.zeros((runs, dim, 1))
+    return {
+        **fields,
+        "beliefs": Beliefs.around(posterior),
+        "faults": MeterFaults.start(runs, dim),
+        "forecasts": fields.get("forecasts") or ForecastTrust.start(runs, dim),
+        "shift": shift,
+    }
 
 
 @register(
     "GLIDE.memory",
-    version=2,
-    migrations={0: rename_fields(belief="posterior", suspicion="monitor"), 1: _add_forecasts},
+    version=3,
+    migrations={0: rename_fields(belief="posterior", suspicion="monitor"), 2: _from_one_posterior},
 )
 @dataclass(frozen=True)
 class GlideMemory(Value):
@@ -67,14 +88,16 @@ class GlideMemory(Value):
 
     Attributes
     ----------
-    posterior : Posterior
-        The posterior of A.
+    beliefs : Beliefs
+        The hypotheses about the readings, each with a posterior of A.
     spectrum : Spectrum
         The spectrum of the estimate.
+    shift : Array, shape (runs, d, 1 + k)
+        The estimates of b and M: the minimizer is v - b - M w.
     moment : Array, shape (runs, d, d)
         The mean of (x_prev - v)(x_prev - v)', which determines the value of a better estimate.
-    monitor : OutlierMonitor
-        The test for outliers and changes.
+    faults : MeterFaults
+        Repeated readings.
     probes, alarms, last_probe, last_alarm : Array, shape (runs,)
         The numbers of probes and alarms, and the rounds of the last ones (0 for none).
     drift : Drift
@@ -83,10 +106,11 @@ class GlideMemory(Value):
         How far forecasts of v have come true.
     """
 
-    posterior: Posterior
+    beliefs: Beliefs
     spectrum: Spectrum
+    shift: Array
     moment: Array
-    monitor: OutlierMonitor
+    faults: MeterFaults
     probes: Array
     alarms: Array
     last_probe: Array
@@ -95,8 +119,17 @@ class GlideMemory(Value):
     forecasts: ForecastTrust
 
 
+_without_plants = add_fields(offset=False, base_load=False, y_max=None, switching_included=False)
+"""A policy that an earlier version wrote goes on without what its memory does not hold."""
+
+
 @register(
-    "GLIDE", migrations={0: compose(rename_fields(memory="window"), map_field("drift", lambda drift: drift == "auto"))}
+    "GLIDE",
+    version=2,
+    migrations={
+        0: compose(rename_fields(memory="window"), map_field("drift", lambda drift: drift == "auto")),
+        1: _without_plants,
+    },
 )
 @dataclass(frozen=True)
 class GLIDE(Policy[GlideMemory]):
@@ -113,19 +146,27 @@ class GLIDE(Policy[GlideMemory]):
     bias : {"auto", "direction", "constant", "none"}
         The bias of the readings in addition to independent noise: one that depends on the direction of x - v, the same
         bias everywhere, or none. ``"auto"`` is ``"direction"`` up to d = 12, where it costs little time, and
-        ``"constant"`` above.
+        ``"constant"`` above, until the readings show that there is none.
     robust : bool
         Whether this bias may be several times as large as the noise, as for an adversary.
     probing : bool
         Whether to deviate from LAI if the information is worth its cost, and to explore in the first rounds if the
         readings do not show the scale of A.
     alarms : bool
-        Whether to detect outliers and changes of A.
+        Whether to detect outliers, stuck meters and changes of A.
     window : float, optional
         The number of rounds after which a reading has lost most of its weight, for an A that changes slowly; None for
         no forgetting.
     drift : bool
         Whether to use the predictable part of the steps of v.
+    offset : bool
+        Whether the minimizer may differ from v by a constant, which is then learned; it needs ``base_load``.
+    base_load : bool
+        Whether the readings may contain a base load, constant or slowly varying, if the evidence supports it.
+    y_max : float, optional
+        The limit of the meter: a reading at the limit says only that the cost is at least that.
+    switching_included : bool
+        Whether the readings contain the switching cost of the round, which is then subtracted.
 
     See Also
     --------
@@ -154,33 +195,44 @@ class GLIDE(Policy[GlideMemory]):
     alarms: bool = True
     window: float | None = None
     drift: bool = True
+    offset: bool = True
+    base_load: bool = True
+    y_max: float | None = None
+    switching_included: bool = False
 
     def __post_init__(self) -> None:
         if self.noise_cap is not None:
             set_fields(self, noise_cap=number("noise_cap", self.noise_cap, least=0.0))
         if self.window is not None:
             set_fields(self, window=number("window", self.window, least=2.0))
+        if self.y_max is not None:
+            set_fields(self, y_max=number("y_max", self.y_max))
         choice("bias", self.bias, ("auto", "direction", "constant", "none"))
-        for name in ("robust", "probing", "alarms", "drift"):
+        for name in ("robust", "probing", "alarms", "drift", "offset", "base_load", "switching_included"):
             if not isinstance(getattr(self, name), bool):
                 raise ArgumentError(f"{name} must be True or False, got {getattr(self, name)!r}")
         if self.robust and self.bias == "none":
             raise ArgumentError("bias must be 'auto', 'direction' or 'constant' if robust is True, got 'none'")
 
-    def _model(self, dim: int) -> ReadingModel:
-        return _reading_model(dim, self.bias, self.robust, self.noise_cap, self.window)
+    def _model(self, dim: int, context: int = 0) -> ReadingModel:
+        offset = self.offset and self.base_load
+        return _reading_model(dim, self.bias, self.robust, self.noise_cap, self.window, offset, context)
 
     # ---- a round ---------------------------------------------------------------------------------------------------
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GlideMemory:
-        d, runs = x0.shape[-1], math.prod(x0.shape[:-1])
-        posterior = Posterior.start(self._model(d), runs)
+        return self._fresh_memory(math.prod(x0.shape[:-1]), x0.shape[-1], 0)
+
+    def _fresh_memory(self, runs: int, d: int, context: int) -> GlideMemory:
+        beliefs = Beliefs.start(self._model(d, context), runs, base_load=self.base_load)
+        posterior = beliefs.played()
         zeros = np.zeros(runs)
         return GlideMemory(
-            posterior=posterior,
+            beliefs=beliefs,
             spectrum=Spectrum.of(posterior.scale[:, None, None] * posterior.prior_mean),
+            shift=np.zeros((runs, d, 1 + context)),
             moment=np.zeros((runs, d, d)),
-            monitor=OutlierMonitor.start(runs, d),
+            faults=MeterFaults.start(runs, d),
             probes=zeros,
             alarms=zeros,
             last_probe=zeros,
@@ -191,39 +243,52 @@ class GLIDE(Policy[GlideMemory]):
 
     def decide(self, state: State[GlideMemory], v: Array) -> tuple[Array, GlideMemory]:
         d, memory = v.shape[-1], state.memory
-        x_prev, target = state.x.reshape(-1, d), v.reshape(-1, d)
+        x_prev, told = state.x.reshape(-1, d), v.reshape(-1, d)
+        memory, w = self._with_context(state, memory)
+        model = self._model(d, memory.shift.shape[2] - 1)
         drift, spectrum = memory.drift, memory.spectrum
-        if self.probing and state.round in EXPLORATION_ROUNDS:
-            spectrum = exploratory_spectrum(memory.posterior, self._model(d), spectrum)
+        posterior = None
+        if self.probing and (state.round in EXPLORATION_ROUNDS or _may_probe(state.round)):
+            posterior = memory.beliefs.played()
+        if posterior is not None and state.round in EXPLORATION_ROUNDS:
+            spectrum = exploratory_spectrum(posterior, model, spectrum)
+        shift = memory.shift[:, :, 0]
+        if w is not None:
+            shift = shift + np.matvec(memory.shift[:, :, 1:], w)
+        target = told - shift
         aim = target
+        factor = None if state.factor is None else state.factor.reshape(-1)
         advances = advance(spectrum.values, state.rounds_to_go)
+        if factor is not None:
+            advances = advance_with_factor(spectrum.values, state.rounds_to_go, factor)
         if self.drift:
             if state.round:
-                step = target - state.v.reshape(-1, d)
+                step = told - state.v.reshape(-1, d)
                 drift = drift.update(np.clip(step, -MAX_DISTANCE, MAX_DISTANCE))
             aim = target + drift.target_offset(spectrum, advances, state.rounds_to_go)
         forecast = None if state.forecast is None else state.forecast.reshape(len(target), *state.forecast.shape[-2:])
-        forecasts = memory.forecasts.update(target, forecast)
+        forecasts = memory.forecasts.update(told, forecast)
         if forecast is None or not forecast.shape[1]:
             x = towards(spectrum, advances, x_prev, aim)
         else:
             # A forecast that is believed takes the place of the autoregression.
             aim = target + (1.0 - forecasts.trust()[:, :1]) * (aim - target)
-            expected = forecasts.expected(target, forecast)
+            expected = forecasts.expected(told, forecast) - shift[:, None]
             x = towards(spectrum, advances, x_prev, aim)
-            x = x + anticipation(spectrum, state.rounds_to_go, target, expected)
+            x = x + anticipation(spectrum, state.rounds_to_go, target, expected, factor)
         moment = _update_moment(memory.moment, np.clip(x_prev - target, -MAX_DISTANCE, MAX_DISTANCE), state.round)
         probes, last_probe = memory.probes, memory.last_probe
-        if self.probing and _may_probe(state.round):
+        if posterior is not None and _may_probe(state.round):
             probe = best_probe(
-                memory.posterior,
-                self._model(d),
+                posterior,
+                model,
                 memory.spectrum,
-                np.clip(x - target, -MAX_DISTANCE, MAX_DISTANCE),
+                np.clip(x - told, -MAX_DISTANCE, MAX_DISTANCE),
                 moment=moment,
                 rounds_to_go=state.rounds_to_go,
                 # Without a horizon, assume that as many rounds follow as have been played.
                 rounds_to_save=max(state.round, 100) if state.horizon is None else state.rounds_to_go - 1,
+                w=w,
             )
             probed = probe.any(axis=1)
             x, probes = x + probe, probes + probed
@@ -231,38 +296,79 @@ class GLIDE(Policy[GlideMemory]):
         memory = evolve(memory, moment=moment, probes=probes, last_probe=last_probe, drift=drift, forecasts=forecasts)
         return x.reshape(v.shape), memory
 
+    def _with_context(self, state: State[GlideMemory], memory: GlideMemory) -> tuple[GlideMemory, Array | None]:
+        """Return the memory for the context of this round, and the context, shape (runs, k).
+
+        The first context makes the model larger. A round without one has the context zero. Without ``base_load`` and
+        ``offset``, contexts are ignored.
+        """
+        known = memory.shift.shape[2] - 1
+        runs, d, _ = memory.shift.shape
+        if state.context is None or not (self.offset and self.base_load):
+            return memory, np.zeros((runs, known)) if known else None
+        w = np.clip(state.context.reshape(runs, -1), -MAX_DISTANCE, MAX_DISTANCE)
+        if w.shape[1] == known:
+            return memory, w
+        if known or memory.beliefs.age.any():
+            raise ArgumentError(f"context must have {known} entries as in the first round, got {w.shape[1]}")
+        fresh = self._fresh_memory(runs, d, w.shape[1])
+        return evolve(memory, beliefs=fresh.beliefs, shift=fresh.shift), w
+
     def learn(self, state: State[GlideMemory], y: Array) -> GlideMemory:
-        d, memory = state.x.shape[-1], state.memory
-        model = self._model(d)
-        u, reading = clip_inputs((state.x - state.v).reshape(-1, d), y.reshape(-1))
-        features = model.features(u)
-        posterior, monitor = memory.posterior, memory.monitor
-        alarms, last_alarm = memory.alarms, memory.last_alarm
+        d = state.x.shape[-1]
+        memory, w = self._with_context(state, state.memory)
+        model = self._model(d, memory.shift.shape[2] - 1)
+        reading, faults = y.reshape(-1), memory.faults
+        censored = None if self.y_max is None else reading >= self.y_max
+        if self.switching_included and state.x_prev is not None:
+            step = (state.x - state.x_prev).reshape(-1, d)
+            with np.errstate(over="ignore"):
+                reading = reading - np.minimum(0.5 * np.vecdot(step, step), 1e300)
+        displacement = (state.x - state.v).reshape(-1, d)
         if self.alarms:
-            changed, corrupted, withheld, monitor = memory.monitor.assess(
-                model, posterior, u, reading, features, state.round
-            )
-            reading = np.where(withheld, np.nan, reading)
-            if changed.any():
-                posterior = posterior.restart(changed, memory.spectrum.matrix())
-                for kept_u, kept_y in memory.monitor.kept_readings():
-                    posterior = posterior.update(model, kept_u, np.where(changed, kept_y, np.nan))
-                alarms = alarms + changed
-                last_alarm = np.where(changed, float(state.round), last_alarm)
-            if corrupted.any():
-                posterior = posterior.reset(corrupted)
-        posterior = posterior.update(model, u, reading, features)
+            repeated, faults = faults.update(displacement, y.reshape(-1))
+            if censored is not None:
+                repeated &= ~censored
+            reading = np.where(repeated, np.nan, reading)
+        precision = None
+        if state.factor is not None:
+            # The reading per unit of the factor; its noise is divided by the factor as well.
+            factor = state.factor.reshape(-1)
+            reading, precision = reading / factor, np.square(factor)
+        u, reading = clip_inputs(displacement, reading)
+        before = memory.beliefs
+        beliefs = before.learn(
+            model,
+            u,
+            reading,
+            model.features(u, w),
+            w=w,
+            precision=precision,
+            censored=censored,
+            estimate=memory.spectrum.matrix(),
+            round_number=state.round,
+            alarms=self.alarms,
+            base_load=self.base_load,
+        )
+        epoch, last_epoch = beliefs.epoch[beliefs.best], before.epoch[before.best]
+        alarm = epoch > last_epoch
+        switched = (epoch != last_epoch) | (beliefs.rejected[beliefs.best] != before.rejected[before.best])
+        posterior = beliefs.played_estimate()
         # With many times more readings than unknowns, one more changes little: every fourth round suffices.
         pause = 1 + model.unknowns // _UNKNOWNS_PER_PAUSE
         now, fourth = (state.round % (k * pause) == 0 for k in (1, 4))
-        which = ~np.isnan(reading) & now & (fourth | (posterior.readings <= 4 * model.unknowns))
+        which = ~np.isnan(reading) & (now & (fourth | (posterior.readings <= 4 * model.unknowns)) | switched)
+        spectrum, shift = map_estimate(model, posterior, memory.spectrum, which), memory.shift
+        if model.extras and which.any():
+            shift = np.where(which[:, None, None], minimizer_shift(model, posterior, spectrum), shift)
         return evolve(
             memory,
-            posterior=posterior,
-            spectrum=map_estimate(model, posterior, memory.spectrum, which),
-            monitor=monitor,
-            alarms=alarms,
-            last_alarm=last_alarm,
+            beliefs=beliefs,
+            spectrum=spectrum,
+            shift=shift,
+            faults=faults,
+            alarms=memory.alarms + alarm,
+            last_alarm=np.where(alarm, epoch, memory.last_alarm),
         )
 
     # ---- reports ---------------------------------------------------------------------------------------------------
@@ -271,8 +377,11 @@ class GLIDE(Policy[GlideMemory]):
         """Return what is known about the policy's internals, by name.
 
         ``estimate`` is the estimate of A, ``uncertainty`` the standard deviation of q'A q for each of its eigenvectors
-        q, ``noise`` the deviation of a reading, and ``drift`` the correlation of successive steps of v. ``probes``,
-        ``alarms`` and ``outliers`` are numbers, and ``last_alarm`` is the round of the last alarm (0 for none).
+        q, ``noise`` the deviation of a reading, ``offset`` the estimate of b (the minimizer is v - b), ``base_load``
+        that of the base load, and ``drift`` the correlation of successive steps of v. ``probes``, ``alarms`` and
+        ``outliers`` are numbers, and ``last_alarm`` is the round of the last alarm (0 for none). ``stuck`` and
+        ``saturated`` say whether the meter repeats itself. ``beliefs`` is the number of hypotheses and ``weight`` the
+        probability of the one that the policy plays for.
 
         Parameters
         ----------
@@ -280,17 +389,30 @@ class GLIDE(Policy[GlideMemory]):
             The state.
         """
         memory, batch = state.memory, state.batch_shape
+        beliefs = memory.beliefs
+        posterior = beliefs.played()
+        counts = np.bincount(beliefs.owner, minlength=beliefs.best.size).astype(np.float64)
         return {
             **super().diagnostics(state),
             "estimate": memory.spectrum.matrix().reshape(*state.x.shape, -1),
             "uncertainty": self._eigenvalue_deviations(memory).reshape(state.x.shape),
-            "noise": memory.posterior.noise.reshape(batch),
+            "noise": posterior.noise.reshape(batch),
+            "offset": memory.shift[:, :, 0].reshape(state.x.shape),
+            "base_load": posterior.base_load().reshape(batch),
             "probes": memory.probes.reshape(batch),
-            "outliers": memory.monitor.outliers.reshape(batch),
+            "outliers": beliefs.rejected[beliefs.best].reshape(batch),
             "alarms": memory.alarms.reshape(batch),
             "last_alarm": memory.last_alarm.reshape(batch),
             "drift": memory.drift.correlation().reshape(batch),
+            "stuck": memory.faults.is_stuck().reshape(batch),
+            "saturated": self._is_saturated(memory).reshape(batch),
+            "beliefs": counts.reshape(batch),
+            "weight": beliefs.best_probability().reshape(batch),
         }
+
+    def _is_saturated(self, memory: GlideMemory) -> BoolArray:
+        """Return the runs whose meter has a limit that the policy was not told."""
+        return memory.faults.is_saturated() & (self.y_max is None)
 
     def uncertainty_of(self, state: State[GlideMemory], directions: Array) -> Array:
         """Return the standard deviation of w'A w for some directions w, shape (*batch, k).
@@ -303,7 +425,7 @@ class GLIDE(Policy[GlideMemory]):
             The directions w, which need not have length one.
         """
         flat = directions.reshape(-1, *directions.shape[-2:])
-        return state.memory.posterior.deviations(flat).reshape(directions.shape[:-1])
+        return state.memory.beliefs.played().deviations(flat).reshape(directions.shape[:-1])
 
     def explain(self, state: State[GlideMemory]) -> str:
         """Describe whether the policy is testing a reading, restarting, probing, learning or confident.
@@ -314,16 +436,26 @@ class GLIDE(Policy[GlideMemory]):
             The state of the batch ``()``.
         """
         memory, p = state.memory, self._model(state.x.shape[-1]).unknowns
-        monitor, posterior = memory.monitor, memory.posterior
+        beliefs = memory.beliefs
+        posterior, best = beliefs.played(), int(beliefs.best.item())
         readings, alarm = int(posterior.readings.item()), int(memory.last_alarm.item())
-        outliers = int(monitor.outliers.item())
+        outliers, in_a_row = int(beliefs.rejected[best]), int(beliefs.in_a_row[best])
         found = f" Outliers so far: {outliers}." if outliers else ""
-        if monitor.withheld.item():
+        if self._is_saturated(memory).item():
+            limit, count = memory.faults.max_reading.item(), int(memory.faults.max_count.item())
             return (
-                f"GLIDE is testing a reading: that of round {int(monitor.last_withheld.item())} does not fit the "
-                f"earlier ones. It is withheld until others show whether A has changed or the reading was wrong.{found}"
+                f"GLIDE does not trust the meter: its largest reading, {limit:.4g}, came {count} times. If this is the "
+                f"limit of the meter, give it as y_max.{found}"
             )
-        if alarm and readings < p:
+        if memory.faults.is_stuck().item():
+            times = int(memory.faults.stuck.item())
+            return f"GLIDE ignores the meter, which has repeated its last reading {times} times.{found}"
+        if in_a_row:
+            return (
+                f"GLIDE is testing a reading: that of round {state.round} does not fit the earlier ones (the last "
+                f"{in_a_row} did not). Others will show whether A has changed or the reading was wrong.{found}"
+            )
+        if alarm and readings < p and beliefs.epoch[best] > 0.0:
             return (
                 f"GLIDE suspects a change: the reading of round {alarm} does not fit the earlier ones. It has "
                 f"restarted learning; readings since: {readings}, unknowns: {p}.{found}"
@@ -331,12 +463,6 @@ class GLIDE(Policy[GlideMemory]):
         if int(memory.last_probe.item()) == state.round > 0:
             return "GLIDE is probing: the reading of this deviation will save more than the deviation costs."
         since = f" since the change it suspected in round {alarm}" if alarm else ""
-        if monitor.is_noise_suspicious(posterior).item():
-            return (
-                f"GLIDE suspects that an earlier reading was wrong (readings{since}: {readings}): the recent ones "
-                "differ from its predictions by much less than the noise it estimates. If this continues, it will "
-                f"restart learning.{found}"
-            )
         deviation = self._gain_deviation(state)
         status = "learning" if deviation > _CONFIDENT_DEVIATION else "confident"
         unknowns = f", unknowns: {p}" if status == "learning" else ""
@@ -346,7 +472,7 @@ class GLIDE(Policy[GlideMemory]):
         )
 
     def _eigenvalue_deviations(self, memory: GlideMemory) -> Array:
-        return memory.posterior.deviations(memory.spectrum.vectors.mT)
+        return memory.beliefs.played().deviations(memory.spectrum.vectors.mT)
 
     def _gain_deviation(self, state: State[GlideMemory]) -> float:
         """Return the largest deviation of an eigenvalue of the gain, between 0 (known) and 1/2 (unknown)."""
@@ -363,12 +489,24 @@ def _reading_model(
     robust: bool,
     noise_cap: float | None,
     window: float | None,
+    offset: bool,
+    context: int,
 ) -> ReadingModel:
     """Return the assumptions about the readings; cached, because every round needs them."""
+    optional = bias == "auto"
     if bias == "auto":
         bias = "direction" if dim <= _MAX_BIAS_DIM else "constant"
     forgetting = 1.0 if window is None else 1.0 - 1.0 / window
-    return ReadingModel(dim, bias, kappa=3.0 if robust else 1.0, noise_cap=noise_cap, forgetting=forgetting)
+    return ReadingModel(
+        dim,
+        bias,
+        kappa=3.0 if robust else 1.0,
+        optional_bias=optional and not robust,
+        noise_cap=noise_cap,
+        forgetting=forgetting,
+        offset=offset,
+        context=context,
+    )
 
 
 def _may_probe(rounds: int) -> bool:

@@ -45,6 +45,7 @@ def best_probe(
     moment: Array,
     rounds_to_go: float,
     rounds_to_save: float,
+    w: Array | None = None,
 ) -> Array:
     """Return the probe with the largest net value, shape (runs, d); zero if no probe pays.
 
@@ -62,6 +63,8 @@ def best_probe(
         The number of rounds to go, which determines the gain.
     rounds_to_save : float
         The number of rounds in which a better estimate saves cost.
+    w : Array, shape (runs, k), optional
+        The context of this round.
     """
     runs, d = planned.shape
     Q = spectrum.vectors
@@ -76,7 +79,7 @@ def best_probe(
 
     def saving(u: Array) -> Array:
         """Return the total saving by a reading at u."""
-        variance, X = posterior.cross_covariance(model, model.features(u))
+        variance, X = posterior.cross_covariance(model, model.features(u, w))
         Y = slopes * (Qt @ X @ Q)
         noise = np.square(posterior.noise)
         per_round = 0.5 * (np.vecdot(Y @ W, Y) / c).sum(axis=1) / (variance + noise)

@@ -1,0 +1,55 @@
+r"""Where the minimizer really is: v - b - M w, from the linear terms of the readings.
+
+With g = A b, b is the solution of A b = g, and the same for each column of M. In a direction in which A is small, g
+says little about b. With a normal prior of b and the posterior deviation of g, the estimate along an eigenvector with
+eigenvalue a is a g / (a^2 + (deviation of g / deviation of b)^2).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from soqo._model.spectrum import Spectrum
+from soqo.estimators import svec
+from soqo.estimators.bayes import OFFSET_SIZE, Posterior, ReadingModel
+from soqo.typing import Array
+
+
+def minimizer_shift(model: ReadingModel, posterior: Posterior, spectrum: Spectrum) -> Array:
+    """Return b and the columns of M, shape (runs, d, 1 + k).
+
+    Parameters
+    ----------
+    model, posterior : ReadingModel and Posterior
+        The assumptions about the readings, and the posterior.
+    spectrum : Spectrum
+        The spectrum of the estimate of A.
+    """
+    d, q, k = model.dim, model.biases, model.context
+    linear = slice(q, q + d * (1 + k))
+    mean = posterior.mean[:, linear]
+    if not mean.any():
+        return np.zeros((len(mean), d, 1 + k))
+    g = _given_estimate(model, posterior, spectrum, linear)
+    columns = np.concatenate([g[:, :d, None], g[:, d:].reshape(len(g), d, k)], axis=2)
+    root, Q, a = posterior.root[:, linear], spectrum.vectors, spectrum.values
+    blocks = [root[:, :d], *(root[:, d + j :: k] for j in range(k))]
+    sizes, result = posterior.sizes, np.empty_like(columns)
+    for j, block in enumerate(blocks):
+        along = np.vecmat(columns[:, :, j], Q)
+        deviation = np.sqrt(np.square(Q.mT @ block).sum(axis=2))
+        size = OFFSET_SIZE * sizes[:, :1] / (sizes[:, j : j + 1] if j else 1.0)
+        ratio = np.square(deviation / np.maximum(size, 1e-150))
+        result[:, :, j] = np.matvec(Q, a * along / np.maximum(a * a + ratio, 1e-300))
+    return result
+
+
+def _given_estimate(model: ReadingModel, posterior: Posterior, spectrum: Spectrum, linear: slice) -> Array:
+    """Return the mean of the linear terms given that A is the estimate, which is in the cone and not the mean."""
+    p = model.unknowns
+    root, root_A = posterior.root[:, linear], posterior.root[:, -p:]
+    change = svec(spectrum.matrix()) - posterior.mean[:, -p:]
+    covariance = root_A @ root_A.mT
+    ridge = 1e-10 * np.trace(covariance, axis1=1, axis2=2) + 1e-300
+    solution = np.linalg.solve(covariance + ridge[:, None, None] * np.eye(p), change[..., None])[..., 0]
+    return np.asarray(posterior.mean[:, linear] + np.matvec(root, np.vecmat(solution, root_A)))
