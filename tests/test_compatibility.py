@@ -54,9 +54,9 @@ def test_a_controller_continues_with_the_actions_of_the_version_that_wrote_it(
     controller.observe(expected["y"])
     for k, (v0, v1, *action, y) in enumerate(expected["rows"]):
         x = controller.act([v0, v1])
-        # Another processor adds in another order, and a learner carries the difference on. GLIDE estimates the noise on a
-        # finer grid than 0.1.0, which changes the fourth digit of a step.
-        tolerance = 1e-3 if path.stem.startswith("GLIDE") else 1e-7
+        # Another processor adds in another order, and a learner carries the difference on. GLIDE estimates the noise
+        # on a finer grid than 0.1.0, and tests outliers otherwise, which changes the third digit of a step.
+        tolerance = 5e-3 if path.stem.startswith("GLIDE") else 1e-7
         np.testing.assert_allclose(x, action, rtol=tolerance, atol=tolerance)
         if k == 7:
             controller.observe(np.nan)

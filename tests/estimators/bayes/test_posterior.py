@@ -200,6 +200,7 @@ class Dense:
         log_scale_prior = stats.norm.logpdf(_LOG_SCALES, scale=self.scale_deviation)
         prior = self._log_noise_prior(x)[:, None] + log_scale_prior
         logs = log_density + prior
+        logs[[0, -1]] -= math.log(2.0)  # the trapezoidal rule
         w = np.exp(logs - logs.max())
         self.mean = np.einsum("ij,ijk->k", w, means) / w.sum()
         self.covariance = np.einsum("ij,ijkl->kl", w, covariances) / w.sum()
@@ -271,8 +272,11 @@ def test_with_a_base_load_posterior_and_evidence_are_those_of_correlated_reading
     assert posterior.log_evidence[0] == pytest.approx(total, abs=1e-5)
 
 
-def test_the_posterior_is_the_mixture_of_the_variants_with_and_without_an_offset(grids: list[Array]) -> None:
-    model = ReadingModel(2, "none", offset=True)
+@pytest.mark.parametrize("bias", BIASES)
+def test_the_posterior_is_the_mixture_of_the_variants_with_and_without_an_offset(
+    bias: Bias, grids: list[Array]
+) -> None:
+    model = ReadingModel(2, bias, kappa=0.5, offset=True)
     A, U, _ = readings(44, 2, 7)
     y = measure(U + 1.0, A) + 0.3 * np.random.default_rng(45).standard_normal(7)
     posterior, weights = learn(model, U, y, Posterior.start(model, 1, base_load=0.1))
@@ -290,8 +294,8 @@ def test_the_posterior_is_the_mixture_of_the_variants_with_and_without_an_offset
     P = sum(share * np.outer(error, error) for share, error in zip(w, means - mean, strict=True))
     P = P + w[1] * variants[1].covariance
     P[2:, 2:] += w[0] * variants[0].covariance
-    assert_close(posterior.mean[0], mean, 1e-5)
-    assert_close(covariance(posterior)[0], P, 1e-5)
+    assert_close(posterior.mean[0, -5:], mean, 1e-5)
+    assert_close(covariance(posterior)[0, -5:, -5:], P, 1e-5)
     assert math.log(posterior.noise[0]) == pytest.approx(w @ np.log([dense.noise for dense in variants]), abs=1e-5)
     assert posterior.scale[0] == pytest.approx(w @ [dense.scale for dense in variants], rel=1e-5)
 
@@ -363,6 +367,26 @@ def test_the_bias_given_A_is_conditioned_on_the_readings(n: int, kappa: float, b
     assert_close(joint[:q, :q], conditional + gain @ B @ joint[q:, q:] @ B.T @ gain.T, 1e-9)
 
 
+@pytest.mark.parametrize("offset", [False, True])
+def test_the_bias_given_A_and_the_offset_follows_from_the_normal_equations(offset: bool) -> None:
+    model = ReadingModel(2, "direction", kappa=0.6, offset=True)
+    _, U, y = readings(40, 2, 9)
+    posterior, _ = learn(model, U, y, without_fits(Posterior.start(model, 1, base_load=0.2)))
+    q, k = model.biases, 2 if offset else 0
+    G = gram(posterior)
+    factor = triangular_factor(np.concatenate([posterior.factor, posterior.buffer], axis=1))
+    found = _fit_variant(model, posterior, factor, offset, biased=True)
+    mean, joint = found["mean"][0], (found["root"] @ found["root"].mT)[0]
+    used = np.arange(q + 2 - k, model.size)
+    np.testing.assert_array_equal(mean[q : q + 2 - k], 0.0)
+    inverse = np.linalg.inv(np.eye(q) / 0.6**2 + G[:q, :q])
+    gain = -inverse @ G[:q, used]
+    assert_close(mean[:q], inverse @ G[:q, -1] + gain @ mean[used], 1e-8)
+    assert_close(joint[:q, used], gain @ joint[np.ix_(used, used)], 1e-8)
+    own = found["noise"][0] ** 2 * inverse
+    assert_close(joint[:q, :q], own + gain @ joint[np.ix_(used, used)] @ gain.T, 1e-8)
+
+
 def test_a_fit_to_the_factor_gives_the_posterior() -> None:
     model = ReadingModel(3, "direction")
     _, U, y = readings(5, 3, 9)
@@ -427,8 +451,17 @@ def test_whitened_rows_have_the_normal_equations_of_generalized_least_squares(rh
     assert posterior.readings[0] == len(times) - 1
     # log det of the whitening is that of the contrasts.
     C = contrasts(len(times))
-    first = -math.log(abs(X[0, -1])) - LOG_BASE_LOAD_RANGE
-    assert posterior.log_jacobian[0] - first == pytest.approx(-0.5 * np.linalg.slogdet(C @ V @ C.T)[1], rel=1e-6)
+    assert posterior.log_jacobian[0] == pytest.approx(-0.5 * np.linalg.slogdet(C @ V @ C.T)[1], rel=1e-6)
+
+
+def test_a_first_reading_near_zero_is_no_evidence_of_a_base_load() -> None:
+    model = ReadingModel(2, "none")
+    _, U, y = readings(53, 2, 12)
+    evidence = []
+    for first in (1e-3, 1e-12):
+        y[0] = first  # both are far below the noise
+        evidence.append(float(learn(model, U, y, Posterior.start(model, 1, base_load=0.0))[0].log_evidence[0]))
+    assert evidence[1] == pytest.approx(evidence[0], abs=0.1)
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.4])
@@ -689,7 +722,7 @@ def test_many_potter_steps_are_one_update_with_all_rows() -> None:
 
 
 PINNED = 0.05
-"""A cap far below the noise of `noisy` readings: no smaller noise has a density that matters."""
+"""A cap far below the noise of `noisy` readings: much smaller noise has no density that matters."""
 
 
 def noisy(seed: int, d: int, n: int) -> tuple[Array, Array]:
@@ -705,13 +738,14 @@ def test_a_hundred_potter_steps_agree_with_a_fit_to_all_readings(bias: Bias) -> 
     early, _ = learn(model, U[:20], y[:20])
     late, _ = learn(model, U[20:], y[20:], without_fits(early))
     fitted = fit(model, late)
-    assert late.noise[0] == pytest.approx(PINNED)
-    assert fitted.noise[0] == pytest.approx(PINNED)
+    # With 20 readings whose squares are 400 times that of the cap, the density of log sigma decays within 1 / 8000.
+    assert late.noise[0] == pytest.approx(PINNED, rel=5e-4)
+    assert fitted.noise[0] == pytest.approx(PINNED, rel=5e-4)
     # Only the weights of the scales s differ. The posterior deviation of A after 20 readings is about 1e-4, and the
     # prior for s = 0.1 moves A by (1e-4 / 0.1)^2 for each prior deviation.
     deviations = np.sqrt(np.diagonal(covariance(fitted)[0]))
     np.testing.assert_array_less(np.abs(late.mean[0] - fitted.mean[0]), 1e-3 * deviations)
-    assert_close(covariance(late)[0], covariance(fitted)[0], 1e-5)
+    assert_close(covariance(late)[0], covariance(fitted)[0], 1e-3)
 
 
 def test_fits_follow_each_early_reading_and_then_each_tenth_more() -> None:
@@ -946,7 +980,7 @@ def test_points_of_any_size_give_finite_numbers(sizes: tuple[float, ...], base_l
         prediction = posterior.predict(model.features(clip_inputs(u, np.zeros(1))[0]))
         assert np.isfinite(prediction).all()
         for entry in fields(posterior):
-            if entry.name not in ("noise_cap", "known_noise"):  # infinite and NaN for none
+            if entry.name not in ("noise_cap", "known_noise", "first_reading"):  # infinite and NaN for none
                 assert np.isfinite(getattr(posterior, entry.name)).all(), entry.name
 
 

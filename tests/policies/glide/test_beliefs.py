@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from burst_tables import Laplace
 
-from soqo import GLIDE, Change, Controller, Environment, Policy, PolicyResult, RandomProblem, State, simulate
-from soqo.meters import Burst, Meter, Transmission
+from burst_tables import Laplace
+from soqo import GLIDE, Change, Controller, Environment, PolicyResult, RandomProblem, simulate
+from soqo.meters import Meter, Transmission
 from soqo.noise import Gaussian, Noise, StudentT, Uniform
 from soqo.processes import Cauchy
 from soqo.processes import Gaussian as GaussianSteps
-from soqo.typing import Array, Rng
+from soqo.typing import Array
 
 FULL = Environment(RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=4.0), GaussianSteps(50.0), Uniform(10.0))
 QUIET = Environment(RandomProblem(2, 2, min_eigenvalue=0.5, max_eigenvalue=2.0), GaussianSteps(3.0), Uniform(0.1))
@@ -26,77 +26,76 @@ JUMPS = Environment(RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=4.0),
 # ---- single wrong readings -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Misread(Policy[Any]):
-    """A policy that gets a wrong reading in some rounds, in every run with an even number."""
+@dataclass(frozen=True)
+class WrongReadings(Meter):
+    """A meter with wrong readings in some rounds: run k has the rounds and the value of case k, and so on again."""
 
-    policy: Policy[Any]
-    rounds: tuple[int, ...]
-    value: float
+    cases: tuple[tuple[tuple[int, ...], float], ...]
+    missing: bool = False
 
-    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> Any:
-        return self.policy.start(x0, horizon, rng)
-
-    def decide(self, state: State[Any], v: Array) -> tuple[Array, Any]:
-        return self.policy.act(state.memory, v)
-
-    def learn(self, state: State[Any], y: Array) -> Any:
-        wrong = (state.round in self.rounds) & (np.arange(y.size) % 2 == 0)
-        return self.policy.observe(state.memory, np.where(wrong, self.value, y), applied=state.x)
-
-    def diagnostics(self, state: State[Any]) -> dict[str, Any]:
-        return self.policy.diagnostics(state.memory)
+    def read(self, y: Array, transmission: Transmission) -> Array:
+        """Replace the readings, or drop them."""
+        cases = [self.cases[run % len(self.cases)] for run in range(y.size)]
+        wrong = [transmission.t in rounds for rounds, _ in cases]
+        return np.where(wrong, [np.nan if self.missing else value for _, value in cases], y)
 
 
-def simulate_both(policy: GLIDE, environment: Environment, rounds: tuple[int, ...], value: float, horizon: int) -> Any:
-    """Return the tracks without and with wrong readings, over ten runs."""
-    policies = {"clean": policy, "wrong": Misread(policy, rounds, value)}
-    result = simulate(environment, policies, horizon=horizon, runs=10, seed=0)
-    return result["clean"], result["wrong"]
+def simulate_both(policy: GLIDE, environment: Environment, meters: tuple[Meter, Meter], horizon: int, runs: int) -> Any:
+    """Return the results of two meters."""
+    return tuple(
+        simulate(replace(environment, meters=(meter,)), {"G": policy}, horizon=horizon, runs=runs, seed=0)["G"]
+        for meter in meters
+    )
 
 
-@pytest.mark.parametrize("value", [100.0, 1e6, -1e4, 1e40])
+def missing_and_wrong(*cases: tuple[tuple[int, ...], float]) -> tuple[Meter, Meter]:
+    return WrongReadings(cases, missing=True), WrongReadings(cases)
+
+
+VALUES = (1e4, 1e6, -1e4, 1e40)
+
+
 @pytest.mark.parametrize(
     ("environment", "rounds"),
-    [(FULL, (201,)), (FULL, (60, 120, 180)), (QUIET, (25,)), (JUMPS, (201,))],
+    [(FULL, (121,)), (FULL, (60, 90, 120)), (QUIET, (25,)), (JUMPS, (121,))],
     ids=["full", "several", "quiet", "jumps"],
 )
-def test_a_wrong_reading_costs_almost_nothing(environment: Environment, rounds: tuple[int, ...], value: float) -> None:
-    clean, wrong = simulate_both(GLIDE(), environment, rounds, value, horizon=240)
-    late = slice(rounds[0], None)
-    ratio = wrong.low_variance_regret[:, late].sum(axis=1) / clean.low_variance_regret[:, late].sum(axis=1)
-    # The correct reading of that round is missing, which matters in single runs.
-    assert np.median(ratio[::2]) < 1.1
-    assert ratio[::2].max() < 1.5
-    assert (wrong.diagnostics["outliers"][::2] == len(rounds)).all()
-    assert (wrong.diagnostics["alarms"] == 0).all()
-    # The other runs of the batch are bit-identical to those without wrong readings.
-    np.testing.assert_array_equal(wrong.low_variance_regret[1::2], clean.low_variance_regret[1::2])
+def test_a_wrong_reading_costs_hardly_more_than_none(environment: Environment, rounds: tuple[int, ...]) -> None:
+    meters = missing_and_wrong(((), 0.0), *((rounds, value) for value in VALUES))
+    missing, wrong = simulate_both(GLIDE(), environment, meters, horizon=180, runs=25)
+    after, before = (result.low_variance_regret[:, rounds[0] :].sum(axis=1) for result in (wrong, missing))
+    ratio, outliers = (after / before).reshape(5, 5), wrong.diagnostics["outliers"].reshape(5, 5)
+    assert (np.median(ratio, axis=0) < 1.1).all()
+    assert ratio.max() < 1.5
+    assert (outliers[:, 1:] >= len(rounds)).all()
+    assert outliers[:, 1:].mean() < len(rounds) + 0.1
+    assert not wrong.diagnostics["alarms"].any()
     # The noise is averaged over a grid of powers of two, so one reading may change it a little.
-    np.testing.assert_allclose(wrong.diagnostics["noise"], clean.diagnostics["noise"], rtol=0.3)
+    np.testing.assert_allclose(wrong.diagnostics["noise"], missing.diagnostics["noise"], rtol=0.3)
+    # The other runs of the batch are bit-identical to those without wrong readings.
+    np.testing.assert_array_equal(wrong.low_variance_regret[::5], missing.low_variance_regret[::5])
 
 
 @pytest.mark.parametrize("policy", [GLIDE(noise_cap=10.0), GLIDE(robust=True), GLIDE(window=100.0)], ids=str)
 def test_a_wrong_reading_costs_little_with_every_option(policy: GLIDE) -> None:
-    clean, wrong = simulate_both(policy, FULL, (151,), 1e4, horizon=200)
-    assert (wrong.low_variance_regret.sum(axis=1) < 1.1 * clean.low_variance_regret.sum(axis=1)).all()
-    assert (wrong.diagnostics["outliers"][::2] == 1).all()
+    missing, wrong = simulate_both(policy, FULL, missing_and_wrong(((91,), 1e4)), horizon=120, runs=10)
+    assert (wrong.low_variance_regret.sum(axis=1) < 1.1 * missing.low_variance_regret.sum(axis=1)).all()
+    assert (wrong.diagnostics["outliers"] == 1).all()
 
 
-@pytest.mark.parametrize("value", [1e6, -1e4])
-@pytest.mark.parametrize("rounds", [(3,), (8,), (101, 102)], ids=str)
-def test_wrong_readings_that_were_believed_at_first_have_no_effect_later(rounds: tuple[int, ...], value: float) -> None:
-    clean, wrong = simulate_both(GLIDE(), QUIET, rounds, value, horizon=300)
-    late = slice(-100, None)
-    before, after = (np.median(track.low_variance_regret[::2, late].sum(axis=1)) for track in (clean, wrong))
-    assert after < 1.5 * before  # a posterior that keeps the wrong readings has a ratio of 1e5
-    assert (wrong.diagnostics["outliers"][::2] == len(rounds)).all()
+def test_wrong_readings_at_the_start_have_no_effect_later() -> None:
+    cases = [((first,), value) for first in (1, 2, 3, 8) for value in (1e6, -1e4)]
+    missing, wrong = simulate_both(GLIDE(), QUIET, missing_and_wrong(*cases), horizon=160, runs=8 * len(cases))
+    before, after = (
+        np.median(result.low_variance_regret[:, -80:].sum(axis=1).reshape(8, -1), axis=0) for result in (missing, wrong)
+    )
+    assert (after < 1.5 * before).all()  # a posterior that keeps the wrong readings has a ratio of 1e5
 
 
 # ---- bursts --------------------------------------------------------------------------------------------------------
 
-STARTS, LENGTHS, FACTORS = (10, 50, 200), (2, 3, 5, 10), (100.0, 1e6, -1.0)
-CELLS = [(start, length, factor) for start in STARTS for length in LENGTHS for factor in FACTORS]
+BURSTS, FACTORS = ((10, 3), (10, 10), (50, 2), (50, 5), (200, 3), (200, 10)), (100.0, 1e6, -1.0)
+CELLS = [(start, length, factor) for start, length in BURSTS for factor in FACTORS]
 RUNS_PER_CELL = 5
 
 
@@ -117,7 +116,7 @@ class BurstOfEachRun(Meter):
 def bursts(missing: bool) -> PolicyResult:
     """Return all bursts at once, since one large simulation takes less time than many small ones."""
     environment = replace(FULL, meters=(BurstOfEachRun(missing),))
-    return simulate(environment, {"G": GLIDE()}, horizon=240, runs=RUNS_PER_CELL * len(CELLS), seed=1)["G"]
+    return simulate(environment, {"G": GLIDE()}, horizon=230, runs=RUNS_PER_CELL * len(CELLS), seed=1)["G"]
 
 
 def burst_ratios(start: int, length: int, factor: float) -> Array:
@@ -128,8 +127,7 @@ def burst_ratios(start: int, length: int, factor: float) -> Array:
 
 
 @pytest.mark.parametrize("factor", FACTORS)
-@pytest.mark.parametrize("length", LENGTHS)
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize(("start", "length"), BURSTS)
 def test_a_burst_of_wrong_readings_costs_hardly_more_than_missing_readings(
     start: int, length: int, factor: float
 ) -> None:
@@ -138,7 +136,7 @@ def test_a_burst_of_wrong_readings_costs_hardly_more_than_missing_readings(
 
 @pytest.mark.parametrize("factor", [100.0, 1e6])
 def test_a_burst_of_large_readings_costs_hardly_more_in_any_run(factor: float) -> None:
-    worst = max(burst_ratios(start, length, factor).max() for start in STARTS for length in LENGTHS)
+    worst = max(burst_ratios(start, length, factor).max() for start, length in BURSTS)
     assert worst <= 1.2
 
 
@@ -147,20 +145,31 @@ def test_all_wrong_readings_of_a_burst_are_counted() -> None:
     np.testing.assert_array_equal(bursts(missing=False).diagnostics["outliers"], lengths)
 
 
-@pytest.mark.parametrize("length", [2, 3, 5])
-def test_the_belief_from_before_a_suspected_change_returns_after_a_burst(length: int) -> None:
+@dataclass(frozen=True)
+class TenTimes(Meter):
+    """A meter whose readings are ten times too large from a round on, for 2, 3 or 5 rounds."""
+
+    start: int
+    factor: float = 10.0
+
+    def read(self, y: Array, transmission: Transmission) -> Array:
+        """Multiply the readings."""
+        length = np.resize([2, 3, 5], y.size)
+        return np.where((self.start <= transmission.t) & (transmission.t < self.start + length), self.factor * y, y)
+
+
+def test_the_belief_from_before_a_suspected_change_returns_after_a_burst() -> None:
     # Ten times the hitting cost is what a change of A could explain.
-    start = 100
-    wrong, clean = (
-        simulate(replace(FULL, meters=meters), {"G": GLIDE()}, horizon=200, runs=12, seed=1)["G"]
-        for meters in ((Burst(start, length, factor=10.0),), ())
-    )
-    late = slice(start + length + 5, None)
+    meters = TenTimes(100, factor=1.0), TenTimes(100)
+    clean, wrong = simulate_both(GLIDE(), FULL, meters, horizon=170, runs=30)
+    late = slice(110, None)
     ratio = wrong.low_variance_regret[:, late].sum(axis=1) / clean.low_variance_regret[:, late].sum(axis=1)
-    assert np.median(ratio) < 1.2
+    assert (np.median(ratio.reshape(10, 3), axis=0) < 1.2).all()
     assert ratio.max() < 2.0  # to learn all of A anew costs a hundred times as much
-    assert np.median(wrong.diagnostics["outliers"]) == length
-    assert (wrong.diagnostics["last_alarm"] <= start + length).all()
+    outliers = wrong.diagnostics["outliers"].reshape(10, 3)
+    np.testing.assert_array_equal(np.median(outliers, axis=0), [2.0, 3.0, 5.0])
+    assert wrong.diagnostics["alarms"].any()  # the change was believed for a while in some runs
+    assert (wrong.diagnostics["last_alarm"] <= 106).all()
 
 
 def estimates(controller: Controller, y: Any, rounds: int) -> list[Array]:
@@ -191,59 +200,49 @@ def test_a_burst_of_negative_readings_causes_no_alarm() -> None:
 
 
 @pytest.mark.parametrize("policy", [GLIDE(), GLIDE(noise_cap=10.0), GLIDE(robust=True)], ids=str)
-def test_a_change_is_found_within_a_few_rounds(policy: GLIDE) -> None:
-    changing = replace(FULL, changes=(Change(150),))
-    found = simulate(changing, {"G": policy}, horizon=200, runs=24, seed=1)["G"].diagnostics
-    assert (found["last_alarm"] >= 150).all()
-    assert np.median(found["last_alarm"]) <= 152
-    assert found["last_alarm"].max() <= 160  # if the first restart was not around the right estimate, there is another
-    assert not found["outliers"].any()
-
-
-def test_after_a_change_the_new_curvature_is_learned() -> None:
+def test_a_change_is_found_within_a_few_rounds_and_the_new_curvature_learned(policy: GLIDE) -> None:
     changing = replace(FULL, changes=(Change(100),))
-    policies = {"GLIDE": GLIDE(), "no alarms": GLIDE(alarms=False)}
-    result = simulate(changing, policies, horizon=200, runs=16, seed=2)
-    late = {name: np.median(result[name].low_variance_regret[:, -50:].sum(axis=1)) for name in policies}
-    assert late["GLIDE"] < 0.001 * late["no alarms"]
+    result = simulate(changing, {"G": policy}, horizon=160, runs=24, seed=1)["G"]
+    found = result.diagnostics
+    assert (found["last_alarm"] >= 100).all()
+    assert np.median(found["last_alarm"]) <= 102
+    assert not found["outliers"].any()
+    regret = result.low_variance_regret
+    assert np.median(regret[:, 130:].sum(axis=1)) < 0.01 * np.median(regret[:, 99:130].sum(axis=1))
 
 
 def test_a_slow_turn_is_followed() -> None:
     turning = replace(FULL, changes=(Change(60, duration=130),))
     policies = {"GLIDE": GLIDE(), "no alarms": GLIDE(alarms=False)}
-    result = simulate(turning, policies, horizon=240, runs=16, seed=1)
+    result = simulate(turning, policies, horizon=230, runs=12, seed=1)
     during, late = (
         {name: np.median(result[name].low_variance_regret[:, rounds].sum(axis=1)) for name in policies}
         for rounds in (slice(60, 190), slice(190, None))
     )
     assert during["GLIDE"] < 0.5 * during["no alarms"]
-    assert late["GLIDE"] < 0.01 * late["no alarms"]
+    assert late["GLIDE"] < 0.05 * late["no alarms"]
     assert result["GLIDE"].diagnostics["outliers"].mean() < 0.5
 
 
 DEVIATION = 10.0 / math.sqrt(3.0)
 NOISES: dict[str, Noise] = {
-    "uniform": Uniform(10.0),
     "Gaussian": Gaussian(DEVIATION),
     "Laplace": Laplace(DEVIATION),
     "Student t, 3": StudentT(DEVIATION / math.sqrt(3.0), df=3.0),
 }
 
 
-@cache
-def undisturbed(noise: str) -> PolicyResult:
-    """Return runs without a change of A and without wrong readings."""
-    return simulate(replace(FULL, noise=NOISES[noise]), {"G": GLIDE()}, horizon=300, runs=36, seed=2)["G"]
-
-
-@pytest.mark.parametrize("noise", NOISES)
-def test_without_a_change_there_is_no_alarm(noise: str) -> None:
-    assert not undisturbed(noise).diagnostics["alarms"].any()
-
-
-@pytest.mark.parametrize(("noise", "most"), [("uniform", 0.0), ("Gaussian", 0.1), ("Laplace", 1.5), ("Student t, 3", 4)])
-def test_noise_is_rarely_taken_for_an_outlier(noise: str, most: float) -> None:
-    assert undisturbed(noise).diagnostics["outliers"].mean() <= most  # of 300 readings
+@pytest.mark.parametrize(
+    ("noise", "alarms", "outliers"), [("Gaussian", 0.0, 0.1), ("Laplace", 0.05, 1.0), ("Student t, 3", 0.1, 4.0)]
+)
+def test_without_a_change_alarms_are_rare_and_cost_almost_nothing(noise: str, alarms: float, outliers: float) -> None:
+    policies = {"GLIDE": GLIDE(), "no alarms": GLIDE(alarms=False)}
+    result = simulate(replace(FULL, noise=NOISES[noise]), policies, horizon=300, runs=36, seed=7)
+    found = result["GLIDE"].diagnostics
+    assert np.mean(found["alarms"] > 0.0) <= alarms
+    assert found["outliers"].mean() <= outliers  # of 300 readings
+    regret, without = (result[name].low_variance_regret.sum(axis=1) for name in policies)
+    assert (regret < 1.05 * without).all()
 
 
 # ---- explanations and files ----------------------------------------------------------------------------------------

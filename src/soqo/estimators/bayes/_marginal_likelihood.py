@@ -115,8 +115,8 @@ class MarginalLikelihood:
         guess : Array, shape (runs,)
             The last estimate of sigma; NaN for none.
         """
-        known = np.isnan(self.known_noise)
-        largest = np.where(known, 2.0 * self.max_abs_reading, _KNOWN_NOISE_RANGE * self.known_noise)
+        unknown = np.isnan(self.known_noise)
+        largest = np.where(unknown, 2.0 * self.max_abs_reading, _KNOWN_NOISE_RANGE * self.known_noise)
         top = np.log(np.maximum(np.minimum(largest, self.noise_cap), _MIN_NOISE))
         low, high = top - _COARSE_STEPS * _COARSE_STEP, top.copy()
         blind = np.isnan(guess)
@@ -191,6 +191,7 @@ class MarginalLikelihood:
     def _average(self, runs: IntArray, log_noise: Array, top: Array) -> ScaleAverage:
         """Return the average over an equidistant grid of log sigma, shape (runs, sigmas), and the grid of log s."""
         log_weights, variance, relative, sigma2 = self._log_weights(runs, log_noise, _LOG_SCALES)
+        log_weights[:, [0, -1]] -= math.log(2.0)  # the trapezoidal rule
         highest = log_weights.max(axis=(1, 2))
         weights = np.exp(log_weights - highest[:, None, None])
         total = weights.sum(axis=(1, 2))

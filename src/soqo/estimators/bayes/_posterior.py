@@ -89,6 +89,7 @@ def _reorder(fields: dict[str, Any]) -> dict[str, Any]:
         "level": np.zeros((runs, size + 1)),
         "level_variance": zeros,
         "level_speed": zeros,
+        "first_reading": unknown,
         "log_evidence": zeros,
         "log_marginal": zeros,
         "log_jacobian": zeros,
@@ -131,6 +132,8 @@ class Posterior(Value):
     level, level_variance, level_speed : Array, shape (runs, m + 1), (runs,) and (runs,)
         The filtered mean of the rows, its variance P (zero without a base load, infinite before the first reading) and
         rho.
+    first_reading : Array, shape (runs,)
+        The absolute value of the reading that defined the level, which is not stored; NaN for none.
     log_evidence, log_marginal, log_jacobian : Array, shape (runs,)
         The logarithm of the density of all readings, and the parts of it at the last fit: of the whitened readings, and
         of the transformation that whitened them.
@@ -168,6 +171,7 @@ class Posterior(Value):
     level: Array
     level_variance: Array
     level_speed: Array
+    first_reading: Array
     log_evidence: Array
     log_marginal: Array
     log_jacobian: Array
@@ -217,6 +221,7 @@ class Posterior(Value):
             level=np.zeros((runs, columns)),
             level_variance=np.full(runs, 0.0 if base_load is None else math.inf),
             level_speed=np.full(runs, base_load or 0.0),
+            first_reading=np.full(runs, math.nan),
             log_evidence=np.zeros(runs),
             log_marginal=np.zeros(runs),
             log_jacobian=np.zeros(runs),
@@ -371,7 +376,7 @@ class Posterior(Value):
                 jacobian = np.where(weight > 0.0, np.log(weight), 0.0)
             return weight[:, None] * row, weight, evolve(self, log_jacobian=self.log_jacobian + jacobian)
         diffuse = np.isinf(self.level_variance)
-        first = observed & diffuse
+        first = observed & diffuse & (weight > 0.0)
         P = np.where(diffuse, 0.0, self.level_variance)
         # The noise variance of the reading, in units of sigma^2.
         R = 1.0 / np.square(np.where(weight > 0.0, weight, 1.0))
@@ -381,18 +386,19 @@ class Posterior(Value):
         level = np.where(first[:, None], row, self.level + gain[:, None] * difference)
         variance = np.where(first, R, P * (1.0 - gain)) + speed2
         # Without a base load the variance stays zero, and without a reading the posterior stays as it is.
-        variance = np.where(observed & (self.level_variance > 0.0), variance, self.level_variance)
+        changes = observed & (self.level_variance > 0.0) & (first | ~diffuse)
+        variance = np.where(changes, variance, self.level_variance)
         weight = np.where(used & ~first, 1.0 / np.sqrt(P + R), 0.0)
         with np.errstate(divide="ignore"):
             jacobian = np.where(weight > 0.0, np.log(weight), 0.0)
-        first_density = -LOG_BASE_LOAD_RANGE - np.log(np.maximum(np.abs(row[:, -1]), 1e-150))
-        jacobian = np.where(first, first_density, jacobian)
+        first_reading = np.where(first, np.abs(row[:, -1]), self.first_reading)
         after = evolve(
             self,
             level=level,
             level_variance=variance,
+            first_reading=first_reading,
             log_jacobian=self.log_jacobian + jacobian,
-            log_evidence=self.log_evidence + np.where(first, first_density, 0.0),
+            log_evidence=self.log_evidence + np.where(first, _log_first_density(first_reading, 1e-150), 0.0),
         )
         return weight[:, None] * difference, weight, after
 
@@ -463,6 +469,8 @@ class Posterior(Value):
             The runs to fit.
         """
         runs = np.flatnonzero(which)
+        if not runs.size:
+            return self
         factor = _merge(self.factor[runs], self.buffer[runs])
         fields = _fit_variants(model, self, factor, runs)
         readings = self.readings[runs]
@@ -473,13 +481,15 @@ class Posterior(Value):
         # The marginal density replaces the product of predictive densities while there is a fit at every reading.
         exact = readings <= min(2 * model.unknowns, _MAX_FREQUENT_FITS)
         evidence = fields["log_marginal"] + self.log_jacobian[runs]
+        evidence = evidence + _log_first_density(self.first_reading[runs], fields["noise"])
         fields["log_evidence"] = np.where(exact, evidence, self.log_evidence[runs])
         changed: dict[str, Any] = {name: _overwrite(getattr(self, name), runs, new) for name, new in fields.items()}
         return evolve(self, **changed, buffer_rows=np.where(which, 0, self.buffer_rows))
 
     def with_marginal_evidence(self) -> Posterior:
         """Return the posterior after a fit, with the marginal density of all stored rows as its evidence."""
-        return evolve(self, log_evidence=self.log_marginal + self.log_jacobian)
+        first = _log_first_density(self.first_reading, self.noise)
+        return evolve(self, log_evidence=self.log_marginal + self.log_jacobian + first)
 
     def restart(self, which: BoolArray, matrix: Array) -> Posterior:
         """Return the posterior with a new prior in some runs, around this matrix and with the estimated scale.
@@ -521,6 +531,7 @@ class Posterior(Value):
             log_sizes=np.where(which[:, None], 0.0, self.log_sizes),
             log_evidence=np.where(which, 0.0, self.log_evidence),
             log_jacobian=np.where(which, 0.0, self.log_jacobian),
+            first_reading=np.where(which, math.nan, self.first_reading),
         )
 
 
@@ -541,6 +552,15 @@ def directional_deviations(root: Array, directions: Array) -> Array:
     """
     spread = np.matmul(svec(directions[..., :, None] * directions[..., None, :]), root)
     return np.asarray(np.sqrt(np.square(spread).sum(axis=-1)))
+
+
+def _log_first_density(reading: Array, noise: Array | float) -> Array:
+    """Return the log density of the reading that defined the level; zero for none.
+
+    The logarithm of a base load is uniform. A base load below the noise is as good as none, so the density is bounded.
+    """
+    size = np.maximum(reading, noise)
+    return np.where(np.isnan(size), 0.0, -LOG_BASE_LOAD_RANGE - np.log(np.where(np.isnan(size), 1.0, size)))
 
 
 def triangular_factor(rows: Array) -> Array:

@@ -323,8 +323,9 @@ class Beliefs(Value):
         nats = np.where(before.readings >= 2 * model.unknowns, 5.0, _BRANCH_NATS)
         keep = ~tested | (accept > reject - nats)
         doubt = tested & (reject > accept - nats)
-        # No positive semi-definite A explains a negative reading.
-        ready = observed & ~limited & (before.readings >= model.unknowns + 5) & (penalty > -_DECISIVE_NATS)
+        # No positive semi-definite A explains a reading far below the base load.
+        ready = observed & ~limited & (before.readings >= model.unknowns + 5)
+        ready &= (yb >= np.minimum(before.base_load(), 0.0) - 3.0 * noise) | diffuse
         size_of_A = np.trace(estimate, axis1=1, axis2=2)[owner] / model.dim
         ready &= np.abs(error) < _MAX_CHANGE * size_of_A * 0.5 * np.vecdot(ub, ub) + 6.0 * noise
         ratio = self.surprise + (np.minimum(square, _MAX_SQUARE) - self.surprise) / _AVERAGING_READINGS
@@ -500,7 +501,9 @@ class Beliefs(Value):
         """Add beliefs with a constant base load and with ones that walk, fitted to the latest readings."""
         chosen = best[runs]
         u, w = self.recent_u[runs], self.recent_w[runs]
-        y = np.where(self.recent_refused[runs], np.nan, self.recent_y[runs])
+        rows = self.recent_y.shape[1]
+        earlier = np.arange(rows) < rows - self.age[chosen][:, None]  # before the belief started to learn
+        y = np.where(self.recent_refused[runs] | earlier, np.nan, self.recent_y[runs])
         mode = self.posterior.level_variance[chosen] > 0.0
         speeds = self.posterior.level_speed[chosen]
 

@@ -326,9 +326,9 @@ class GLIDE(Policy[GlideMemory]):
                 reading = reading - np.minimum(0.5 * np.vecdot(step, step), 1e300)
         displacement = (state.x - state.v).reshape(-1, d)
         if self.alarms:
-            repeated, faults = faults.update(displacement, y.reshape(-1))
-            if censored is not None:
-                repeated &= ~censored
+            # A meter that is at a known limit is not stuck.
+            shown = y.reshape(-1) if censored is None else np.where(censored, np.nan, y.reshape(-1))
+            repeated, faults = faults.update(displacement, shown)
             reading = np.where(repeated, np.nan, reading)
         precision = None
         if state.factor is not None:
