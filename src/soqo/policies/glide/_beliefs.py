@@ -54,7 +54,7 @@ _SETTLED_NATS = 3.0
 _SURPRISE_SQUARE = 16.0
 """A squared normalized innovation above this is a reason to consider a change of A."""
 
-_CHANGE_RATIO, _MAX_SQUARE, _AVERAGING_READINGS = 6.0, 25.0, 10.0
+_CHANGE_RATIO, _MAX_SQUARE, _AVERAGING_READINGS = 4.0, 25.0, 10.0
 """A moving average of the squared normalized innovations above the first is evidence of a change; those of uniform
 noise are at most 3. Each square is clipped to the second."""
 

@@ -455,7 +455,7 @@ class GLIDE(Policy[GlideMemory]):
                 f"GLIDE is testing a reading: that of round {state.round} does not fit the earlier ones (the last "
                 f"{in_a_row} did not). Others will show whether A has changed or the reading was wrong.{found}"
             )
-        if alarm and readings < p and beliefs.epoch[best] > 0.0:
+        if alarm and readings < 2 * p + 4 and beliefs.epoch[best] > 0.0:
             return (
                 f"GLIDE suspects a change: the reading of round {alarm} does not fit the earlier ones. It has "
                 f"restarted learning; readings since: {readings}, unknowns: {p}.{found}"
