@@ -697,10 +697,6 @@ def _first(owner: IntArray) -> IntArray:
     return np.flatnonzero(np.concatenate([[True], owner[1:] != owner[:-1]]))
 
 
-def _in(owner: IntArray, runs: IntArray) -> BoolArray:
-    return np.isin(owner, runs)
-
-
 def _best_index(beliefs: Beliefs) -> IntArray:
     """Return the belief of each run with the largest weight."""
     total, start = beliefs.total, _first(beliefs.owner)
