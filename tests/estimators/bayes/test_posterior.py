@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from soqo.estimators._measurements import measure, smat, svec
-from soqo.estimators.bayes import RELATIVE_ERROR, Posterior, ReadingModel, clip_inputs
+from soqo.estimators.bayes import RELATIVE_ERROR, Posterior, ReadingModel, clip_inputs, fit_is_due
 from soqo.estimators.bayes._marginal_likelihood import (
     _KNOWN_NOISE_DEVIATION,
     _KNOWN_NOISE_RANGE,
@@ -29,7 +29,7 @@ from soqo.estimators.bayes._posterior import (
     _fit_variants,
     triangular_factor,
 )
-from soqo.typing import Array, IntArray
+from soqo.typing import Array
 
 Bias = Literal["direction", "constant", "none"]
 BIASES: tuple[Bias, ...] = ("direction", "constant", "none")
@@ -47,8 +47,18 @@ def readings(seed: int, d: int, n: int, noise: float = 0.3, size: float = 2.0) -
     return A, U, measure(U, A) + noise * rng.standard_normal(n)
 
 
+NO_FIT = np.array([False])
+"""For an update of one run without a fit of the noise and the scale."""
+
+
 def learn(
-    model: ReadingModel, U: Array, y: Array, posterior: Posterior | None = None, W: Array | None = None
+    model: ReadingModel,
+    U: Array,
+    y: Array,
+    posterior: Posterior | None = None,
+    W: Array | None = None,
+    *,
+    fits: bool = True,
 ) -> tuple[Posterior, Array]:
     """Return the posterior of one run after the readings, and the weight that each should have."""
     posterior = Posterior.start(model, 1) if posterior is None else posterior
@@ -58,13 +68,8 @@ def learn(
             relative = RELATIVE_ERROR * float(U[k] @ U[k]) / float(posterior.noise[0])
             weights[k] = 1.0 / math.hypot(1.0, relative)
         w = None if W is None else W[k : k + 1]
-        posterior = posterior.update(model, U[k : k + 1], y[k : k + 1], w=w)
+        posterior = posterior.update(model, U[k : k + 1], y[k : k + 1], w=w, fit=True if fits else NO_FIT)
     return posterior, weights
-
-
-def without_fits(posterior: Posterior) -> Posterior:
-    """Return a posterior without further fits of the noise and the scale."""
-    return replace(posterior, next_fit=np.full(posterior.next_fit.shape, np.inf))
 
 
 def fit(model: ReadingModel, posterior: Posterior) -> Posterior:
@@ -123,9 +128,11 @@ def grids(monkeypatch: pytest.MonkeyPatch) -> list[Array]:
     recorded: list[Array] = []
     original = MarginalLikelihood._average
 
-    def spy(self: MarginalLikelihood, runs: IntArray, log_noise: Array, top: Array) -> ScaleAverage:
-        recorded.append(log_noise[0])
-        return original(self, runs, log_noise, top)
+    def spy(self: MarginalLikelihood, grid: Any, top: Array) -> ScaleAverage:
+        density = grid.log_weights[0].max(axis=1)
+        # Dense algebra loses all digits where the noise is so small that it has no weight.
+        recorded.append(grid.log_noise[0, density > density.max() - 30.0])
+        return original(self, grid, top)
 
     monkeypatch.setattr(MarginalLikelihood, "_average", spy)
     return recorded
@@ -371,7 +378,7 @@ def test_the_bias_given_A_is_conditioned_on_the_readings(n: int, kappa: float, b
 def test_the_bias_given_A_and_the_offset_follows_from_the_normal_equations(offset: bool) -> None:
     model = ReadingModel(2, "direction", kappa=0.6, offset=True)
     _, U, y = readings(40, 2, 9)
-    posterior, _ = learn(model, U, y, without_fits(Posterior.start(model, 1, base_load=0.2)))
+    posterior, _ = learn(model, U, y, Posterior.start(model, 1, base_load=0.2), fits=False)
     q, k = model.biases, 2 if offset else 0
     G = gram(posterior)
     factor = triangular_factor(np.concatenate([posterior.factor, posterior.buffer], axis=1))
@@ -437,8 +444,7 @@ def test_whitened_rows_have_the_normal_equations_of_generalized_least_squares(rh
     y[missing] = np.nan
     missing[0], y[0] = True, np.nan  # the level is still unknown after a missing reading
     # The base load takes a step with each reading.
-    posterior = without_fits(Posterior.start(model, 1, base_load=rho))
-    posterior, _ = learn(model, U, y, posterior)
+    posterior, _ = learn(model, U, y, Posterior.start(model, 1, base_load=rho), fits=False)
     times = np.arange(float((~missing).sum()))
     X = np.column_stack([*design(model, U), y])[~missing]
     V = np.eye(len(times)) + walk_covariance(times, rho)
@@ -468,7 +474,7 @@ def test_a_first_reading_near_zero_is_no_evidence_of_a_base_load() -> None:
 def test_the_level_is_the_best_linear_prediction_of_the_next_base_load(rho: float) -> None:
     model = ReadingModel(2, "none")
     _, U, y = readings(53, 2, 12)
-    posterior, _ = learn(model, U, y + 7.0, without_fits(Posterior.start(model, 1, base_load=rho)))
+    posterior, _ = learn(model, U, y + 7.0, Posterior.start(model, 1, base_load=rho), fits=False)
     times = np.arange(12.0)
     V, ones = np.eye(12) + walk_covariance(times, rho), np.ones(12)
     with_next = rho**2 * times  # the covariance of the walk at time 12 with those before
@@ -581,11 +587,12 @@ def test_a_reading_of_precision_four_equals_four_readings(base_load: float | Non
     model = ReadingModel(2, "direction")
     _, U, y = readings(71, 2, 6)
     repeats = np.where(np.arange(6) == position, 4, 1)
-    once = without_fits(Posterior.start(model, 1, base_load=base_load))
+    once = Posterior.start(model, 1, base_load=base_load)
     for k in range(6):
-        once = once.update(model, U[k : k + 1], y[k : k + 1], precision=repeats[k : k + 1].astype(np.float64))
-    often = without_fits(Posterior.start(model, 1, base_load=base_load))
-    often, _ = learn(model, np.repeat(U, repeats, axis=0), np.repeat(y, repeats), often)
+        precision = repeats[k : k + 1].astype(np.float64)
+        once = once.update(model, U[k : k + 1], y[k : k + 1], precision=precision, fit=NO_FIT)
+    often = Posterior.start(model, 1, base_load=base_load)
+    often, _ = learn(model, np.repeat(U, repeats, axis=0), np.repeat(y, repeats), often, fits=False)
     # Relative errors, which are less than 1e-9 here, are not averaged by a higher precision of the noise.
     assert_close(gram(once), gram(often), 1e-8)
     assert_close(once.mean, often.mean, 1e-8)
@@ -673,14 +680,12 @@ def arbitrary_posterior(model: ReadingModel, seed: int) -> Posterior:
     rng = np.random.default_rng([9, seed])
     size = model.size
     posterior = Posterior.start(model, 1)
-    return without_fits(
-        replace(
-            posterior,
-            mean=rng.standard_normal((1, size)),
-            root=np.eye(size) + 0.2 * rng.standard_normal((1, size, size)),
-            noise=np.array([0.3]),
-            readings=np.array([50.0]),
-        )
+    return replace(
+        posterior,
+        mean=rng.standard_normal((1, size)),
+        root=np.eye(size) + 0.2 * rng.standard_normal((1, size, size)),
+        noise=np.array([0.3]),
+        readings=np.array([50.0]),
     )
 
 
@@ -712,7 +717,7 @@ def test_many_potter_steps_are_one_update_with_all_rows() -> None:
     model = ReadingModel(3, "direction")
     posterior = arbitrary_posterior(model, 1)
     _, U, y = readings(10, 3, 60)
-    after, weights = learn(model, U, y, posterior)
+    after, weights = learn(model, U, y, posterior, fits=False)
     rows = weights[:, None] * np.concatenate(design(model, U), axis=1)
     mean, P = bayes(posterior.mean[0], covariance(posterior)[0], rows, weights * y, 0.3)
     # The dense covariance shrinks by 1e4 and loses four digits; the steps lose none.
@@ -736,7 +741,7 @@ def test_a_hundred_potter_steps_agree_with_a_fit_to_all_readings(bias: Bias) -> 
     model = ReadingModel(2, bias, noise_cap=PINNED)
     U, y = noisy(12, 2, 120)
     early, _ = learn(model, U[:20], y[:20])
-    late, _ = learn(model, U[20:], y[20:], without_fits(early))
+    late, _ = learn(model, U[20:], y[20:], early, fits=False)
     fitted = fit(model, late)
     # With 20 readings whose squares are 400 times that of the cap, the density of log sigma decays within 1 / 8000.
     assert late.noise[0] == pytest.approx(PINNED, rel=5e-4)
@@ -756,10 +761,26 @@ def test_fits_follow_each_early_reading_and_then_each_tenth_more() -> None:
         posterior = posterior.update(model, U[k : k + 1], y[k : k + 1])
         if posterior.buffer_rows[0] == 0:
             fits.append(k + 1)
-    expected = [*range(1, 13)]  # twice the number of unknowns
-    while (later := math.ceil(round(1.1 * expected[-1], 9))) <= 120:
-        expected.append(later)
-    assert fits == expected
+    assert fits[:12] == [*range(1, 13)]  # twice the number of unknowns
+    late = np.array(fits[12:])
+    growth = np.diff(late) / late[:-1]
+    assert 120 - late[-1] < 0.11 * late[-1]
+    # Growth by a tenth, in whole readings.
+    np.testing.assert_array_less(growth, 0.1 + 1.0 / late[:-1])
+    np.testing.assert_array_less(0.1 - 1e-12, growth)
+
+
+def test_fits_are_in_the_same_rounds_whatever_the_number_of_unknowns() -> None:
+    n = np.arange(1.0, 3000.0)
+    small, large = fit_is_due(ReadingModel(2), n), fit_is_due(ReadingModel(6), n)
+    np.testing.assert_array_equal(small[40:], large[40:])
+    # About log 75 / log 1.1 fits between readings 40 and 3000.
+    assert 40 <= small[40:].sum() <= 46
+
+
+def test_with_a_window_fits_are_no_rarer_than_a_tenth_of_it() -> None:
+    due = np.flatnonzero(fit_is_due(ReadingModel(2, forgetting=1.0 - 1.0 / 50.0), np.arange(1.0, 10_000.0)))
+    assert np.diff(due).max() <= 5
 
 
 # ---- stored rows and independent runs ------------------------------------------------------------------------------
@@ -792,7 +813,7 @@ def test_runs_of_a_batch_are_independent(bias: Bias, forgetting: float) -> None:
     together = learn_batch(model, U, y)
     for k in range(5):
         alone = learn_batch(model, U[k : k + 1], y[k : k + 1])
-        for field in ("mean", "noise", "scale", "readings", "second_moment", "next_fit", "max_abs_reading"):
+        for field in ("mean", "noise", "scale", "readings", "second_moment", "max_abs_reading"):
             ours, single = getattr(together, field)[k], getattr(alone, field)[0]
             # Products over a batch may be summed in another order than those of one run.
             np.testing.assert_allclose(ours, single, rtol=1e-9, atol=1e-12, err_msg=field)
@@ -867,12 +888,12 @@ def test_an_update_does_not_modify_the_previous_posterior() -> None:
 def test_rows_keep_their_gram_matrix_when_they_become_part_of_the_factor(bias: Bias) -> None:
     model = ReadingModel(2, bias)
     _, U, y = readings(18, 2, 60)
-    posterior = without_fits(Posterior.start(model, 1))
+    posterior = Posterior.start(model, 1)
     capacity = posterior.buffer.shape[1]
     rows = np.column_stack([*design(model, U), y])
     merges = 0
     for k in range(60):
-        posterior = posterior.update(model, U[k : k + 1], y[k : k + 1])
+        posterior = posterior.update(model, U[k : k + 1], y[k : k + 1], fit=NO_FIT)
         merges += int(posterior.buffer_rows[0] == 1)
         # The noise is that of the prior, one: weights differ from one by (1e-6 |u|^2)^2 / 2, at most 1e-9 here.
         assert_close(gram(posterior), rows[: k + 1].T @ rows[: k + 1], 1e-8)
@@ -886,7 +907,7 @@ def test_the_relative_error_limits_the_weight_of_readings_at_large_u() -> None:
     U[4:] *= 10.0 ** np.arange(1.0, 6.0)[:, None]
     y[4:] *= 100.0 ** np.arange(1.0, 6.0)
     posterior, weights = learn(model, U[:4], y[:4])
-    posterior, weights = learn(model, U[4:], y[4:], without_fits(posterior))
+    posterior, weights = learn(model, U[4:], y[4:], posterior, fits=False)
     # With a relative error of 1e-6 and noise sigma, the weight of a row is sigma^2 / (sigma^2 + (1e-6 |u|^2)^2).
     assert weights[0] > 0.99
     assert weights[-1] < 1e-4

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from soqo.typing import Array, IntArray
+from soqo.typing import Array, BoolArray, IntArray
 
 _LOG_SCALES = np.log(10.0) * np.linspace(-2.0, 2.0, 9)
 """The grid of log s."""
@@ -37,14 +39,26 @@ _MIN_NOISE = 1e-100
 _CHUNK_RUNS = 64
 """The number of runs that are averaged at once: their arrays fit into the processor's cache."""
 
-_COARSE_STEP, _COARSE_STEPS = math.log(4.0), 20
-"""The step of the coarse grid of log sigma, and their number."""
+_SCALE_STEP = float(_LOG_SCALES[1] - _LOG_SCALES[0])
+"""The step of the grid of log s."""
 
-_FINE_POINTS, _MANY_POINTS, _FINE_STEP = 12, 40, 0.5 * math.log(2.0)
-"""The number of points of the fine grid, also for a wide density, and the largest step of the smaller grid."""
+_COARSE_POINTS = 25
+"""The number of points of the coarse grid of log sigma, whose step is that of log s."""
 
-_NEGLIGIBLE_NATS = 10.0
-"""The density of log sigma is negligible this far below its maximum."""
+_NARROW_POINTS, _WIDE_POINTS = 12, 48
+"""The numbers of points of the fine grids of log sigma, for a narrow density and for a wide one."""
+
+_NARROW_WIDTH = 3.8
+"""A density of log sigma on an interval of this width is narrow: the points are no more than 0.35 apart."""
+
+_SEARCH_WIDTH = math.log(4.0)
+"""The density is first sought within this distance of the last estimate of log sigma."""
+
+_WINDOW_SCALES = 4
+"""The number of neighboring scales that are averaged if all others are negligible."""
+
+_NEGLIGIBLE_NATS, _NEGLIGIBLE_SCALE_NATS = 10.0, 18.0
+"""The density of log sigma, and that of log s, are negligible this far below their maximum."""
 
 _LOG_TWO_PI = math.log(2.0 * math.pi)
 
@@ -118,67 +132,86 @@ class MarginalLikelihood:
         unknown = np.isnan(self.known_noise)
         largest = np.where(unknown, 2.0 * self.max_abs_reading, _KNOWN_NOISE_RANGE * self.known_noise)
         top = np.log(np.maximum(np.minimum(largest, self.noise_cap), _MIN_NOISE))
-        low, high = top - _COARSE_STEPS * _COARSE_STEP, top.copy()
+        low, high = top - (_COARSE_POINTS - 1) * _SCALE_STEP, top.copy()
+        first_scale = np.full(guess.size, -1)  # of a window of scales; -1 for all of them
         blind = np.isnan(guess)
+        known = np.flatnonzero(~blind)
+        if known.size:
+            found = self._support_near(known, np.log(np.maximum(guess[known], _MIN_NOISE)), low[known], top[known])
+            low[known], high[known], first_scale[known] = found[:3]
+            blind[known] = found[3]
         parts = np.flatnonzero(blind)
         if parts.size:
-            low[parts], high[parts] = self._support(parts, low[parts], high[parts], _COARSE_STEPS + 1, 2)
-        parts = np.flatnonzero(~blind)
-        if parts.size:
-            center = np.minimum(np.log(np.maximum(guess[parts], _MIN_NOISE)), top[parts])
-            near = np.maximum(center - _COARSE_STEP, low[parts]), np.minimum(center + _COARSE_STEP, top[parts])
-            found_low, found_high = self._support(parts, *near, _FINE_POINTS, 4)
-            at_border = (found_low <= near[0] + 1e-9) & (near[0] > low[parts] + 1e-9)
-            at_border |= (found_high >= near[1] - 1e-9) & (near[1] < top[parts] - 1e-9)
-            wide = parts[at_border]
-            if wide.size:
-                found_low[at_border], found_high[at_border] = self._support(
-                    wide, low[wide], high[wide], _COARSE_STEPS + 1, 2
-                )
-            low[parts], high[parts] = found_low, found_high
-        # A wide density needs more points.
-        broad = (high - low) > (_FINE_POINTS - 1) * _FINE_STEP
+            low[parts], high[parts] = self._support(parts, top[parts])
         order, averages = [], []
-        for points, which in ((_FINE_POINTS, ~broad), (_MANY_POINTS, broad)):
-            runs = np.flatnonzero(which)
-            for first in range(0, runs.size, _CHUNK_RUNS):
-                chunk = runs[first : first + _CHUNK_RUNS]
-                grid = low[chunk, None] + (high - low)[chunk, None] * np.linspace(0.0, 1.0, points)
-                averages.append(self._average(chunk, grid, top[chunk]))
-                order.append(chunk)
+        for part, grid_of in self._grids(low, high, first_scale):
+            for begin in range(0, part.size, _CHUNK_RUNS):
+                runs = part[begin : begin + _CHUNK_RUNS]
+                averages.append(self._average(grid_of(runs), top[runs]))
+                order.append(runs)
         back = np.argsort(np.concatenate(order))
         return ScaleAverage(*(np.concatenate(values)[back] for values in zip(*averages, strict=True)))
 
-    def _support(self, runs: IntArray, low: Array, high: Array, points: int, every: int) -> tuple[Array, Array]:
+    def _grids(
+        self, low: Array, high: Array, first_scale: IntArray
+    ) -> list[tuple[IntArray, Callable[[IntArray], _Grid]]]:
+        """Return the runs of each kind of fine grid, and what makes the grid of some of them."""
+        width = high - low
+        narrow = width <= _NARROW_WIDTH
+        windowed = narrow & (first_scale >= 0)
+        steps = np.where(width <= (_WIDE_POINTS - 1) * _SCALE_STEP / 4.0, 4, 2)
+        shares = np.linspace(0.0, 1.0, _NARROW_POINTS)
+
+        def narrow_grid(runs: IntArray) -> _Grid:
+            log_noise = low[runs, None] + width[runs, None] * shares
+            return _Grid.product(self, runs, log_noise, np.tile(_LOG_SCALES, (runs.size, 1)))
+
+        def windowed_grid(runs: IntArray) -> _Grid:
+            log_noise = low[runs, None] + width[runs, None] * shares
+            return _Grid.product(self, runs, log_noise, _LOG_SCALES[first_scale[runs, None] + _WINDOW])
+
+        kinds: list[tuple[BoolArray, Callable[[IntArray], _Grid]]] = [
+            (windowed, windowed_grid),
+            (narrow & ~windowed, narrow_grid),
+            (~narrow & (steps == 4), lambda runs: _Grid.lattice(self, runs, high[runs], _WIDE_POINTS, 4)),
+            (~narrow & (steps == 2), lambda runs: _Grid.lattice(self, runs, high[runs], _WIDE_POINTS, 2)),
+        ]
+        return [(np.flatnonzero(which), make) for which, make in kinds if which.any()]
+
+    def _support(self, runs: IntArray, top: Array) -> tuple[Array, Array]:
         """Return the interval of log sigma outside of which the density is negligible, from a coarse grid."""
-        lows, highs = [low[:0]], [low[:0]]
-        for first in range(0, runs.size, _CHUNK_RUNS):
-            chunk = slice(first, first + _CHUNK_RUNS)
-            grid = low[chunk, None] + (high - low)[chunk, None] * np.linspace(0.0, 1.0, points)
-            log_weights = self._log_weights(runs[chunk], grid, _LOG_SCALES[::every])[0].max(axis=2)
-            likely = log_weights > log_weights.max(axis=1, keepdims=True) - _NEGLIGIBLE_NATS
-            step = (high - low)[chunk] / (points - 1)
-            first_point, last_point = likely.argmax(axis=1), points - 1 - likely[:, ::-1].argmax(axis=1)
-            rows = np.arange(len(grid))
-            lows.append(np.maximum(grid[rows, first_point] - step, low[chunk]))
-            highs.append(np.minimum(grid[rows, last_point] + step, high[chunk]))
+        lows, highs = [], []
+        for begin in range(0, runs.size, _CHUNK_RUNS):
+            chunk = slice(begin, begin + _CHUNK_RUNS)
+            grid = _Grid.lattice(self, runs[chunk], top[chunk], _COARSE_POINTS, 1)
+            low, high = _likely_interval(grid.log_noise, grid.log_weights.max(axis=2))
+            lows.append(low)
+            highs.append(high)
         return np.concatenate(lows), np.concatenate(highs)
 
-    def _log_weights(self, runs: IntArray, log_noise: Array, log_scales: Array) -> tuple[Array, Array, Array, Array]:
-        """Return the log density on a grid, shape (runs, sigmas, scales), and what it is made of."""
-        D, c, c0 = self.D[runs], self.c[runs], self.c0[runs]
-        s = np.exp(log_scales)
-        sigma2 = np.exp(2.0 * log_noise)
-        variance = np.square(s)[:, None] * np.square(D)[:, None, None, :]
-        variance = variance + sigma2[:, :, None, None]
-        error = c[:, None, None, :] - s[:, None] * c0[:, None, None, :]
-        relative = error / variance
-        explained = (np.log(variance) + relative * error).sum(axis=-1)
-        surplus = (self.readings[runs] - D.shape[1])[:, None]
-        residual = 2.0 * surplus * log_noise + self.rest[runs][:, None] / sigma2
-        scale_prior = -0.5 * np.square(log_scales / self.scale_deviation[runs][:, None])
-        prior = self._log_noise_prior(runs, log_noise)[:, :, None] + scale_prior[:, None, :]
-        return prior - 0.5 * (explained + residual[:, :, None]), variance, relative, sigma2
+    def _support_near(
+        self, runs: IntArray, center: Array, bottom: Array, top: Array
+    ) -> tuple[Array, Array, IntArray, BoolArray]:
+        """Return the interval of log sigma near an estimate, a window of scales, and where the interval is too small.
+
+        At the estimate, all scales are evaluated; and for the best of them, a few values of sigma.
+        """
+        center = np.minimum(center, top)
+        scales = np.tile(_LOG_SCALES, (runs.size, 1))
+        of_scale = _Grid.product(self, runs, center[:, None], scales).log_weights[:, 0]
+        best = of_scale.argmax(axis=1)
+        likely = of_scale > of_scale.max(axis=1, keepdims=True) - _NEGLIGIBLE_SCALE_NATS
+        first, last = likely.argmax(axis=1), _LOG_SCALES.size - 1 - likely[:, ::-1].argmax(axis=1)
+        surplus = _WINDOW_SCALES - (last - first + 1)
+        start = np.clip(first - surplus // 2, 0, _LOG_SCALES.size - _WINDOW_SCALES)
+        near_low, near_high = np.maximum(center - _SEARCH_WIDTH, bottom), np.minimum(center + _SEARCH_WIDTH, top)
+        shares = np.linspace(0.0, 1.0, _NARROW_POINTS)
+        log_noise = near_low[:, None] + (near_high - near_low)[:, None] * shares
+        of_noise = _Grid.product(self, runs, log_noise, _LOG_SCALES[best][:, None]).log_weights[:, :, 0]
+        low, high = _likely_interval(log_noise, of_noise)
+        at_border = (low <= near_low + 1e-9) & (near_low > bottom + 1e-9)
+        at_border |= (high >= near_high - 1e-9) & (near_high < top - 1e-9)
+        return low, high, np.where(surplus >= 0, start, -1), at_border
 
     def _log_noise_prior(self, runs: IntArray, log_noise: Array) -> Array:
         """Return the logarithm of the prior density of log sigma, which need not be normalized."""
@@ -188,17 +221,18 @@ class MarginalLikelihood:
         distance = np.minimum(log_noise - np.log(known)[:, None], 0.0) / _KNOWN_NOISE_DEVIATION
         return np.where(np.isnan(known)[:, None], _NOISE_PRIOR_EXPONENT * log_noise, -0.5 * np.square(distance))
 
-    def _average(self, runs: IntArray, log_noise: Array, top: Array) -> ScaleAverage:
-        """Return the average over an equidistant grid of log sigma, shape (runs, sigmas), and the grid of log s."""
-        log_weights, variance, relative, sigma2 = self._log_weights(runs, log_noise, _LOG_SCALES)
+    def _average(self, grid: _Grid, top: Array) -> ScaleAverage:
+        """Return the average over a grid that is equidistant in log sigma."""
+        runs, log_noise, log_weights = grid.runs, grid.log_noise, grid.log_weights
         log_weights[:, [0, -1]] -= math.log(2.0)  # the trapezoidal rule
+        # Readings of zero have a density that grows towards small noise: it ends where the coarse grid does.
+        log_weights[log_noise < top[:, None] - (_COARSE_POINTS - 1) * _SCALE_STEP - 1e-9] = -np.inf
         highest = log_weights.max(axis=(1, 2))
         weights = np.exp(log_weights - highest[:, None, None])
         total = weights.sum(axis=(1, 2))
         weights /= total[:, None, None]
-        s = np.exp(_LOG_SCALES)
         of_scale, of_noise = weights.sum(axis=1), weights.sum(axis=2)
-        share = (weights * np.square(s))[..., None]
+        inverse, inverse_s, share = grid.sums(weights)
         # The prior of log sigma is normalized up to its largest value, and that of log s on its grid.
         step = np.maximum(log_noise[:, 1] - log_noise[:, 0], 1e-9)
         noise_mass = np.where(
@@ -209,9 +243,124 @@ class MarginalLikelihood:
         scale_mass = np.exp(-0.5 * np.square(_LOG_SCALES / self.scale_deviation[runs][:, None])).sum(axis=1)
         evidence = highest + np.log(total * step) - noise_mass - np.log(scale_mass)
         return ScaleAverage(
-            mean=self.D[runs] * (share * relative).sum(axis=(1, 2)),
-            variance=(share * sigma2[:, :, None, None] / variance).sum(axis=(1, 2)),
-            scale=np.vecdot(of_scale, s),
+            mean=self.D[runs] * (inverse * self.c[runs] - inverse_s * self.c0[runs]),
+            variance=share,
+            scale=np.vecdot(of_scale, np.exp(grid.log_scales)),
             noise=np.exp(np.vecdot(of_noise, log_noise)),
             log_evidence=evidence - 0.5 * self.readings[runs] * _LOG_TWO_PI,
         )
+
+
+_WINDOW = np.arange(_WINDOW_SCALES)
+
+
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """The log density on a grid of log sigma and log s.
+
+    With r = sigma / s, the variance of c_i - s c0_i is s^2 (D_i^2 + r^2). The sums over i therefore depend on r only,
+    apart from powers of s: those of log(D_i^2 + r^2), c_i^2 / (D_i^2 + r^2), c_i c0_i / (D_i^2 + r^2) and
+    c0_i^2 / (D_i^2 + r^2). If the step of log s is a multiple of that of log sigma, many pairs have the same r.
+
+    Attributes
+    ----------
+    runs : IntArray, shape (runs,)
+        The runs.
+    log_noise, log_scales : Array, shape (runs, sigmas) and (runs, scales)
+        The grid.
+    index : IntArray, shape (sigmas, scales)
+        The position of the ratio of each pair.
+    r2, inverse : Array, shape (runs, ratios) and (runs, ratios, p)
+        The squares of the ratios, and 1 / (D_i^2 + r^2).
+    log_weights : Array, shape (runs, sigmas, scales)
+        The log density, up to the normalization of the priors.
+    """
+
+    runs: IntArray
+    log_noise: Array
+    log_scales: Array
+    index: IntArray
+    r2: Array
+    inverse: Array
+    log_weights: Array
+
+    @classmethod
+    def product(cls, of: MarginalLikelihood, runs: IntArray, log_noise: Array, log_scales: Array) -> _Grid:
+        """Return any grid: each pair has a ratio of its own."""
+        shape = log_noise.shape[1], log_scales.shape[1]
+        log_ratio = (log_noise[:, :, None] - log_scales[:, None, :]).reshape(runs.size, -1)
+        return cls._evaluate(of, runs, log_noise, log_scales, _pairs(*shape), log_ratio)
+
+    @classmethod
+    def lattice(cls, of: MarginalLikelihood, runs: IntArray, high: Array, points: int, steps: int) -> _Grid:
+        """Return the grid of all scales whose step of log sigma is 1 / steps of that of log s, up to ``high``."""
+        step = _SCALE_STEP / steps
+        log_noise = high[:, None] + step * np.arange(1.0 - points, 1.0)
+        ratios = points + (_LOG_SCALES.size - 1) * steps
+        log_ratio = (log_noise[:, :1] - _LOG_SCALES[-1]) + step * np.arange(ratios)
+        log_scales = np.tile(_LOG_SCALES, (runs.size, 1))
+        return cls._evaluate(of, runs, log_noise, log_scales, _diagonals(points, steps), log_ratio)
+
+    @classmethod
+    def _evaluate(
+        cls,
+        of: MarginalLikelihood,
+        runs: IntArray,
+        log_noise: Array,
+        log_scales: Array,
+        index: IntArray,
+        log_ratio: Array,
+    ) -> _Grid:
+        D, c, c0 = of.D[runs], of.c[runs], of.c0[runs]
+        r2 = np.exp(2.0 * log_ratio)
+        variance = np.square(D)[:, None, :] + r2[:, :, None]
+        inverse = 1.0 / variance
+        products = np.stack([c * c, c * c0, c0 * c0], axis=2)
+        squares = (inverse @ products)[:, index]  # (runs, sigmas, scales, 3)
+        log_determinant = np.log(variance).sum(axis=2)[:, index]
+        unit = np.exp(-log_scales)[:, None, :]
+        explained = log_determinant + (squares[..., 0] * unit - 2.0 * squares[..., 1]) * unit + squares[..., 2]
+        surplus = (of.readings[runs] - D.shape[1])[:, None]
+        residual = 2.0 * surplus * log_noise + of.rest[runs][:, None] * np.exp(-2.0 * log_noise)
+        prior = -0.5 * np.square(log_scales / of.scale_deviation[runs][:, None]) - D.shape[1] * log_scales
+        noise_prior = of._log_noise_prior(runs, log_noise) - 0.5 * residual
+        log_weights = noise_prior[:, :, None] + prior[:, None, :] - 0.5 * explained
+        return cls(runs, log_noise, log_scales, index, r2, inverse, log_weights)
+
+    def sums(self, weights: Array) -> tuple[Array, Array, Array]:
+        """Return the means of 1 / (D_i^2 + r^2), s / (D_i^2 + r^2) and s^2 r^2 / (D_i^2 + r^2), shape (runs, p)."""
+        s = np.exp(self.log_scales)[:, None, :]
+        powers = (weights, weights * s, weights * s * s)
+        runs, ratios = self.r2.shape
+        of_ratio = np.zeros((runs, 3, ratios))
+        for k, weighted in enumerate(powers):
+            if self.index.size == ratios:
+                of_ratio[:, k] = weighted.reshape(runs, -1)
+            else:
+                for j, first in enumerate(self.index[0]):
+                    of_ratio[:, k, first : first + len(self.index)] += weighted[:, :, j]
+        of_ratio[:, 2] *= self.r2
+        sums = of_ratio @ self.inverse
+        return sums[:, 0], sums[:, 1], sums[:, 2]
+
+
+@cache
+def _pairs(points: int, scales: int) -> IntArray:
+    """Return the index of a grid whose pairs have different ratios."""
+    return np.arange(points * scales).reshape(points, scales)
+
+
+@cache
+def _diagonals(points: int, steps: int) -> IntArray:
+    """Return the index of a lattice: the ratio of sigma_i and s_j depends on i - steps j only."""
+    scales = _LOG_SCALES.size
+    return np.asarray(np.arange(points)[:, None] + steps * np.arange(scales - 1, -1, -1))
+
+
+def _likely_interval(log_noise: Array, log_weights: Array) -> tuple[Array, Array]:
+    """Return the interval outside of which the density is negligible, one step wider, within the grid."""
+    likely = log_weights > log_weights.max(axis=1, keepdims=True) - _NEGLIGIBLE_NATS
+    points = log_noise.shape[1]
+    first, last = likely.argmax(axis=1), points - 1 - likely[:, ::-1].argmax(axis=1)
+    rows = np.arange(len(log_noise))
+    return log_noise[rows, np.maximum(first - 1, 0)], log_noise[rows, np.minimum(last + 1, points - 1)]

@@ -24,6 +24,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,10 @@ from soqo.typing import Array, BoolArray, IntArray
 _GROWTH = 1.1
 """The factor by which the number of readings grows from one fit to the next."""
 
+_FIT_READINGS = np.array(list(accumulate(range(200), lambda n, _: n + math.ceil(n / 10), initial=1)), dtype=np.float64)
+"""The numbers of readings after which there is a fit, up to 1e9. They do not depend on the run, so that the runs of a
+batch are fitted together."""
+
 _MAX_FREQUENT_FITS = 40
 """Every reading is followed by a fit up to twice the number of unknowns, and up to this number at most."""
 
@@ -55,8 +60,9 @@ _VARIANTS = ((False, True), (True, True), (False, False), (True, False))
 _LOG_VARIANT_PRIORS = np.log([0.7, 0.3, 0.7, 0.3])
 """The prior probabilities of the variants, up to a factor that the bias does not change."""
 
-_NEGLIGIBLE = 1e-3
-"""A variant of lower probability is not evaluated until the number of readings has doubled."""
+_NEGLIGIBLE, _UNLIKELY = 1e-3, 0.05
+"""A variant of lower probability than the first does not count, and one of lower probability than the second is not
+evaluated again until the number of readings has doubled."""
 
 _NO_ROWS = np.broadcast_to(0.0, (1 << 40, 1))
 """Takes the place of arrays that are not needed; it uses no memory."""
@@ -97,7 +103,12 @@ def _reorder(fields: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@register("GLIDE.belief", version=2, migrations={0: _rename, 1: _reorder})
+def _without_next_fit(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of version 2 without the time of the next fit, which follows from the number of readings."""
+    return {name: value for name, value in fields.items() if name != "next_fit"}
+
+
+@register("GLIDE.belief", version=3, migrations={0: _rename, 1: _reorder, 2: _without_next_fit})
 @dataclass(frozen=True)
 class Posterior(Value):
     """The normal posterior of the unknowns for each of several runs.
@@ -112,8 +123,8 @@ class Posterior(Value):
         The estimates of sigma and s.
     readings : Array, shape (runs,)
         The number of readings since the last restart; with forgetting, the sum of their weights.
-    total_readings, next_fit : Array, shape (runs,)
-        The number of readings since the last restart, and the number at which the next fit takes place.
+    total_readings : Array, shape (runs,)
+        The number of readings since the last restart.
     second_moment : Array, shape (runs, d, d)
         The sum of u u'.
     log_sizes : Array, shape (runs, 1 + k)
@@ -158,7 +169,6 @@ class Posterior(Value):
     total_readings: Array
     second_moment: Array
     log_sizes: Array
-    next_fit: Array
     factor: Array
     buffer: Array
     buffer_rows: IntArray
@@ -208,7 +218,6 @@ class Posterior(Value):
             total_readings=np.zeros(runs),
             second_moment=np.zeros((runs, d, d)),
             log_sizes=np.zeros((runs, 1 + model.context)),
-            next_fit=np.ones(runs),
             factor=np.zeros((runs, columns, columns)),
             buffer=np.zeros((runs, min(columns, _MAX_BUFFER_ROWS), columns)),
             buffer_rows=np.zeros(runs, dtype=np.int64),
@@ -329,7 +338,7 @@ class Posterior(Value):
         *,
         w: Array | None = None,
         precision: Array | None = None,
-        fit: bool = True,
+        fit: bool | BoolArray = True,
     ) -> Posterior:
         """Return the posterior after one more reading in each run.
 
@@ -345,8 +354,9 @@ class Posterior(Value):
             The context.
         precision : Array, shape (runs,), optional
             The precision of each reading in units of that of the noise; one by default.
-        fit : bool
-            Whether to update the mean and the covariance; if not, a call of :meth:`fit` must follow.
+        fit : bool or BoolArray of shape (runs,)
+            The runs in which a fit follows; by default those for which :func:`fit_is_due` after this reading. If it is
+            False, the mean and the covariance are not updated either, and a call of :meth:`fit` must follow.
         """
         observed = ~np.isnan(y)
         u = np.where(observed[:, None], u, 0.0)
@@ -362,9 +372,9 @@ class Posterior(Value):
         row, weight, after = self._whiten(row, weight, observed)
         stored = weight > 0.0
         after = after._append(model, u, row, w, weight, stored)
-        if not fit:
+        if fit is False:
             return after
-        fit_now = stored & (after.total_readings >= after.next_fit)
+        fit_now = stored & (fit_is_due(model, after.total_readings) if fit is True else fit)
         after = after._potter_step(model, row, weight)
         return after.fit(model, fit_now) if fit_now.any() else after
 
@@ -410,7 +420,7 @@ class Posterior(Value):
         overflows = stored & (buffer_rows == buffer.shape[1])
         full = np.flatnonzero(overflows)
         if full.size:
-            factor = _overwrite(factor, full, _merge(factor[full], buffer[full]))
+            factor = _overwrite(factor, full, _merge(factor[full], buffer[full], buffer_rows[full]))
             buffer[full] = 0.0
             buffer_rows = np.where(overflows, 0, buffer_rows)
         keep = np.where(stored, model.forgetting, 1.0)
@@ -471,15 +481,12 @@ class Posterior(Value):
         runs = np.flatnonzero(which)
         if not runs.size:
             return self
-        factor = _merge(self.factor[runs], self.buffer[runs])
+        factor = _merge(self.factor[runs], self.buffer[runs], self.buffer_rows[runs])
         fields = _fit_variants(model, self, factor, runs)
         readings = self.readings[runs]
-        # With forgetting, ``readings`` is bounded by the window, so the next fit is counted in total readings.
-        frequent = readings < min(2 * model.unknowns, _MAX_FREQUENT_FITS)
-        fields["next_fit"] = self.total_readings[runs] + np.where(frequent, 1.0, (_GROWTH - 1.0) * readings)
         fields["factor"], fields["buffer"] = factor, np.zeros_like(self.buffer[runs])
         # The marginal density replaces the product of predictive densities while there is a fit at every reading.
-        exact = readings <= min(2 * model.unknowns, _MAX_FREQUENT_FITS)
+        exact = readings <= frequent_fits(model)
         evidence = fields["log_marginal"] + self.log_jacobian[runs]
         evidence = evidence + _log_first_density(self.first_reading[runs], fields["noise"])
         fields["log_evidence"] = np.where(exact, evidence, self.log_evidence[runs])
@@ -490,6 +497,47 @@ class Posterior(Value):
         """Return the posterior after a fit, with the marginal density of all stored rows as its evidence."""
         first = _log_first_density(self.first_reading, self.noise)
         return evolve(self, log_evidence=self.log_marginal + self.log_jacobian + first)
+
+    def rescale(self, model: ReadingModel, factor: Array, error: Array) -> Posterior:
+        """Return the posterior after A has changed to a multiple of itself, with a fit.
+
+        A reading y at u is one of the new A at u / sqrt(factor). What the readings say about the size of A is forgotten
+        as far as the factor is uncertain, and what they say about its other properties is kept.
+
+        Parameters
+        ----------
+        model : ReadingModel
+            The model.
+        factor : Array, shape (runs,)
+            The factor, positive.
+        error : Array, shape (runs,)
+            The relative standard deviation of the factor.
+        """
+        q = model.biases
+        columns = np.ones((factor.size, model.size + 1))
+        columns[:, q:-1] = 1.0 / factor[:, None]
+        rows = _merge(self.factor, self.buffer, self.buffer_rows) * columns[:, None, :]
+        # With rows R, a mean a and noise sigma, (R'R / sigma^2)^{-1} + error^2 a a' is the covariance for P R, where
+        # P = I - (1 - shrink) e e' and e is the direction of R a. The residuals are orthogonal to e.
+        along = np.matvec(rows[:, :, q:-1], factor[:, None] * self.mean[:, q:])
+        length = np.sqrt(np.vecdot(along, along))
+        direction = along / np.maximum(length, 1e-300)[:, None]
+        shrink = 1.0 / np.hypot(1.0, error * length / self.noise)
+        rows = rows - (1.0 - shrink)[:, None, None] * direction[:, :, None] * np.vecmat(direction, rows)[:, None, :]
+        everywhere = np.ones(factor.size, dtype=np.bool_)
+        scaled = evolve(
+            self,
+            factor=rows,
+            buffer=np.zeros_like(self.buffer),
+            buffer_rows=np.zeros_like(self.buffer_rows),
+            second_moment=self.second_moment / factor[:, None, None],
+            log_sizes=self.log_sizes
+            - 0.5 * (self.total_readings * np.log(factor))[:, None] * _first_entry(self.log_sizes),
+            prior_mean=factor[:, None, None] * self.prior_mean,
+            prior_unit=factor * self.prior_unit,
+            level=self.level * columns,
+        )
+        return scaled.fit(model, everywhere)
 
     def restart(self, which: BoolArray, matrix: Array) -> Posterior:
         """Return the posterior with a new prior in some runs, around this matrix and with the estimated scale.
@@ -525,7 +573,6 @@ class Posterior(Value):
             buffer_rows=np.where(which, 0, self.buffer_rows),
             readings=np.where(which, 0.0, self.readings),
             total_readings=np.where(which, 0.0, self.total_readings),
-            next_fit=np.where(which, 1.0, self.next_fit),
             max_abs_reading=np.where(which, 0.0, self.max_abs_reading),
             second_moment=np.where(mask, 0.0, self.second_moment),
             log_sizes=np.where(which[:, None], 0.0, self.log_sizes),
@@ -533,6 +580,51 @@ class Posterior(Value):
             log_jacobian=np.where(which, 0.0, self.log_jacobian),
             first_reading=np.where(which, math.nan, self.first_reading),
         )
+
+
+def _first_entry(values: Array) -> Array:
+    """Return one for the first entry of each row and zero for the others."""
+    return (np.arange(values.shape[1]) == 0).astype(np.float64)
+
+
+def frequent_fits(model: ReadingModel) -> int:
+    """Return the number of first readings that are each followed by a fit.
+
+    Parameters
+    ----------
+    model : ReadingModel
+        The model.
+
+    Examples
+    --------
+    >>> frequent_fits(ReadingModel(dim=2))
+    6
+    """
+    return min(2 * model.unknowns, _MAX_FREQUENT_FITS)
+
+
+def fit_is_due(model: ReadingModel, readings: Array) -> BoolArray:
+    """Return whether a fit follows after these numbers of readings.
+
+    Parameters
+    ----------
+    model : ReadingModel
+        The model.
+    readings : Array
+        The numbers of readings.
+
+    Examples
+    --------
+    >>> fit_is_due(ReadingModel(dim=2), np.array([5.0, 100.0, 101.0, 110.0]))
+    array([ True,  True, False,  True])
+    """
+    due = readings <= frequent_fits(model)
+    due |= _FIT_READINGS[np.searchsorted(_FIT_READINGS, readings).clip(max=_FIT_READINGS.size - 1)] == readings
+    if model.forgetting < 1.0:
+        # The weights of the readings add up to no more than the window.
+        step = max(1.0, np.floor((_GROWTH - 1.0) / (1.0 - model.forgetting)))
+        due |= readings % step == 0.0
+    return np.asarray(due)
 
 
 def directional_deviations(root: Array, directions: Array) -> Array:
@@ -606,7 +698,7 @@ def _wanted_variants(model: ReadingModel, part: Posterior) -> BoolArray:
     wanted = np.stack([np.ones(runs, dtype=np.bool_), offset, unbiased, offset & unbiased], axis=1)
     n = np.maximum(part.readings, 1.0)
     review = (part.readings < 4 * model.unknowns) | (np.floor(np.log2(n)) != np.floor(np.log2(n / _GROWTH)))
-    likely = wanted & (part.variants > _NEGLIGIBLE)
+    likely = wanted & (part.variants > _UNLIKELY)
     likely[~likely.any(axis=1)] |= wanted[~likely.any(axis=1)]
     return np.where(review[:, None], wanted, likely)
 
@@ -716,9 +808,17 @@ def _fit_variant(model: ReadingModel, part: Posterior, factor: Array, offset: bo
     }
 
 
-def _merge(factor: Array, buffer: Array) -> Array:
-    """Return the triangular factor of the rows of both."""
-    return triangular_factor(np.concatenate([factor, buffer], axis=1))
+def _merge(factor: Array, buffer: Array, buffer_rows: IntArray) -> Array:
+    """Return the triangular factor of the rows of both. Most fits follow a fit after a single row."""
+    single = buffer_rows <= 1
+    if single.all():
+        return triangular_factor(np.concatenate([factor, buffer[:, :1]], axis=1))
+    if not single.any():
+        return triangular_factor(np.concatenate([factor, buffer], axis=1))
+    merged = np.empty_like(factor)
+    merged[single] = triangular_factor(np.concatenate([factor[single], buffer[single, :1]], axis=1))
+    merged[~single] = triangular_factor(np.concatenate([factor[~single], buffer[~single]], axis=1))
+    return merged
 
 
 def _overwrite(values: Array, runs: IntArray, new: Array) -> Array:

@@ -26,7 +26,7 @@ from scipy.special import gammaln, log_ndtr
 
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
-from soqo.estimators.bayes import RELATIVE_ERROR, Posterior, ReadingModel
+from soqo.estimators.bayes import RELATIVE_ERROR, Posterior, ReadingModel, fit_is_due, frequent_fits
 from soqo.typing import Array, BoolArray, IntArray
 
 _MAX_BELIEFS = 6
@@ -48,6 +48,12 @@ _BRANCH_NATS = 8.0
 _EARLY_PRUNE_NATS, _LATE_PRUNE_NATS = 10.0, 8.0
 """Beliefs this far below the best one are dropped, before and after it has 2p readings."""
 
+_HEDGED_PROBABILITY = 0.03
+"""Epochs of lower probability do not influence the action."""
+
+_IMPROBABLE_NATS = 2.0
+"""Beliefs this far below the best one are fitted less often."""
+
 _SETTLED_NATS = 3.0
 """After 4p readings, beliefs with a base load that are this far below the best one are dropped."""
 
@@ -64,8 +70,17 @@ _MAX_CHANGE = 30.0
 _LOG_HAZARD = math.log(1e-5)
 """The logarithm of the prior probability of each kind of change in a round."""
 
+_FORCED_NATS = 3.5
+"""After such evidence, a belief that starts again is at first this far below the best one."""
+
 _RETURN_NATS = 4.0
 """In each round after a suspected change, the belief from before it is at most this far below the best one."""
+
+_LOG_SCALE_HAZARD = math.log(1e-5)
+"""The logarithm of the prior probability of a change of A to a multiple of itself in a round."""
+
+_LOG_SAME_GAIN = math.log(0.5)
+"""The logarithm of the probability that a wrong reading after another is wrong by the same factor."""
 
 _RESTART_UNITS = (1.0, 0.1)
 """The deviations of A after a change, in units of its scale."""
@@ -81,6 +96,21 @@ _SPEEDS = (0.05, 0.3, 2.0, 10.0)
 
 _NOTHING = np.broadcast_to(0.0, (1 << 40, 1))
 """Takes the place of stored rows, without memory."""
+
+_OF_A_BELIEF = (
+    "owner",
+    "log_weight",
+    "epoch",
+    "in_a_row",
+    "rejected",
+    "age",
+    "protected",
+    "surprise",
+    "gain",
+    "gain_error",
+    "densities",
+)
+"""The fields with one entry for each belief, beside its posterior."""
 
 _DECISIVE_NATS, _DECISIVE_READINGS = 14.0, 5
 """A fit of the latest readings replaces the others if it predicts this many of them better by this much."""
@@ -109,6 +139,8 @@ class Beliefs(Value):
         The round until which it is kept whatever its weight.
     surprise : Array, shape (beliefs,)
         The moving average of squared normalized innovations.
+    gain, gain_error : Array, shape (beliefs,)
+        The last reading if it was rejected, divided by what was expected, and its relative deviation; NaN for none.
     densities : Array, shape (beliefs, 5)
         The log densities of the latest readings.
     recent_u, recent_w, recent_y : Array, shape (runs, rows, d), (runs, rows, k) and (runs, rows)
@@ -126,6 +158,8 @@ class Beliefs(Value):
     age: Array
     protected: Array
     surprise: Array
+    gain: Array
+    gain_error: Array
     densities: Array
     recent_u: Array
     recent_w: Array
@@ -155,6 +189,8 @@ class Beliefs(Value):
             age=zeros,
             protected=zeros,
             surprise=np.ones(kinds * runs),
+            gain=np.full(kinds * runs, np.nan),
+            gain_error=np.full(kinds * runs, np.nan),
             densities=np.zeros((kinds * runs, _DECISIVE_READINGS)),
             recent_u=np.zeros((runs, rows, model.dim)),
             recent_w=np.zeros((runs, rows, model.context)),
@@ -185,6 +221,8 @@ class Beliefs(Value):
             age=posterior.total_readings.copy(),
             protected=zeros,
             surprise=np.ones(runs),
+            gain=np.full(runs, np.nan),
+            gain_error=np.full(runs, np.nan),
             densities=np.zeros((runs, _DECISIVE_READINGS)),
             recent_u=np.zeros((runs, rows, d)),
             recent_w=np.zeros((runs, rows, posterior.log_sizes.shape[1] - 1)),
@@ -206,6 +244,23 @@ class Beliefs(Value):
         # A density that overflows or is not a number is no evidence for a belief.
         return np.nan_to_num(total, nan=-1e250, posinf=-1e250, neginf=-1e250)
 
+    def other_epochs(self) -> tuple[IntArray, Array] | None:
+        """Return the best belief of each epoch that is not the best belief's, with its probability; None for none.
+
+        The probability is that of all beliefs of the epoch, relative to those of the run.
+        """
+        if self.owner.size == self.best.size or (self.epoch == self.epoch[self.best][self.owner]).all():
+            return None
+        total = self.total
+        order = np.lexsort((-total, self.epoch, self.owner))
+        owner, epoch = self.owner[order], self.epoch[order]
+        begins = np.concatenate([[True], (owner[1:] != owner[:-1]) | (epoch[1:] != epoch[:-1])])
+        leader = order[begins]
+        mass = np.add.reduceat(np.exp(total - total[self.best][self.owner])[order], np.flatnonzero(begins))
+        probability = mass / np.bincount(self.owner[leader], mass)[self.owner[leader]]
+        other = (self.epoch[leader] > self.epoch[self.best][self.owner[leader]]) & (probability >= _HEDGED_PROBABILITY)
+        return (leader[other], probability[other]) if other.any() else None
+
     def played(self) -> Posterior:
         """Return the posterior of the best belief of each run."""
         if self.best.size == self.owner.size:
@@ -220,20 +275,22 @@ class Beliefs(Value):
 
     def _take(self, index: IntArray | BoolArray | slice) -> dict[str, Any]:
         """Return the fields of some of the beliefs."""
-        names = ("owner", "log_weight", "epoch", "in_a_row", "rejected", "age", "protected", "surprise", "densities")
-        fields: dict[str, Any] = {name: getattr(self, name)[index] for name in names}
+        fields: dict[str, Any] = {name: getattr(self, name)[index] for name in _OF_A_BELIEF}
         return {**fields, "posterior": self.posterior.take(index)}
 
     def _join(self, *others: dict[str, Any]) -> Beliefs:
         """Return these beliefs and others, in the order of the runs."""
-        parts = [self._take(slice(None)), *others]
+        parts = [{name: getattr(self, name) for name in (*_OF_A_BELIEF, "posterior")}, *others]
         owner = np.concatenate([part["owner"] for part in parts])
-        order = np.argsort(owner, kind="stable")
-        fields = {
-            name: np.concatenate([part[name] for part in parts])[order] for name in parts[0] if name != "posterior"
-        }
-        posterior = Posterior.concatenate([part["posterior"] for part in parts]).take(order)
-        return evolve(self, **fields, posterior=posterior)
+        if self.best.size == 1:
+            order = None
+        else:
+            order = np.empty(owner.size, dtype=np.int64)
+            order[np.argsort(owner, kind="stable")] = np.arange(owner.size)
+        fields = {name: _interleave([part[name] for part in parts], order) for name in _OF_A_BELIEF}
+        posteriors = [part["posterior"].__dict__ for part in parts]
+        joined = {name: _interleave([part[name] for part in posteriors], order) for name in posteriors[0]}
+        return evolve(self, **fields, posterior=evolve(self.posterior, **joined))
 
     # ---- a reading ---------------------------------------------------------------------------------------------------
 
@@ -298,7 +355,9 @@ class Beliefs(Value):
             pseudo, tau, log_probability = _one_sided(yb, mean, variance, noise)
             yb = np.where(limited, pseudo, yb)
             weights = np.where(limited, tau, 1.0 if weights is None else weights)
-        accepted = before.update(model, ub, yb, fb, w=wb, precision=weights)
+        accepted = before.update(
+            model, ub, yb, fb, w=wb, precision=weights, fit=self._fit_is_due(model, self.age + observed)
+        )
         density = accepted.log_evidence - before.log_evidence
         after = evolve(self, posterior=accepted, age=self.age + observed)
         if limited.any():
@@ -319,6 +378,11 @@ class Beliefs(Value):
         size = np.log(np.maximum(np.maximum(np.abs(error), deviation), 1e-300))
         first_wrong = np.where(before.readings < model.unknowns, _LOG_EARLY_WRONG, _LOG_FIRST_WRONG)
         reject = np.where(in_a_row, _LOG_NEXT_WRONG, first_wrong) - _LOG_ERROR_RANGE - size
+        gain, gain_error = _gain(yb, mean, deviation, diffuse)
+        if in_a_row.any():
+            reject = np.where(
+                in_a_row, _log_wrong_again(reject, yb, mean, deviation, self.gain, self.gain_error), reject
+            )
         tested = observed & ~diffuse & ~limited & ((self.age >= 2.0) | (self.epoch > 0.0))
         nats = np.where(before.readings >= 2 * model.unknowns, 5.0, _BRANCH_NATS)
         keep = ~tested | (accept > reject - nats)
@@ -334,10 +398,13 @@ class Beliefs(Value):
             log_weight=self.log_weight + np.where(observed, accept - density, 0.0),
             in_a_row=np.where(observed, 0.0, self.in_a_row),
             surprise=np.where(ready, ratio, self.surprise),
+            gain=np.where(observed, np.nan, self.gain),
+            gain_error=np.where(observed, np.nan, self.gain_error),
             densities=_push(self.densities, accept, observed),
             # Of two outcomes, the more probable one inherits the protection.
             protected=np.where(doubt & (reject > accept), 0.0, self.protected),
         )
+        doubt = self._worth_keeping(model, keep, doubt, after.total, self.total + reject)
         if doubt.any() or not keep.all():
             speed2 = np.square(before.level_speed)
             refused = evolve(
@@ -348,6 +415,8 @@ class Beliefs(Value):
                 rejected=self.rejected + 1.0,
                 age=self.age + 1.0,
                 surprise=np.where(ready, ratio, self.surprise),
+                gain=gain,
+                gain_error=gain_error,
                 densities=_push(self.densities, reject, observed),
                 protected=np.where(keep & (reject <= accept), 0.0, self.protected),
             )._take(doubt)
@@ -358,6 +427,10 @@ class Beliefs(Value):
         surprising = ready[best] & ((square[best] > _SURPRISE_SQUARE) | forced)
         if surprising.any():
             after = after._restart(self, model, surprising, forced, u, y, features, w, estimate, round_number)
+            scaled = (
+                surprising & (gain[best] > 1.0 / _MAX_CHANGE) & (gain[best] < _MAX_CHANGE) & (self.in_a_row[best] < 2.0)
+            )
+            after = after._rescale(self, model, scaled, y, gain[best], gain_error[best], round_number)
         after = after._first_readings(model, seen)
         after = after._review(model, seen, base_load=base_load, misled=True)._choose(model, seen, round_number)
         not_used = (after.in_a_row[after.best] > 0.0) & ~np.isnan(y)
@@ -365,6 +438,33 @@ class Beliefs(Value):
         return evolve(
             after, recent_refused=np.concatenate([after.recent_refused[:, :-1], recent_refused[:, None]], axis=1)
         )
+
+    def _worth_keeping(
+        self, model: ReadingModel, keep: BoolArray, doubt: BoolArray, accepted: Array, rejected: Array
+    ) -> BoolArray:
+        """Return which beliefs that reject a reading would not be dropped at once, from the log weights after it."""
+        if not doubt.any():
+            return doubt
+        kept, new = np.flatnonzero(keep), np.flatnonzero(doubt)
+        owner = np.concatenate([self.owner[kept], self.owner[new]])
+        total = np.concatenate([accepted[kept], rejected[new]])
+        order = np.argsort(owner, kind="stable")
+        rank, gap = np.empty(order.size), np.empty(order.size)
+        rank[order], gap[order] = _rank_and_gap(owner[order], total[order])
+        stays = (rank < _MAX_BELIEFS) & (gap <= _prune_nats(model, self.posterior.readings[self.best])[owner])
+        worth = np.zeros(doubt.size, dtype=np.bool_)
+        worth[new] = stays[kept.size :] | (self.protected[new] > 0.0)
+        return worth
+
+    def _fit_is_due(self, model: ReadingModel, age: Array) -> BoolArray:
+        """Return which beliefs are fitted at this age. All of a run are fitted in the same rounds."""
+        due = fit_is_due(model, age)
+        if self.owner.size > self.best.size:
+            # The evidence of an improbable belief is exact at every fourth of the first readings only.
+            total = self.total
+            improbable = (total < total[self.best][self.owner] - _IMPROBABLE_NATS) & (age > 4.0)
+            due &= ~improbable | (age % 4.0 == 0.0)
+        return due
 
     def _allow_return(self, seen: BoolArray, round_number: int) -> Beliefs:
         """Let a belief from before a suspected change keep a small probability: what has changed may change back."""
@@ -424,7 +524,9 @@ class Beliefs(Value):
             start = evolve(fresh, prior_unit=unit * scale)
             learned = start.update(model, u[runs], y[runs], features[runs], w=context)
             penalty = _negative_penalty(model, start, y[runs], learned.log_evidence)
-            weight = np.where(forced[runs], _best_total(self, runs) - learned.log_evidence, total + penalty)
+            weight = np.where(
+                forced[runs], _best_total(self, runs) - _FORCED_NATS - learned.log_evidence, total + penalty
+            )
             zeros = np.zeros(runs.size)
             parts.append(
                 {
@@ -437,6 +539,8 @@ class Beliefs(Value):
                     "age": zeros + 1.0,
                     "protected": zeros,
                     "surprise": zeros + 1.0,
+                    "gain": zeros + np.nan,
+                    "gain_error": zeros + np.nan,
                     "densities": _push(before.densities[old], learned.log_evidence, everywhere),
                 }
             )
@@ -451,6 +555,37 @@ class Beliefs(Value):
             surprise=np.where(mine & forced[self.owner], 1.0, self.surprise),
         )
         return kept._join(*parts)
+
+    def _rescale(
+        self,
+        before: Beliefs,
+        model: ReadingModel,
+        which: BoolArray,
+        y: Array,
+        gain: Array,
+        gain_error: Array,
+        round_number: int,
+    ) -> Beliefs:
+        """Add beliefs in which A is now a multiple of what it was, as this reading says."""
+        runs = np.flatnonzero(which & (before.posterior.readings[before.best] > frequent_fits(model)))
+        if not runs.size:
+            return self
+        old = before.best[runs]
+        part = before._take(old)
+        density = _LOG_SCALE_HAZARD - math.log(2.0 * math.log(_MAX_CHANGE)) - np.log(np.abs(y[runs]))
+        part |= {
+            "posterior": part["posterior"].rescale(model, gain[runs], gain_error[runs]),
+            "log_weight": part["log_weight"] + density,
+            "epoch": np.full(runs.size, float(round_number)),
+            "in_a_row": np.zeros(runs.size),
+            "age": part["age"] + 1.0,
+            "protected": np.zeros(runs.size),
+            "surprise": np.ones(runs.size),
+            "gain": np.full(runs.size, np.nan),
+            "gain_error": np.full(runs.size, np.nan),
+            "densities": _push(part["densities"], density, np.ones(runs.size, dtype=np.bool_)),
+        }
+        return self._join(part)
 
     def _first_readings(self, model: ReadingModel, seen: BoolArray) -> Beliefs:
         """Add beliefs in which the first or the second reading was wrong, at the fifth."""
@@ -555,18 +690,20 @@ class Beliefs(Value):
         learned = _fit_rows(
             model, start, u[:, :-_DECISIVE_READINGS], w[:, :-_DECISIVE_READINGS], y[:, :-_DECISIVE_READINGS]
         )
-        won = -self.densities[chosen].sum(axis=1)
+        won, never = -self.densities[chosen].sum(axis=1), np.zeros(runs.size, dtype=np.bool_)
         for k in range(_DECISIVE_READINGS, 0, -1):
             context = w[:, -k] if model.context else None
-            next_one = learned.update(model, u[:, -k], y[:, -k], w=context)
+            next_one = learned.update(model, u[:, -k], y[:, -k], w=context, fit=never)
             won = won + next_one.log_evidence - learned.log_evidence
             learned = next_one
         better = (won > _DECISIVE_NATS) & (learned.noise < 0.2 * self.posterior.noise[chosen])
         where = np.flatnonzero(better)
         if not where.size:
             return self
-        weight = self.total[chosen[where]] + 1.0 - learned.log_evidence[where]
-        return self._join(_new(runs[where], learned.take(where), weight, age=float(count), rejected=0.0))
+        learned = learned.take(where)
+        learned = learned.fit(model, np.ones(where.size, dtype=np.bool_))
+        weight = self.total[chosen[where]] + 1.0 - learned.log_evidence
+        return self._join(_new(runs[where], learned, weight, age=float(count), rejected=0.0))
 
     # ---- weights ---------------------------------------------------------------------------------------------------
 
@@ -577,18 +714,13 @@ class Beliefs(Value):
         best = _best_index(self)
         total = self.total
         runs_best = best[self.owner]
-        gap = total[runs_best] - total
-        many = self.posterior.readings[runs_best] >= 2 * model.unknowns
-        keep = gap <= np.where(many, _LATE_PRUNE_NATS, _EARLY_PRUNE_NATS)
+        rank, gap = _rank_and_gap(self.owner, total)
+        keep = gap <= _prune_nats(model, self.posterior.readings[runs_best])
         # A base load that many readings have not shown is too small to matter.
         settled = self.posterior.readings[runs_best] >= 4 * model.unknowns
         keep &= ~(settled & (gap > _SETTLED_NATS) & (self.posterior.level_variance > 0.0))
         keep |= self.protected >= round_number
-        # At most so many beliefs of a run: the rank of each by its weight.
-        order = np.lexsort((-total, self.owner))
-        start = _first(self.owner)
-        rank = np.empty(order.size)
-        rank[order] = np.arange(order.size) - np.repeat(start, np.diff(np.append(start, order.size)))
+        # At most so many beliefs of a run.
         keep &= (rank < _MAX_BELIEFS) | (self.protected >= round_number)
         keep &= rank < 2 * _MAX_BELIEFS
         keep |= ~seen[self.owner]
@@ -646,6 +778,8 @@ def _new(runs: IntArray, posterior: Posterior, log_weight: Array, *, age: float,
         "age": zeros + age,
         "protected": zeros,
         "surprise": zeros + 1.0,
+        "gain": zeros + np.nan,
+        "gain_error": zeros + np.nan,
         "densities": np.zeros((runs.size, _DECISIVE_READINGS)),
     }
 
@@ -658,6 +792,23 @@ def _fit_rows(model: ReadingModel, start: Posterior, u: Array, w: Array, y: Arra
         start = start.update(model, u[:, k], y[:, k], w=w[:, k] if model.context else None, fit=False)
     fitted = start.fit(model, start.total_readings > 0.0)
     return fitted.with_marginal_evidence()
+
+
+def _gain(y: Array, mean: Array, deviation: Array, diffuse: BoolArray) -> tuple[Array, Array]:
+    """Return the factor by which readings differ from what was expected, and its relative deviation; NaN if unknown."""
+    known = ~diffuse & (np.abs(mean) > 3.0 * deviation) & ~np.isnan(y)
+    safe = np.where(known, mean, 1.0)
+    return np.where(known, y / safe, np.nan), np.where(known, deviation / np.abs(safe), np.nan)
+
+
+def _log_wrong_again(reject: Array, y: Array, mean: Array, deviation: Array, gain: Array, gain_error: Array) -> Array:
+    """Return the log density of a wrong reading after another, whose factor it often repeats."""
+    known = ~np.isnan(gain)
+    g, error = np.where(known, gain, 1.0), np.where(known, gain_error, 0.0)
+    spread = np.maximum(np.abs(g) * np.hypot(deviation, mean * error), 1e-300)
+    same = -0.5 * np.square((y - g * mean) / spread) - np.log(spread) - 0.5 * math.log(2.0 * math.pi)
+    mixed = np.logaddexp(reject + math.log(0.5), _LOG_NEXT_WRONG + _LOG_SAME_GAIN + same)
+    return np.where(known, mixed, reject)
 
 
 def _negative_penalty(model: ReadingModel, posterior: Posterior, y: Array, density: Array) -> Array:
@@ -692,9 +843,36 @@ def _one_sided(limit: Array, mean: Array, variance: Array, noise: Array) -> tupl
     return np.where(used, reading, np.nan), np.where(used, tau, 1.0), log_probability
 
 
+def _interleave(parts: list[Any], order: IntArray | None) -> Any:
+    """Return the entries of several arrays in one, each at its place; one after the other if there is no order."""
+    if order is None:
+        return np.concatenate(parts)
+    joined = np.empty((order.size, *parts[0].shape[1:]), dtype=parts[0].dtype)
+    begin = 0
+    for part in parts:
+        joined[order[begin : begin + len(part)]] = part
+        begin += len(part)
+    return joined
+
+
 def _first(owner: IntArray) -> IntArray:
     """Return the first belief of each run."""
     return np.flatnonzero(np.concatenate([[True], owner[1:] != owner[:-1]]))
+
+
+def _rank_and_gap(owner: IntArray, total: Array) -> tuple[Array, Array]:
+    """Return the rank of each belief in its run by its log weight, and how far it is below the best one."""
+    order = np.lexsort((-total, owner))
+    start = _first(owner)
+    sizes = np.diff(np.append(start, order.size))
+    rank = np.empty(order.size)
+    rank[order] = np.arange(order.size) - np.repeat(start, sizes)
+    return rank, np.repeat(np.maximum.reduceat(total, start), sizes) - total
+
+
+def _prune_nats(model: ReadingModel, readings: Array) -> Array:
+    """Return how far below the best belief, which has so many readings, a belief is dropped."""
+    return np.where(readings >= 2 * model.unknowns, _LATE_PRUNE_NATS, _EARLY_PRUNE_NATS)
 
 
 def _best_index(beliefs: Beliefs) -> IntArray:

@@ -11,6 +11,7 @@ estimate.
     estimate    the MAP estimate in the cone                            soqo.estimators.bayes
     minimizer   where the minimizer is, if v is told with an offset     soqo.policies.glide._minimizer
     beliefs     hypotheses about outliers, changes and base loads       soqo.policies.glide._beliefs
+    hedge       what to play for while A may have changed               soqo.policies.glide._hedge
     faults      meters that are stuck or saturated                      soqo.policies.glide._meter_faults
     probes      deviations that are worth their cost                    soqo.policies.glide._probes
     drift       the predictable part of the steps of v                  soqo.policies.glide._drift
@@ -38,6 +39,7 @@ from soqo.policies._base import Policy, State
 from soqo.policies.glide._beliefs import Beliefs
 from soqo.policies.glide._drift import Drift
 from soqo.policies.glide._forecasts import ForecastTrust
+from soqo.policies.glide._hedge import hedge
 from soqo.policies.glide._meter_faults import MeterFaults
 from soqo.policies.glide._minimizer import minimizer_shift
 from soqo.policies.glide._probes import EXPLORATION_ROUNDS, best_probe, exploratory_spectrum
@@ -77,10 +79,19 @@ def _from_one_posterior(fields: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _without_hedge(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of version 3, in which the estimate was what the policy played for."""
+    return {**fields, "played": fields["spectrum"]}
+
+
 @register(
     "GLIDE.memory",
-    version=3,
-    migrations={0: rename_fields(belief="posterior", suspicion="monitor"), 2: _from_one_posterior},
+    version=4,
+    migrations={
+        0: rename_fields(belief="posterior", suspicion="monitor"),
+        2: _from_one_posterior,
+        3: _without_hedge,
+    },
 )
 @dataclass(frozen=True)
 class GlideMemory(Value):
@@ -92,6 +103,8 @@ class GlideMemory(Value):
         The hypotheses about the readings, each with a posterior of A.
     spectrum : Spectrum
         The spectrum of the estimate.
+    played : Spectrum
+        The spectrum that the policy plays for: that of the estimate, or a mixture while A may have changed.
     shift : Array, shape (runs, d, 1 + k)
         The estimates of b and M: the minimizer is v - b - M w.
     moment : Array, shape (runs, d, d)
@@ -108,6 +121,7 @@ class GlideMemory(Value):
 
     beliefs: Beliefs
     spectrum: Spectrum
+    played: Spectrum
     shift: Array
     moment: Array
     faults: MeterFaults
@@ -227,9 +241,11 @@ class GLIDE(Policy[GlideMemory]):
         beliefs = Beliefs.start(self._model(d, context), runs, base_load=self.base_load)
         posterior = beliefs.played()
         zeros = np.zeros(runs)
+        spectrum = Spectrum.of(posterior.scale[:, None, None] * posterior.prior_mean)
         return GlideMemory(
             beliefs=beliefs,
-            spectrum=Spectrum.of(posterior.scale[:, None, None] * posterior.prior_mean),
+            spectrum=spectrum,
+            played=spectrum,
             shift=np.zeros((runs, d, 1 + context)),
             moment=np.zeros((runs, d, d)),
             faults=MeterFaults.start(runs, d),
@@ -246,7 +262,7 @@ class GLIDE(Policy[GlideMemory]):
         x_prev, told = state.x.reshape(-1, d), v.reshape(-1, d)
         memory, w = self._with_context(state, memory)
         model = self._model(d, memory.shift.shape[2] - 1)
-        drift, spectrum = memory.drift, memory.spectrum
+        drift, spectrum = memory.drift, memory.played
         posterior = None
         if self.probing and (state.round in EXPLORATION_ROUNDS or _may_probe(state.round)):
             posterior = memory.beliefs.played()
@@ -365,6 +381,7 @@ class GLIDE(Policy[GlideMemory]):
             memory,
             beliefs=beliefs,
             spectrum=spectrum,
+            played=hedge(model, beliefs, spectrum),
             shift=shift,
             faults=faults,
             alarms=memory.alarms + alarm,
