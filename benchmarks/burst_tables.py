@@ -1,6 +1,6 @@
 """What bursts of wrong readings, changes of A and heavy-tailed noise do to GLIDE.
 
-    python benchmarks/burst_tables.py                    all tables (about three minutes)
+    python benchmarks/burst_tables.py                    all tables (ten minutes)
     python benchmarks/burst_tables.py --quick            fewer cells and runs
     python benchmarks/burst_tables.py --tables bursts    some of: bursts, recovery, changes, alarms
 
@@ -25,7 +25,7 @@ from soqo.noise import Gaussian, Noise, StudentT, Uniform
 from soqo.typing import Array
 
 ROUNDS = 260
-RUNS = 16
+RUNS = 48
 SEED = 1
 STARTS = (3, 10, 50, 200)
 LENGTHS = (1, 2, 3, 5, 10)

@@ -783,6 +783,52 @@ def test_with_a_window_fits_are_no_rarer_than_a_tenth_of_it() -> None:
     assert np.diff(due).max() <= 5
 
 
+# ---- a change to a multiple ----------------------------------------------------------------------------------------
+
+
+def test_a_rescaled_posterior_is_that_of_readings_closer_to_the_minimizer() -> None:
+    # 1/2 u'A u is the cost of 4 A at u / 2, so that the readings are those of 4 A there. The scale is kept.
+    model = ReadingModel(3, "none")
+    _, U, y = readings(80, 3, 60)
+    posterior, _ = learn(model, U, y)
+    rescaled = posterior.rescale(model, np.array([4.0]), np.array([0.0]))
+    start, s = Posterior.start(model, 1), float(posterior.scale[0])
+    direct = replace(
+        start,
+        prior_mean=4.0 * s * start.prior_mean,
+        prior_unit=4.0 * s * start.prior_unit,
+        scale_deviation=np.array([1e-3]),
+    )
+    for k in range(60):
+        direct = direct.update(model, U[k : k + 1] / 2.0, y[k : k + 1], fit=False)
+    direct = fit(model, direct)
+    # The weights of the rows, which depend on the noise at their time, differ by less than 1e-4.
+    assert_close(rescaled.mean, direct.mean, 1e-4)
+    # The noise is averaged over other points.
+    assert_close(covariance(rescaled), covariance(direct), 0.02)
+    assert_close(rescaled.mean, 4.0 * posterior.mean, 1e-3)
+    np.testing.assert_allclose(rescaled.second_moment, direct.second_moment, rtol=1e-4)
+
+
+def test_an_uncertain_factor_adds_variance_along_the_matrix_only() -> None:
+    model, error = ReadingModel(3, "none"), 0.2
+    _, U, y = readings(81, 3, 200)
+    posterior, _ = learn(model, U, y)
+    exact = posterior.rescale(model, np.array([4.0]), np.array([0.0]))
+    found = posterior.rescale(model, np.array([4.0]), np.array([error]))
+    a = 4.0 * posterior.mean[0]
+    expected = covariance(exact)[0] + error**2 * np.outer(a, a)
+    # The prior, whose deviation along A is of the size of A, reduces both by a few times error^2.
+    assert_close(covariance(found)[0], expected, 0.2)
+    assert_close(found.mean[0], exact.mean[0], 0.2)
+    # A direction that is orthogonal to A in the metric of the readings keeps its precision.
+    precision = np.linalg.inv(covariance(exact)[0])
+    other = np.array([1.0, -1.0, 0.5, 0.0, 0.3, 0.0])
+    other -= a * (a @ precision @ other) / (a @ precision @ a)
+    ours, before = (float(other @ precision @ covariance(p)[0] @ precision @ other) for p in (found, exact))
+    assert ours == pytest.approx(before, rel=0.05)
+
+
 # ---- stored rows and independent runs ------------------------------------------------------------------------------
 
 

@@ -132,17 +132,26 @@ class MarginalLikelihood:
         unknown = np.isnan(self.known_noise)
         largest = np.where(unknown, 2.0 * self.max_abs_reading, _KNOWN_NOISE_RANGE * self.known_noise)
         top = np.log(np.maximum(np.minimum(largest, self.noise_cap), _MIN_NOISE))
-        low, high = top - (_COARSE_POINTS - 1) * _SCALE_STEP, top.copy()
+        bottom = top - (_COARSE_POINTS - 1) * _SCALE_STEP
+        low, high = bottom.copy(), top.copy()
         first_scale = np.full(guess.size, -1)  # of a window of scales; -1 for all of them
         blind = np.isnan(guess)
         known = np.flatnonzero(~blind)
         if known.size:
-            found = self._support_near(known, np.log(np.maximum(guess[known], _MIN_NOISE)), low[known], top[known])
+            found = self._support_near(known, np.log(np.maximum(guess[known], _MIN_NOISE)), bottom[known], top[known])
             low[known], high[known], first_scale[known] = found[:3]
             blind[known] = found[3]
         parts = np.flatnonzero(blind)
         if parts.size:
-            low[parts], high[parts] = self._support(parts, top[parts])
+            low[parts], high[parts], mode = self._support(parts, top[parts])
+            narrow = high[parts] - low[parts] <= _NARROW_WIDTH
+            parts, mode = parts[narrow], mode[narrow]
+        if parts.size:
+            # The coarse grid has found the density, but its step is too large for a narrow one.
+            found = self._support_near(parts, mode, bottom[parts], top[parts])
+            inside = ~found[3]
+            low[parts[inside]], high[parts[inside]] = found[0][inside], found[1][inside]
+            first_scale[parts[inside]] = found[2][inside]
         order, averages = [], []
         for part, grid_of in self._grids(low, high, first_scale):
             for begin in range(0, part.size, _CHUNK_RUNS):
@@ -178,16 +187,18 @@ class MarginalLikelihood:
         ]
         return [(np.flatnonzero(which), make) for which, make in kinds if which.any()]
 
-    def _support(self, runs: IntArray, top: Array) -> tuple[Array, Array]:
-        """Return the interval of log sigma outside of which the density is negligible, from a coarse grid."""
-        lows, highs = [], []
+    def _support(self, runs: IntArray, top: Array) -> tuple[Array, Array, Array]:
+        """Return the interval of log sigma outside of which the density is negligible, and its mode, coarsely."""
+        lows, highs, modes = [], [], []
         for begin in range(0, runs.size, _CHUNK_RUNS):
             chunk = slice(begin, begin + _CHUNK_RUNS)
             grid = _Grid.lattice(self, runs[chunk], top[chunk], _COARSE_POINTS, 1)
-            low, high = _likely_interval(grid.log_noise, grid.log_weights.max(axis=2))
+            density = grid.log_weights.max(axis=2)
+            low, high = _likely_interval(grid.log_noise, density)
             lows.append(low)
             highs.append(high)
-        return np.concatenate(lows), np.concatenate(highs)
+            modes.append(grid.log_noise[np.arange(len(density)), density.argmax(axis=1)])
+        return np.concatenate(lows), np.concatenate(highs), np.concatenate(modes)
 
     def _support_near(
         self, runs: IntArray, center: Array, bottom: Array, top: Array

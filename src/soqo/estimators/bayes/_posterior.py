@@ -51,6 +51,9 @@ batch are fitted together."""
 _MAX_FREQUENT_FITS = 40
 """Every reading is followed by a fit up to twice the number of unknowns, and up to this number at most."""
 
+_KEPT_SCALE_DEVIATION = 0.1
+"""The prior's deviation of log s where s is known; less than the step of the grid."""
+
 _MAX_BUFFER_ROWS = 32
 """The largest number of rows that are stored before they become part of the triangular factor."""
 
@@ -533,8 +536,10 @@ class Posterior(Value):
             second_moment=self.second_moment / factor[:, None, None],
             log_sizes=self.log_sizes
             - 0.5 * (self.total_readings * np.log(factor))[:, None] * _first_entry(self.log_sizes),
-            prior_mean=factor[:, None, None] * self.prior_mean,
-            prior_unit=factor * self.prior_unit,
+            # The scale s is kept: without the size of A, the readings would support any smaller one.
+            prior_mean=(factor * self.scale / self.prior_unit)[:, None, None] * self.prior_mean,
+            prior_unit=factor * self.scale,
+            scale_deviation=np.full(factor.size, _KEPT_SCALE_DEVIATION),
             level=self.level * columns,
         )
         return scaled.fit(model, everywhere)
@@ -584,7 +589,7 @@ class Posterior(Value):
 
 def _first_entry(values: Array) -> Array:
     """Return one for the first entry of each row and zero for the others."""
-    return (np.arange(values.shape[1]) == 0).astype(np.float64)
+    return np.asarray(np.arange(values.shape[1]) == 0, dtype=np.float64)
 
 
 def frequent_fits(model: ReadingModel) -> int:

@@ -70,17 +70,21 @@ _MAX_CHANGE = 30.0
 _LOG_HAZARD = math.log(1e-5)
 """The logarithm of the prior probability of each kind of change in a round."""
 
-_FORCED_NATS = 3.5
+_FORCED_NATS = 3.0
 """After such evidence, a belief that starts again is at first this far below the best one."""
 
 _RETURN_NATS = 4.0
 """In each round after a suspected change, the belief from before it is at most this far below the best one."""
 
-_LOG_SCALE_HAZARD = math.log(1e-5)
+_MIN_SCALE_CHANGE = 1.5
+"""A change of A to a multiple of itself by less than this factor is not considered: to ignore it costs little."""
+
+_LOG_SCALE_HAZARD = math.log(4e-5)
 """The logarithm of the prior probability of a change of A to a multiple of itself in a round."""
 
-_LOG_SAME_GAIN = math.log(0.5)
-"""The logarithm of the probability that a wrong reading after another is wrong by the same factor."""
+_SAME_GAIN, _SAME_GAIN_AGAIN, _SAME_GAIN_RARELY = 0.32, 0.95, 0.2
+"""The probability that a wrong reading is wrong by the same factor as the one before: of the second in a row, and of
+later ones if the last one repeated the factor, and if it did not."""
 
 _RESTART_UNITS = (1.0, 0.1)
 """The deviations of A after a change, in units of its scale."""
@@ -108,11 +112,12 @@ _OF_A_BELIEF = (
     "surprise",
     "gain",
     "gain_error",
+    "same_gain",
     "densities",
 )
 """The fields with one entry for each belief, beside its posterior."""
 
-_DECISIVE_NATS, _DECISIVE_READINGS = 14.0, 5
+_DECISIVE_NATS, _DECISIVE_READINGS = 8.0, 5
 """A fit of the latest readings replaces the others if it predicts this many of them better by this much."""
 
 
@@ -139,8 +144,9 @@ class Beliefs(Value):
         The round until which it is kept whatever its weight.
     surprise : Array, shape (beliefs,)
         The moving average of squared normalized innovations.
-    gain, gain_error : Array, shape (beliefs,)
-        The last reading if it was rejected, divided by what was expected, and its relative deviation; NaN for none.
+    gain, gain_error, same_gain : Array, shape (beliefs,)
+        The last reading if it was rejected, divided by what was expected, and its relative deviation; NaN for none. The
+        probability that the next wrong reading is wrong by the same factor.
     densities : Array, shape (beliefs, 5)
         The log densities of the latest readings.
     recent_u, recent_w, recent_y : Array, shape (runs, rows, d), (runs, rows, k) and (runs, rows)
@@ -160,6 +166,7 @@ class Beliefs(Value):
     surprise: Array
     gain: Array
     gain_error: Array
+    same_gain: Array
     densities: Array
     recent_u: Array
     recent_w: Array
@@ -191,6 +198,7 @@ class Beliefs(Value):
             surprise=np.ones(kinds * runs),
             gain=np.full(kinds * runs, np.nan),
             gain_error=np.full(kinds * runs, np.nan),
+            same_gain=np.full(kinds * runs, _SAME_GAIN),
             densities=np.zeros((kinds * runs, _DECISIVE_READINGS)),
             recent_u=np.zeros((runs, rows, model.dim)),
             recent_w=np.zeros((runs, rows, model.context)),
@@ -223,6 +231,7 @@ class Beliefs(Value):
             surprise=np.ones(runs),
             gain=np.full(runs, np.nan),
             gain_error=np.full(runs, np.nan),
+            same_gain=np.full(runs, _SAME_GAIN),
             densities=np.zeros((runs, _DECISIVE_READINGS)),
             recent_u=np.zeros((runs, rows, d)),
             recent_w=np.zeros((runs, rows, posterior.log_sizes.shape[1] - 1)),
@@ -244,10 +253,16 @@ class Beliefs(Value):
         # A density that overflows or is not a number is no evidence for a belief.
         return np.nan_to_num(total, nan=-1e250, posinf=-1e250, neginf=-1e250)
 
-    def other_epochs(self) -> tuple[IntArray, Array] | None:
-        """Return the best belief of each epoch that is not the best belief's, with its probability; None for none.
+    def later_epochs(self, round_number: int) -> tuple[IntArray, Array] | None:
+        """Return the best belief of each epoch after the best belief's, with its probability; None for none.
 
-        The probability is that of all beliefs of the epoch, relative to those of the run.
+        The probability is that of all beliefs of the epoch, relative to those of the run. An epoch that began in this
+        round does not count: a single reading that does not fit is usually wrong.
+
+        Parameters
+        ----------
+        round_number : int
+            The number of this round.
         """
         if self.owner.size == self.best.size or (self.epoch == self.epoch[self.best][self.owner]).all():
             return None
@@ -258,8 +273,11 @@ class Beliefs(Value):
         leader = order[begins]
         mass = np.add.reduceat(np.exp(total - total[self.best][self.owner])[order], np.flatnonzero(begins))
         probability = mass / np.bincount(self.owner[leader], mass)[self.owner[leader]]
-        other = (self.epoch[leader] > self.epoch[self.best][self.owner[leader]]) & (probability >= _HEDGED_PROBABILITY)
-        return (leader[other], probability[other]) if other.any() else None
+        epoch = self.epoch[leader]
+        later = (epoch > self.epoch[self.best][self.owner[leader]]) & (epoch < round_number)
+        # A belief that is only kept in case that what has changed changes back has no true probability.
+        later &= (probability >= _HEDGED_PROBABILITY) & (self.protected[leader] < round_number)
+        return (leader[later], probability[later]) if later.any() else None
 
     def played(self) -> Posterior:
         """Return the posterior of the best belief of each run."""
@@ -379,10 +397,11 @@ class Beliefs(Value):
         first_wrong = np.where(before.readings < model.unknowns, _LOG_EARLY_WRONG, _LOG_FIRST_WRONG)
         reject = np.where(in_a_row, _LOG_NEXT_WRONG, first_wrong) - _LOG_ERROR_RANGE - size
         gain, gain_error = _gain(yb, mean, deviation, diffuse)
+        same_gain = np.full(owner.size, _SAME_GAIN)
         if in_a_row.any():
-            reject = np.where(
-                in_a_row, _log_wrong_again(reject, yb, mean, deviation, self.gain, self.gain_error), reject
-            )
+            wrong_again, repeated = self._wrong_again(reject, yb, mean, deviation)
+            same_gain = np.where(in_a_row, np.where(repeated, _SAME_GAIN_AGAIN, _SAME_GAIN_RARELY), _SAME_GAIN)
+            reject = np.where(in_a_row, wrong_again, reject)
         tested = observed & ~diffuse & ~limited & ((self.age >= 2.0) | (self.epoch > 0.0))
         nats = np.where(before.readings >= 2 * model.unknowns, 5.0, _BRANCH_NATS)
         keep = ~tested | (accept > reject - nats)
@@ -417,6 +436,7 @@ class Beliefs(Value):
                 surprise=np.where(ready, ratio, self.surprise),
                 gain=gain,
                 gain_error=gain_error,
+                same_gain=same_gain,
                 densities=_push(self.densities, reject, observed),
                 protected=np.where(keep & (reject <= accept), 0.0, self.protected),
             )._take(doubt)
@@ -427,9 +447,9 @@ class Beliefs(Value):
         surprising = ready[best] & ((square[best] > _SURPRISE_SQUARE) | forced)
         if surprising.any():
             after = after._restart(self, model, surprising, forced, u, y, features, w, estimate, round_number)
-            scaled = (
-                surprising & (gain[best] > 1.0 / _MAX_CHANGE) & (gain[best] < _MAX_CHANGE) & (self.in_a_row[best] < 2.0)
-            )
+            change = np.abs(np.log(np.maximum(gain[best], 1e-300)))  # not a number if the gain is unknown
+            likely = (change > math.log(_MIN_SCALE_CHANGE)) & (change < math.log(_MAX_CHANGE))
+            scaled = surprising & likely & (self.in_a_row[best] < 2.0)
             after = after._rescale(self, model, scaled, y, gain[best], gain_error[best], round_number)
         after = after._first_readings(model, seen)
         after = after._review(model, seen, base_load=base_load, misled=True)._choose(model, seen, round_number)
@@ -438,6 +458,16 @@ class Beliefs(Value):
         return evolve(
             after, recent_refused=np.concatenate([after.recent_refused[:, :-1], recent_refused[:, None]], axis=1)
         )
+
+    def _wrong_again(self, reject: Array, y: Array, mean: Array, deviation: Array) -> tuple[Array, BoolArray]:
+        """Return the log density of a wrong reading after another, and whether it repeats the factor of that one."""
+        known = ~np.isnan(self.gain)
+        g, error = np.where(known, self.gain, 1.0), np.where(known, self.gain_error, 0.0)
+        spread = np.maximum(np.abs(g) * np.hypot(deviation, mean * error), 1e-300)
+        same = -0.5 * np.square((y - g * mean) / spread) - np.log(spread) - 0.5 * math.log(2.0 * math.pi)
+        same = same + _LOG_NEXT_WRONG + np.log(self.same_gain)
+        other = reject + np.log1p(-self.same_gain)
+        return np.where(known, np.logaddexp(other, same), reject), known & (same > other)
 
     def _worth_keeping(
         self, model: ReadingModel, keep: BoolArray, doubt: BoolArray, accepted: Array, rejected: Array
@@ -541,6 +571,7 @@ class Beliefs(Value):
                     "surprise": zeros + 1.0,
                     "gain": zeros + np.nan,
                     "gain_error": zeros + np.nan,
+                    "same_gain": zeros + _SAME_GAIN,
                     "densities": _push(before.densities[old], learned.log_evidence, everywhere),
                 }
             )
@@ -583,6 +614,7 @@ class Beliefs(Value):
             "surprise": np.ones(runs.size),
             "gain": np.full(runs.size, np.nan),
             "gain_error": np.full(runs.size, np.nan),
+            "same_gain": np.full(runs.size, _SAME_GAIN),
             "densities": _push(part["densities"], density, np.ones(runs.size, dtype=np.bool_)),
         }
         return self._join(part)
@@ -696,7 +728,9 @@ class Beliefs(Value):
             next_one = learned.update(model, u[:, -k], y[:, -k], w=context, fit=never)
             won = won + next_one.log_evidence - learned.log_evidence
             learned = next_one
-        better = (won > _DECISIVE_NATS) & (learned.noise < 0.2 * self.posterior.noise[chosen])
+        # A start that was misled seems to have large noise, unless its belief rejects all later readings.
+        misled = (learned.noise < 0.2 * self.posterior.noise[chosen]) | (self.in_a_row[chosen] > _DECISIVE_READINGS)
+        better = (won > _DECISIVE_NATS) & misled
         where = np.flatnonzero(better)
         if not where.size:
             return self
@@ -736,7 +770,7 @@ def _review_ages(unknowns: int) -> tuple[frozenset[float], dict[float, int]]:
     """Return the ages at which base loads are reviewed, and those of fresh fits with their number of readings."""
     p = max(unknowns, 5)
     first = math.ceil(2.4 * p)
-    fresh = {2.6: 2.0, 3.4: 2.4, 5.0: 3.0, 8.0: 3.0, 16.0: 3.0}
+    fresh = {2.6: 2.0, 3.3: 2.0, 4.0: 2.0, 5.0: 3.0, 8.0: 3.0, 16.0: 3.0}
     return (
         frozenset(first * 4.0**k for k in range(10)),
         {float(math.ceil(age * p)): math.ceil(count * p) for age, count in fresh.items()},
@@ -780,6 +814,7 @@ def _new(runs: IntArray, posterior: Posterior, log_weight: Array, *, age: float,
         "surprise": zeros + 1.0,
         "gain": zeros + np.nan,
         "gain_error": zeros + np.nan,
+        "same_gain": zeros + _SAME_GAIN,
         "densities": np.zeros((runs.size, _DECISIVE_READINGS)),
     }
 
@@ -799,16 +834,6 @@ def _gain(y: Array, mean: Array, deviation: Array, diffuse: BoolArray) -> tuple[
     known = ~diffuse & (np.abs(mean) > 3.0 * deviation) & ~np.isnan(y)
     safe = np.where(known, mean, 1.0)
     return np.where(known, y / safe, np.nan), np.where(known, deviation / np.abs(safe), np.nan)
-
-
-def _log_wrong_again(reject: Array, y: Array, mean: Array, deviation: Array, gain: Array, gain_error: Array) -> Array:
-    """Return the log density of a wrong reading after another, whose factor it often repeats."""
-    known = ~np.isnan(gain)
-    g, error = np.where(known, gain, 1.0), np.where(known, gain_error, 0.0)
-    spread = np.maximum(np.abs(g) * np.hypot(deviation, mean * error), 1e-300)
-    same = -0.5 * np.square((y - g * mean) / spread) - np.log(spread) - 0.5 * math.log(2.0 * math.pi)
-    mixed = np.logaddexp(reject + math.log(0.5), _LOG_NEXT_WRONG + _LOG_SAME_GAIN + same)
-    return np.where(known, mixed, reject)
 
 
 def _negative_penalty(model: ReadingModel, posterior: Posterior, y: Array, density: Array) -> Array:

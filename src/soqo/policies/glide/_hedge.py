@@ -22,7 +22,7 @@ from soqo.policies.glide._beliefs import Beliefs
 from soqo.typing import Array
 
 
-def hedge(model: ReadingModel, beliefs: Beliefs, spectrum: Spectrum) -> Spectrum:
+def hedge(model: ReadingModel, beliefs: Beliefs, spectrum: Spectrum, round_number: int) -> Spectrum:
     """Return the spectrum of the matrix to play for.
 
     Parameters
@@ -33,8 +33,10 @@ def hedge(model: ReadingModel, beliefs: Beliefs, spectrum: Spectrum) -> Spectrum
         The hypotheses, some of which may have restarted after a suspected change.
     spectrum : Spectrum
         The spectrum of the estimate of the best belief of each run.
+    round_number : int
+        The number of this round.
     """
-    others = beliefs.other_epochs()
+    others = beliefs.later_epochs(round_number)
     if others is None:
         return spectrum
     index, probability = others

@@ -381,7 +381,7 @@ class GLIDE(Policy[GlideMemory]):
             memory,
             beliefs=beliefs,
             spectrum=spectrum,
-            played=hedge(model, beliefs, spectrum),
+            played=hedge(model, beliefs, spectrum, state.round),
             shift=shift,
             faults=faults,
             alarms=memory.alarms + alarm,
@@ -456,6 +456,8 @@ class GLIDE(Policy[GlideMemory]):
         beliefs = memory.beliefs
         posterior, best = beliefs.played(), int(beliefs.best.item())
         readings, alarm = int(posterior.readings.item()), int(memory.last_alarm.item())
+        if beliefs.epoch[best] > 0.0:
+            readings = min(readings, state.round - int(beliefs.epoch[best]) + 1)
         outliers, in_a_row = int(beliefs.rejected[best]), int(beliefs.in_a_row[best])
         found = f" Outliers so far: {outliers}." if outliers else ""
         if self._is_saturated(memory).item():
@@ -475,7 +477,7 @@ class GLIDE(Policy[GlideMemory]):
         if alarm and readings < 2 * p + 4 and beliefs.epoch[best] > 0.0:
             return (
                 f"GLIDE suspects a change: the reading of round {alarm} does not fit the earlier ones. It has "
-                f"restarted learning; readings since: {readings}, unknowns: {p}.{found}"
+                f"adapted its estimate; readings since: {readings}, unknowns: {p}.{found}"
             )
         if int(memory.last_probe.item()) == state.round > 0:
             return "GLIDE is probing: the reading of this deviation will save more than the deviation costs."
