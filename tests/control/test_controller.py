@@ -323,8 +323,10 @@ def test_no_action_exceeds_the_limits_by_a_single_bit(policy: Policy[Any], switc
     assert min(at_low, at_high, inside) > 0
 
 
-def test_a_plant_that_starts_outside_of_its_limits_moves_inside() -> None:
-    controller = Controller(LAI(np.eye(1)), [9.0], low=-1.0, high=1.0)
+def test_a_plant_that_was_moved_out_of_its_limits_moves_inside() -> None:
+    controller = Controller(LAI(np.eye(1)), [0.0], low=-1.0, high=1.0, rate=0.5)
+    controller.act([0.0])
+    controller.observe(0.0, applied=[9.0])
     np.testing.assert_array_equal(controller.act([9.0]), [1.0])
 
 
@@ -638,6 +640,7 @@ class Steering(RuleBasedStateMachine):
     )
     def begin(self, policy: Any, start: Any, horizon: Any, low: Any, high: Any, switching_weight: Any) -> None:
         self.journal = self.new_path()
+        start = np.clip(start, low, high)
         self.controller = Controller(
             policy,
             start,

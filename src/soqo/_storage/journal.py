@@ -128,7 +128,6 @@ class Journal:
                 if closing is not None:
                     journal._end, journal._checksum = closing.start, closing.checksum
                     journal._bytes_until_snapshot = closing.bytes_until_snapshot
-                    journal._replay_seconds = closing.replay_seconds
                     journal._has_calls = journal._is_closed_cleanly = True
                     return journal, Contents(closing.state, [], closing.start, closing.checksum, 0, 0)
                 file.seek(0)
@@ -157,18 +156,14 @@ class Journal:
 
         When this returns, the record survives a crash; if it raises, the file is unchanged.
         """
-        record, checksum = self._chain(kind, payload)
+        body = HEAD.pack(kind, len(payload)) + payload
+        checksum = zlib.crc32(body, self._checksum)
+        record = body + CHECKSUM.pack(checksum)
         self._write(record)
         self._checksum = checksum
         self._bytes_until_snapshot -= len(record)
         self._has_calls = True
         self.add_replay_time(seconds)
-
-    def _chain(self, kind: bytes, payload: bytes) -> tuple[bytes, int]:
-        """Return the bytes of the next record, and its checksum."""
-        body = HEAD.pack(kind, len(payload)) + payload
-        checksum = zlib.crc32(body, self._checksum)
-        return body + CHECKSUM.pack(checksum), checksum
 
     def add_replay_time(self, seconds: float) -> None:
         """Add to the computing time of the records since the last snapshot."""
@@ -205,8 +200,9 @@ class Journal:
         """
         if self._is_closed_cleanly or not self._has_calls:
             return
-        trailer = TRAILER.pack(self._bytes_until_snapshot, self._replay_seconds, self._end)
-        self._write(self._chain(CLOSING, state + trailer)[0], replaceable=True)
+        payload = state + TRAILER.pack(self._bytes_until_snapshot, self._end)
+        body = HEAD.pack(CLOSING, len(payload)) + payload
+        self._write(body + CHECKSUM.pack(zlib.crc32(body, self._checksum)), replaceable=True)
 
     def close(self, why: str = "is closed") -> None:
         """Close the file; if this thread is writing to it (in a signal handler), when the write is done."""
@@ -248,9 +244,16 @@ class Journal:
                 raise ProtocolError(f"journal {self.path} {self._close_reason}")
             if os.getpid() != self._owner:
                 raise ProtocolError(f"journal {self.path} belongs to process {self._owner}, this is {os.getpid()}")
+            # At most once a second, since fstat takes microseconds after a wait for the disk.
+            if monotonic() > self._next_link_check:
+                self._check_link()
             self._writing = True
             try:
-                self._write_now(data)
+                if self._is_closed_cleanly:
+                    self._remove_closing()
+                self._put(data)
+                if self.durability == "disk":
+                    self._sync_data()
             finally:
                 self._writing = False
                 if self._close_reason:
@@ -262,32 +265,34 @@ class Journal:
                     # Hashed at the next snapshot, since a hash takes long after a wait for the disk.
                     self._undigested.append(data)
 
-    def _write_now(self, data: bytes) -> None:
-        # At most once a second, since fstat takes microseconds after a wait for the disk.
-        if monotonic() > self._next_link_check:
-            if os.fstat(self._descriptor).st_nlink == 0:
-                raise FileNotFoundError(
-                    f"journal {self.path} was deleted: save the controller, and load it with another journal"
-                )
-            self._next_link_check = monotonic() + 1.0
+    def _check_link(self) -> None:
+        if os.fstat(self._descriptor).st_nlink == 0:
+            raise FileNotFoundError(
+                f"journal {self.path} was deleted: save the controller, and load it with another journal"
+            )
+        self._next_link_check = monotonic() + 1.0
+
+    def _put(self, data: bytes) -> None:
         try:
-            if self._is_closed_cleanly:
-                os.ftruncate(self._descriptor, self._end)
-                self._is_closed_cleanly = False
-            written = 0
+            written = os.pwrite(self._descriptor, data, self._end)
             while written < len(data):
                 written += os.pwrite(self._descriptor, data[written:], self._end + written)
         except OSError:
             # The next record goes to the same place; this only tidies the end of the file.
             os.ftruncate(self._descriptor, self._end)
             raise
-        if self.durability == "disk":
-            try:
-                _sync(self._descriptor)
-            except OSError:
-                # What the disk holds is unknown now: only reading the file again can tell.
-                self.close("could not be written to the disk; resume it once the disk works")
-                raise
+
+    def _remove_closing(self) -> None:
+        os.ftruncate(self._descriptor, self._end)
+        self._is_closed_cleanly = False
+
+    def _sync_data(self) -> None:
+        try:
+            _sync(self._descriptor)
+        except OSError:
+            # What the disk holds is unknown now: only reading the file again can tell.
+            self.close("could not be written to the disk; resume it once the disk works")
+            raise
 
 
 def _check_path(path: Any, durability: Durability) -> Path:

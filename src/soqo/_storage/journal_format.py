@@ -46,9 +46,8 @@ ACT_WITH_PARTS, OBSERVE_WITH_PARTS = b"a", b"o"
 HEAD = struct.Struct("<cI")
 CHECKSUM = struct.Struct("<I")
 DIGEST_BYTES = 16
-TRAILER = struct.Struct("<qdQ")
-"""Of a closing record: the bytes left until the next snapshot is due, the seconds to replay the records since the last
-one, and the byte at which the closing record starts."""
+TRAILER = struct.Struct("<qQ")
+"""Of a closing record: the bytes left until the next snapshot is due, and the byte at which the record starts."""
 INITIAL_CHECKSUM = zlib.crc32(MAGIC)
 """The value with which the checksum of the first record starts."""
 
@@ -72,15 +71,14 @@ class Closing(NamedTuple):
         The last state.
     start, checksum : int
         Where the record starts, and the checksum of the record before it.
-    bytes_until_snapshot, replay_seconds
-        What the trailer says about the records before it.
+    bytes_until_snapshot : int
+        The bytes left until the next snapshot is due.
     """
 
     state: bytes
     start: int
     checksum: int
     bytes_until_snapshot: int
-    replay_seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +128,7 @@ def read_closing(file: BinaryIO, source: str | os.PathLike[str]) -> Closing | No
     if size < len(MAGIC) + tail:
         return None
     file.seek(size - tail)
-    left, seconds, start = TRAILER.unpack_from(file.read(tail))
+    left, start = TRAILER.unpack_from(file.read(tail))
     if not len(MAGIC) < start < size - tail:
         return None
     file.seek(start - CHECKSUM.size)
@@ -139,7 +137,7 @@ def read_closing(file: BinaryIO, source: str | os.PathLike[str]) -> Closing | No
     record = _record_at(data, CHECKSUM.size, previous)
     if record is None or record.kind != CLOSING or record.end != len(data):
         return None
-    return Closing(record.payload[: -TRAILER.size], start, previous, left, seconds)
+    return Closing(record.payload[: -TRAILER.size], start, previous, left)
 
 
 def read_all(data: bytes, source: str | os.PathLike[str]) -> tuple[bytes, Iterator[Record]]:

@@ -269,7 +269,7 @@ class Limited(Wrapper[_M]):
         x, inner = self.act_inside(state, v)
         # np.clip takes ten times as long for one plant.
         if self.rate is not None:
-            x = np.minimum(np.maximum(x, state.x - self.rate), state.x + self.rate)
+            x = np.minimum(np.maximum(x, np.subtract(state.x, self.rate)), np.add(state.x, self.rate))
         if self.low is not None:
             x = np.maximum(x, self.low)
         if self.high is not None:
