@@ -704,7 +704,7 @@ class Controller:
         """Write a snapshot of the state, if possible: the calls are in the journal, and it is tried again later."""
         try:
             journal.snapshot(encode(self._snapshot))
-        except (OSError, ArgumentError) as error:
+        except (OSError, ArgumentError, ProtocolError) as error:
             LOGGER.warning("%s: no snapshot could be written: %s", journal.path.name, error)
         else:
             LOGGER.debug("%s: a snapshot after round %d", journal.path.name, self._state.round)
