@@ -630,7 +630,9 @@ def test_late_readings_are_those_of_the_policy_and_count_as_missed_once_they_can
         controller.observe(1.0 + number, applied, round=number)
         state = policy.observe(state, 1.0 + number, applied=applied, round=number)
         assert controller.state == state
-    assert (controller.open_rounds, controller.pending, controller.round) == ((), None, 5)
+    assert not controller.open_rounds
+    assert controller.pending is None
+    assert controller.round == 5
     np.testing.assert_array_equal(controller.x, [0.25, -0.5])
     before = controller.state
     for number, message in ((4, "round 4 has had its reading"), (2, "round 2 is closed")):

@@ -111,8 +111,8 @@ def test_a_callback_that_raises_is_reported_and_harms_nothing(tmp_path: Path, ca
         raise RuntimeError("no connection")
 
     for kind in ("act", "observe", "missed"):
-        controller.on(kind, fail)  # type: ignore[arg-type]  # mypy sees a str
-        controller.on(kind, lambda event: after.append(event.round))  # type: ignore[arg-type]
+        controller.on(kind, fail)
+        controller.on(kind, lambda event: after.append(event.round))
     message = "the callback .*fail raised RuntimeError.'no connection'. for 'act' in round 1; the call .* took effect"
     with pytest.warns(CallbackWarning, match=message):
         x = controller.act([2.0])

@@ -124,7 +124,7 @@ def test_a_known_A_in_other_coordinates_than_the_plant_is_refused(kind: Any, wra
     Controller(right, [0.0, 0.0], switching_weight=np.diag(WEIGHT))  # the same weight, as a matrix
     Controller(wrap(kind(A)), [0.0, 0.0])
     Controller(wrap(kind(A)), [0.0, 0.0], switching_weight=1.0)  # plain coordinates
-    log = Log(np.ones((3, 2)), np.zeros((3, 2)), np.ones(3), x0=[0.0, 0.0], switching_weight=WEIGHT)
+    log = Log(np.ones((3, 2)), np.zeros((3, 2)), np.ones(3), x0=np.zeros(2), switching_weight=WEIGHT)
     with pytest.raises(ArgumentError, match=advice):
         replay(wrap(kind(A)), log)
 

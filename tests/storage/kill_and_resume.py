@@ -135,7 +135,7 @@ def main(folder: Path) -> None:
     for record in read_all(data, path)[1]:
         make_call(uninterrupted)
         call = decode_call(record, DIM, path)
-        if call.v is not None and not np.array_equal(call.x, uninterrupted.x):
+        if call.v is not None and (call.x is None or not np.array_equal(call.x, uninterrupted.x)):
             raise SystemExit(f"round {uninterrupted.round + 1} has another action")
     if uninterrupted.round != rounds:
         raise SystemExit(f"{rounds} rounds were played, {uninterrupted.round} are in the journal")
