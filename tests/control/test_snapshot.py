@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soqo import FTM, Controller
+from soqo import FTM, LAI, Controller, Limited, Weighted
 from soqo._control.snapshot import Call, decode_call, decode_snapshot, encode_call
+from soqo._foundation.frozen_dataclasses import evolve
 from soqo._storage.checksummed import seal
 from soqo._storage.codec import encode
 from soqo._storage.journal_format import Record
+from soqo._storage.plain_data import pack, unpack
 from soqo.errors import FileFormatError
 
 MAGIC = b"soqo-controller 1\n"
@@ -48,6 +50,25 @@ def test_other_files_are_refused_with_a_reason(tmp_path: Path) -> None:
 def test_a_snapshot_is_decoded_as_it_was_encoded() -> None:
     snapshot = Controller(FTM(), [1.0, 2.0], horizon=9, low=-3.0, switching_weight=[1.0, 4.0])._snapshot
     assert decode_snapshot(encode(snapshot), "file") == snapshot
+
+
+def test_a_snapshot_of_the_version_before_is_decoded_with_the_defaults_of_new_settings() -> None:
+    """Also with an A in plain coordinates, of which that version did not say for which switching weight it is."""
+    plain = LAI(np.eye(2))
+    snapshot = Controller(plain, [1.0, 2.0], low=-3.0)._snapshot
+    tree, arrays = pack(evolve(snapshot, switching_weight=np.array([1.0, 4.0])))
+    for record, fields in (
+        (tree, ("rate", "v_limits", "actuators", "units", "timestamps", "seed")),
+        (tree["fields"]["policy"], ("plain_for",)),
+    ):
+        assert record["version"] == 2
+        record["version"] = 1
+        for name in fields:
+            del record["fields"][name]
+    found = unpack(tree, arrays)
+    assert (found.rate, found.v_limits, found.actuators, found.units) == (None, None, None, None)
+    assert (found.timestamps, found.seed, found.policy) == (False, None, plain)
+    assert found.player() == Limited(Weighted(plain, [1.0, 4.0]), low=-3.0)
 
 
 @pytest.mark.parametrize(

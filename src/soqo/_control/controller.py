@@ -666,8 +666,8 @@ class Controller:
         choice("durability", durability, ("disk", "process"))
         every = _positive_or_none("snapshot_every", snapshot_every)
         if path is not None:
-            self._attach(Journal.create(path, durability, encode(self._snapshot)), every)
             warn_if_not_portable(self._snapshot, stacklevel=3)
+            self._attach(Journal.create(path, durability, encode(self._snapshot)), every)
 
     def _attach(self, journal: Journal, snapshot_every: int | None) -> None:
         self._journal, self._snapshot_every = journal, snapshot_every
