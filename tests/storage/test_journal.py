@@ -316,6 +316,28 @@ def test_the_next_call_replaces_the_closing_record(
         assert same(snapshot_of(resumed), snapshot_of(Controller.resume(in_memory / "copy")))
 
 
+def test_a_journal_that_ends_with_a_snapshot_is_closed_with_a_closing_record(in_memory: Path) -> None:
+    path = in_memory / "ends with a snapshot"
+    controller = Controller(FTM(), [0.0], journal=path, durability="process", snapshot_every=1)
+    controller.act([1.0])
+    crashed = path.read_bytes()
+    assert records_of(crashed)[-1].kind == SNAPSHOT
+    controller.close()
+    closed = path.read_bytes()
+    path.write_bytes(crashed)
+    Controller.resume(path, durability="process").close()
+    assert path.read_bytes() == closed
+    assert records_of(closed)[-1].kind == CLOSING
+
+
+def test_verifying_a_closed_journal_does_not_change_it(learned: Play, in_memory: Path) -> None:
+    path = in_memory / "verified"
+    data = closed_journal(learned, path)
+    with Controller.resume(path, durability="process", verify=True) as resumed:
+        assert same(snapshot_of(resumed), learned.states[-1])
+    assert path.read_bytes() == data
+
+
 def test_restarts_do_not_make_a_journal_grow(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     Controller(GLIDE(), np.ones(3), journal=path, durability="process").close()

@@ -124,13 +124,15 @@ class Journal:
         try:
             journal._open(target, os.O_RDWR)
             with open(journal._descriptor, "rb", closefd=False) as file:
-                closing = None if verify else read_closing(file, target)
+                closing = read_closing(file, target)
+                file.seek(0)
                 if closing is not None:
+                    if verify:
+                        read(file.read(), target)
                     journal._end, journal._checksum = closing.start, closing.checksum
                     journal._bytes_until_snapshot = closing.bytes_until_snapshot
                     journal._has_calls = journal._is_closed_cleanly = True
                     return journal, Contents(closing.state, [], closing.start, closing.checksum, 0, 0)
-                file.seek(0)
                 data = file.read()
             contents = read(data, target)
             if contents.cut:
@@ -141,7 +143,7 @@ class Journal:
             raise
         journal._end, journal._checksum = contents.end, contents.checksum
         journal._digest = hashlib.blake2b(memoryview(data)[: contents.end], digest_size=DIGEST_BYTES)
-        journal._has_calls = bool(contents.records)
+        journal._has_calls = contents.end > len(MAGIC) + contents.snapshot  # more than the first snapshot
         since = sum(record.end - record.start for record in contents.records)
         journal._bytes_until_snapshot = max(MIN_SNAPSHOT_BYTES, contents.snapshot) - since
         return journal, contents
