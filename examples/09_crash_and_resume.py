@@ -67,11 +67,12 @@ with tempfile.TemporaryDirectory() as folder:
         check=False,
     )
     print("a second process: " + refused.stderr.splitlines()[-1].split(": ")[0])
+    middle = journal.stat().st_size // 2
     controller.close()
     data = bytearray(journal.read_bytes())
-    data[len(data) // 2] ^= 1
+    data[middle] ^= 1
     journal.write_bytes(data)
     try:
-        soqo.Controller.resume(journal)
+        soqo.Controller.resume(journal, verify=True)
     except soqo.errors.FileFormatError as error:
         print(f"one bit flipped: {str(error).split(': ', 1)[1].split(',')[0]}")

@@ -1,4 +1,4 @@
-"""The exceptions that soqo raises on purpose.
+"""The exceptions that soqo raises on purpose, and the categories of its warnings.
 
 ::
 
@@ -15,6 +15,12 @@
 
 Each is also a built-in exception: an ``ArgumentError`` is a ``ValueError``.
 
+::
+
+    SoqoWarning (UserWarning)
+    ├── PortabilityWarning     a journal that another program could not resume
+    └── CallbackWarning        a callback of a controller that raised an exception
+
 >>> from soqo import Problem
 >>> Problem([[1.0, 2.0], [3.0, 4.0]])
 Traceback (most recent call last):
@@ -26,13 +32,16 @@ from __future__ import annotations
 __all__ = [
     "ArgumentError",
     "BusyError",
+    "CallbackWarning",
     "CheckError",
     "ComputationError",
     "FileFormatError",
     "InterruptedRunError",
     "MissingExtraError",
+    "PortabilityWarning",
     "ProtocolError",
     "SoqoError",
+    "SoqoWarning",
     "UnknownNameError",
 ]
 
@@ -78,3 +87,15 @@ class ComputationError(SoqoError, RuntimeError):
 
 class CheckError(SoqoError, AssertionError):
     """A violation of the contract that :mod:`soqo.checks` tests."""
+
+
+class SoqoWarning(UserWarning):
+    """The base class of all warnings of soqo."""
+
+
+class PortabilityWarning(SoqoWarning):
+    """A journal holds a class that another program could not find, such as one of the script that is run."""
+
+
+class CallbackWarning(SoqoWarning):
+    """A callback of a controller raised an exception; the call of the controller took effect."""

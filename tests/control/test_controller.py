@@ -5,8 +5,15 @@ from __future__ import annotations
 import math
 import os
 import re
+import signal
+import struct
+import sys
 import tempfile
+import threading
+import time
+import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -323,8 +330,10 @@ def test_no_action_exceeds_the_limits_by_a_single_bit(policy: Policy[Any], switc
     assert min(at_low, at_high, inside) > 0
 
 
-def test_a_plant_that_starts_outside_of_its_limits_moves_inside() -> None:
-    controller = Controller(LAI(np.eye(1)), [9.0], low=-1.0, high=1.0)
+def test_a_plant_that_was_moved_out_of_its_limits_moves_inside() -> None:
+    controller = Controller(LAI(np.eye(1)), [0.0], low=-1.0, high=1.0, rate=0.5)
+    controller.act([0.0])
+    controller.observe(0.0, applied=[9.0])
     np.testing.assert_array_equal(controller.act([9.0]), [1.0])
 
 
@@ -605,6 +614,279 @@ def test_a_loaded_controller_starts_its_own_journal(tmp_path: Path) -> None:
     assert saved_bytes(resumed) == saved_bytes(controller)
 
 
+# ---- late readings, forecasts, contexts and factors ------------------------------------------------------------------
+
+
+def test_late_readings_are_those_of_the_policy_and_count_as_missed_once_they_cannot_come() -> None:
+    controller = Controller(POL(1e-2), np.zeros(2), max_delay=2)
+    policy = POL(1e-2)
+    state = policy.start(np.zeros(2), max_delay=2)
+    for t in range(1, 6):
+        controller.act(minimizer(t, 2))
+        _, state = policy.act(state, minimizer(t, 2))
+    assert controller.open_rounds == (3, 4, 5)
+    assert (controller.round, controller.diagnostics()["missed"]) == (2, 2)
+    for number, applied in ((4, None), (3, [0.5, 0.5]), (5, [0.25, -0.5])):
+        controller.observe(1.0 + number, applied, round=number)
+        state = policy.observe(state, 1.0 + number, applied=applied, round=number)
+        assert controller.state == state
+    assert not controller.open_rounds
+    assert controller.pending is None
+    assert controller.round == 5
+    np.testing.assert_array_equal(controller.x, [0.25, -0.5])
+    before = controller.state
+    for number, message in ((4, "round 4 has had its reading"), (2, "round 2 is closed")):
+        with pytest.raises(ProtocolError, match=message):
+            controller.observe(1.0, round=number)
+    with pytest.raises(ArgumentError, match="round must have been played, got 6"):
+        controller.observe(1.0, round=6)
+    assert controller.state is before
+
+
+def random_calls(controller: Controller, *, rounds: int, seed: int) -> None:
+    """Make calls with everything that a plant may tell, in an order that depends on the seed alone."""
+    rng = np.random.default_rng(seed)
+    for _ in range(rounds):
+        forecast = rng.standard_normal((rng.integers(0, 4), 2)) if rng.random() < 0.5 else None
+        factor = float(rng.uniform(0.5, 2.0)) if rng.random() < 0.5 else None
+        if forecast is not None and rng.random() < 0.5:
+            forecast = np.asfortranarray(np.round(10.0 * forecast).astype(int))
+        controller.act(rng.standard_normal(2), forecast, rng.standard_normal(1), factor)
+        for number in controller.open_rounds:
+            if rng.random() < 0.4:
+                applied = rng.standard_normal(2) if rng.random() < 0.3 else None
+                y = float(rng.uniform(0.0, 3.0)) if rng.random() < 0.9 else math.nan
+                controller.observe(y, applied, round=number)
+
+
+@pytest.mark.parametrize("policy", [GLIDE(), soqo.Guarded(GLIDE()), soqo.RLS(1.0)], ids=["GLIDE", "Guarded", "RLS"])
+@pytest.mark.parametrize("max_delay", [0, 3])
+def test_everything_that_a_plant_tells_is_resumed_bit_for_bit(
+    policy: Policy[Any], max_delay: int, in_memory: Path
+) -> None:
+    options: dict[str, Any] = {"rate": 0.5, "low": -2.0, "switching_weight": [1.0, 4.0], "max_delay": max_delay}
+    path = in_memory / "journal"
+    controller = Controller(policy, np.zeros(2), journal=path, durability="process", timestamps=True, **options)
+    plain = Controller(policy, np.zeros(2), timestamps=True, **options)
+    for each in (controller, plain):
+        random_calls(each, rounds=25, seed=1)
+    crashed = in_memory / "crashed"
+    crashed.write_bytes(path.read_bytes())
+    controller.close()
+    for resumed in (Controller.resume(crashed), Controller.resume(path), Controller.load(plain.save(in_memory / "s"))):
+        assert saved_bytes(resumed) == saved_bytes(plain)
+        another = Controller.load(plain.save(in_memory / "again"))
+        random_calls(another, rounds=5, seed=2)
+        random_calls(resumed, rounds=5, seed=2)
+        assert saved_bytes(resumed) == saved_bytes(another)
+        resumed.close()
+
+
+def test_a_forecast_in_plant_units_is_used() -> None:
+    """One round before the last, LAI solves a quadratic program in the two last actions, here by a dense solve."""
+    A, W, v, w = np.diag([1.5, 0.5]), np.diag([1.0, 4.0]), np.array([1.0, 2.0]), np.array([-1.0, 3.0])
+    policy = LAI.for_problem(Problem(A, switching_weight=W))
+    controller = Controller(policy, np.zeros(2), horizon=2, switching_weight=W)
+    x = controller.act(v, forecast=[w])
+    system = np.block([[A + 2.0 * W, -W], [-W, A + W]])
+    expected = np.linalg.solve(system, np.concatenate([A @ v, A @ w]))[:2]
+    np.testing.assert_allclose(x, expected)
+
+
+def test_a_factor_scales_the_hitting_cost() -> None:
+    controller = Controller(LAI([[1.0]]), [0.0], horizon=1)
+    np.testing.assert_allclose(controller.act([4.0], factor=3.0), [3.0])
+    for factor in (0.0, -1.0, math.nan, [1.0]):
+        with pytest.raises(ArgumentError, match="factor must"):
+            Controller(LAI([[1.0]]), [0.0]).act([4.0], factor=factor)  # type: ignore[arg-type]
+
+
+# ---- rate ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("switching_weight", [None, WEIGHTS])
+def test_no_step_exceeds_the_rate_and_the_policy_knows_where_the_plant_is(switching_weight: Any) -> None:
+    rate = np.array([0.3, np.inf, 1.5])
+    options: dict[str, Any] = {"switching_weight": switching_weight}
+    limited = Controller(GLIDE(), np.zeros(3), rate=rate, low=-4.0, high=4.0, **options)
+    # The same plant, which limits the steps itself, and reports them.
+    reported = Controller(GLIDE(), np.zeros(3), low=-4.0, high=4.0, **options)
+    at_rate = 0
+    for t in range(40):
+        v, before = minimizer(t, 3), limited.x
+        x = limited.act(v)
+        step = np.abs(x - before)
+        assert (step <= rate * (1 + 1e-12)).all()
+        at_rate += (step[[0, 2]] >= rate[[0, 2]] * (1 - 1e-12)).sum()
+        reported.act(v)
+        limited.observe(reading(x, t))
+        reported.observe(reading(x, t), applied=x)
+    assert at_rate > 20
+    np.testing.assert_array_equal(limited.diagnostics()["estimate"], reported.diagnostics()["estimate"])
+
+
+# ---- threads and signal handlers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("max_delay", [0, 4])
+@pytest.mark.parametrize("policy", [FTM(), POL(1e-3)], ids=["FTM", "POL"])
+def test_calls_of_eight_threads_are_serialized(policy: Policy[Any], max_delay: int, in_memory: Path) -> None:
+    path = in_memory / "journal"
+    controller = Controller(
+        policy, np.zeros(2), max_delay=max_delay, journal=path, durability="process", snapshot_every=97
+    )
+    actions: list[list[Any]] = [[] for _ in range(8)]
+    refused = [0] * 8
+
+    def work(thread: int) -> None:
+        rng = np.random.default_rng(thread)
+        for _ in range(1250):
+            if rng.random() < 0.5:
+                actions[thread].append(controller.act(rng.standard_normal(2)))
+                continue
+            try:
+                controller.observe(float(rng.uniform(0.0, 3.0)))
+            except ProtocolError:
+                refused[thread] += 1  # another thread has given the reading
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # many switches in the middle of a call
+    try:
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    crashed = in_memory / "crashed"
+    crashed.write_bytes(path.read_bytes())
+    controller.close()
+    played = {tuple(x) for x in soqo.Log.read(path).x}
+    assert played == {tuple(x) for found in actions for x in found}
+    assert controller.state.round == sum(map(len, actions))
+    assert 0 < sum(refused) < 5000
+    for source in (path, crashed):
+        assert saved_bytes(Controller.resume(source)) == saved_bytes(controller)
+    # One thread that makes the calls in the order of the journal gets the same states.
+    alone = first_controller_of(crashed, in_memory / "alone")
+    assert saved_bytes(alone) == saved_bytes(controller)
+
+
+def first_controller_of(journal: Path, path: Path) -> Controller:
+    """Return a controller that replays all calls of a journal, whose snapshots are left out."""
+    data = journal.read_bytes()
+    at, checksum, kept = 16, zlib.crc32(data[:16]), bytearray(data[:16])
+    while at < len(data):
+        kind, length = struct.unpack_from("<cI", data, at)
+        if kind != b"S" or at == 16:
+            body = data[at : at + 5 + length]
+            checksum = zlib.crc32(body, checksum)
+            kept += body + checksum.to_bytes(4, "little")
+        at += 9 + length
+    path.write_bytes(kept)
+    return Controller.resume(path, durability="process")
+
+
+def test_a_thread_that_resumes_a_journal_in_use_takes_it_over_between_two_calls(in_memory: Path) -> None:
+    path = in_memory / "journal"
+    controller = Controller(POL(1e-3), np.zeros(2), journal=path, durability="process")
+    done: list[int] = []
+
+    def steer() -> None:
+        with suppress(ProtocolError):
+            for t in range(100_000):
+                controller.act(minimizer(t % 50, 2))
+                done.append(t)
+
+    thread = threading.Thread(target=steer)
+    thread.start()
+    while len(done) < 200:
+        time.sleep(1e-4)
+    other = Controller.resume(path, durability="process")
+    thread.join()
+    with pytest.raises(ProtocolError, match="was taken over by another controller"):
+        controller.act([1.0, 2.0])
+    assert other.state.round == len(done) == controller.state.round
+    other.act([1.0, 2.0])
+    other.close()
+    assert saved_bytes(Controller.resume(path)) == saved_bytes(other)
+
+
+@dataclass(frozen=True)
+class Disturbed(FTM):
+    """A policy in whose decision a signal arrives."""
+
+    def decide(self, state: Any, v: Any) -> Any:
+        if v[0] == 13.0:
+            signal.raise_signal(signal.SIGUSR1)
+        return v, None
+
+
+@pytest.mark.parametrize("call", ["act", "close"])
+@pytest.mark.parametrize("with_journal", [True, False])
+def test_a_call_of_a_signal_handler_in_the_middle_of_another_corrupts_nothing(
+    call: str, with_journal: bool, in_memory: Path
+) -> None:
+    path = in_memory / "journal"
+    controller = Controller(Disturbed(), [0.0], journal=path if with_journal else None, durability="process")
+    controller.act([1.0])
+    handler = signal.signal(signal.SIGUSR1, lambda *_: controller.act([7.0]) if call == "act" else controller.close())
+    try:
+        if call == "act":
+            with pytest.raises(ProtocolError, match="another call was made in the middle of this one"):
+                controller.act([13.0])
+        elif with_journal:
+            with pytest.raises(ProtocolError, match="is closed"):
+                controller.act([13.0])
+        else:
+            controller.act([13.0])
+    finally:
+        signal.signal(signal.SIGUSR1, handler)
+    if with_journal:
+        assert saved_bytes(Controller.resume(path)) == saved_bytes(controller)
+    expected = {"act": 7.0, "close": 1.0 if with_journal else 13.0}[call]
+    np.testing.assert_array_equal(controller.x, [expected])
+
+
+# ---- uncertainty -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("switching_weight", [9.0, [1.0, 25.0], [[2.0, 0.8], [0.8, 1.0]]], ids=["c", "diag", "matrix"])
+def test_the_uncertainty_is_the_deviation_of_the_estimate_in_plant_units(switching_weight: Any) -> None:
+    """Of the errors q'(estimate - A)q in many runs, divided by their uncertainties, the mean square is near one."""
+    A = np.array([[2.0, 0.5], [0.5, 1.0]])
+    policy, runs = Limited(Weighted(GLIDE(), switching_weight), low=-1e6), 300
+    rng = np.random.default_rng(0)
+    state = policy.start(np.zeros((runs, 2)))
+    v = np.zeros((runs, 2))
+    for _ in range(40):
+        v = v + 3.0 * rng.standard_normal((runs, 2))
+        x, state = policy.act(state, v)
+        u = x - v
+        state = policy.observe(state, 0.5 * np.vecdot(u, np.matvec(A, u)) + rng.uniform(-1.0, 1.0, runs))
+    found = policy.diagnostics(state)
+    directions = np.linalg.eigh(found["estimate"])[1].mT
+    errors = np.vecdot(directions, np.matmul(directions, (found["estimate"] - A)))
+    ratios = (errors / found["uncertainty"]) ** 2
+    # A factor of the weight (9, 25) would be far outside; the mean square of 300 runs has a deviation of about 10 %.
+    assert 0.6 < np.median(ratios[:, 0]) / 0.455 < 1.6  # the median of chi-squared with one degree of freedom
+    assert 0.6 < np.median(ratios[:, 1]) / 0.455 < 1.6
+
+
+def test_the_uncertainty_of_a_scaled_plant_is_scaled() -> None:
+    """With the weight c and readings c times as large, everything is the same but c times as large."""
+    found = []
+    for c in (1.0, 16.0):
+        controller = Controller(GLIDE(), np.zeros(2), switching_weight=c)
+        for t in range(40):
+            x = controller.act(minimizer(t, 2))
+            controller.observe(c * reading(x, t))
+        found.append(controller.diagnostics())
+    np.testing.assert_allclose(found[1]["uncertainty"], 16.0 * found[0]["uncertainty"], rtol=1e-6)
+    np.testing.assert_allclose(found[1]["estimate"], 16.0 * found[0]["estimate"], rtol=1e-6)
+
+
 # ---- random calls against a plain reference --------------------------------------------------------------------------
 
 coordinate = st.floats(-10.0, 10.0)
@@ -638,6 +920,7 @@ class Steering(RuleBasedStateMachine):
     )
     def begin(self, policy: Any, start: Any, horizon: Any, low: Any, high: Any, switching_weight: Any) -> None:
         self.journal = self.new_path()
+        start = np.clip(start, low, high)
         self.controller = Controller(
             policy,
             start,

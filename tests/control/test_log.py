@@ -17,7 +17,7 @@ V = np.cumsum(np.random.default_rng(0).standard_normal((6, 2)), axis=0)
 def test_read_returns_the_rounds_of_a_journal_in_plant_units(tmp_path: Path) -> None:
     journal = tmp_path / "plant.journal"
     controller = Controller(
-        POL(0.1), [1.0, 2.0], horizon=9, low=-0.5, high=[1.0, 0.5], switching_weight=[1.0, 4.0], journal=journal
+        POL(0.1), [1.0, 0.25], horizon=9, low=-0.5, high=[1.0, 0.5], switching_weight=[1.0, 4.0], journal=journal
     )
     x = [controller.act(v) for v in V[:1]]
     controller.observe(0.5)
@@ -32,7 +32,7 @@ def test_read_returns_the_rounds_of_a_journal_in_plant_units(tmp_path: Path) -> 
     np.testing.assert_array_equal(log.v, V[:5])
     np.testing.assert_array_equal(log.x, x)
     np.testing.assert_array_equal(log.y, [0.5, np.nan, 0.25, np.nan, np.nan])
-    np.testing.assert_array_equal(log.x0, [1.0, 2.0])
+    np.testing.assert_array_equal(log.x0, [1.0, 0.25])
     np.testing.assert_array_equal(log.high, [1.0, 0.5])
     np.testing.assert_array_equal(log.switching_weight, [1.0, 4.0])
     np.testing.assert_array_equal(log.low, -0.5)
@@ -56,6 +56,23 @@ def test_read_of_a_journal_that_starts_in_the_middle_of_a_run(tmp_path: Path) ->
     np.testing.assert_array_equal(log.x0, first.x)
 
 
+def test_read_puts_late_readings_into_their_rounds(tmp_path: Path) -> None:
+    first = Controller(POL(0.1), [0.0, 0.0], max_delay=3, rate=0.5)
+    first.act(V[0])
+    first.act(V[1])
+    first.save(tmp_path / "saved")
+    second = Controller.load(tmp_path / "saved", journal=tmp_path / "journal")
+    x = [second.act(v, time=f"2026-01-01T00:00:0{k}Z") for k, v in enumerate(V[2:5])]
+    second.observe(4.0, round=4)
+    second.observe(2.0, round=2)  # belongs to an action that is not in this journal
+    second.observe(3.0, [0.1, 0.2], round=3)
+    log = Log.read(tmp_path / "journal")
+    np.testing.assert_array_equal(log.x, [[0.1, 0.2], *x[1:]])
+    np.testing.assert_array_equal(log.y, [3.0, 4.0, np.nan])
+    np.testing.assert_array_equal(log.time, np.datetime64("2026-01-01", "ms") + np.arange(3) * np.timedelta64(1, "s"))
+    np.testing.assert_array_equal(log.rate, 0.5)
+
+
 def test_read_refuses_other_files_and_a_journal_without_rounds(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="there is no journal"):
         Log.read(tmp_path / "none")
@@ -72,8 +89,9 @@ def test_read_refuses_a_damaged_journal(tmp_path: Path) -> None:
     with Controller(POL(0.1), [0.0, 0.0], journal=journal) as controller:
         for v in V:
             controller.act(v)
+        crashed = journal.read_bytes()
     data = bytearray(journal.read_bytes())
-    data[-100] ^= 1
+    data[len(crashed) - 100] ^= 1
     journal.write_bytes(data)
     with pytest.raises(FileFormatError, match="is damaged at byte"):
         Log.read(journal)
@@ -91,6 +109,10 @@ def test_read_refuses_a_damaged_journal(tmp_path: Path) -> None:
         ({"horizon": 5}, "horizon must be at least the 6 rounds of the log, got 5"),
         ({"switching_weight": [1.0, 2.0, 3.0]}, "switching_weight must be for 2 actuators"),
         ({"switching_weight": -1.0}, "switching_weight must be positive"),
+        ({"time": np.arange(6.0)}, r"time must be an array of datetime64 in UTC of shape \(6,\), got float64"),
+        ({"time": np.zeros(5, "datetime64[s]")}, r"time must be .* of shape \(5,\)"),
+        ({"actuators": ["a"]}, "actuators must have one entry for each of the 2 actuators"),
+        ({"units": ["a", 3]}, "units must be a list of texts"),
     ],
 )
 def test_invalid_input_is_named(changed: dict[str, Any], message: str) -> None:

@@ -23,12 +23,19 @@ def test_for_problem_takes_A_in_plain_coordinates() -> None:
     problem = Problem(A, switching_weight=4.0)
     for policy in (LAI.for_problem(problem), ROBD.for_problem(problem)):
         np.testing.assert_allclose(np.asarray(policy.A), A / 4.0)
+        assert policy.plain_for == 4.0
+        assert policy.has_curvature_for(4.0 * np.eye(3))
+        assert not any(policy.has_curvature_for(weight) for weight in (None, 2.0, [4.0, 4.0, 5.0], np.eye(2)))
+    assert LAI.for_problem(Problem(A)) == LAI(A)
+    assert LAI(A).has_curvature_for(None)
+    assert LAI(A).has_curvature_for([1.0, 1.0, 1.0])
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: LAI(np.ones(3)), "A must be square"),
+        (lambda: LAI(A, plain_for=[1.0, 2.0]), "plain_for must be for dimension 3 as A is, got 2"),
         (
             lambda: LAI(A).start(np.zeros(2)),
             r"A must be one matrix \(2, 2\) or one per run .* got shape \(3, 3\)",

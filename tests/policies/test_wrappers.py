@@ -26,6 +26,7 @@ WEIGHTS: list[Any] = [None, 2.5, [1.0, 4.0, 0.25], W]
         Limited(POL(0.02), low=-1.0, high=[1.0, 2.0, 0.5]),
         Limited(Weighted(POL(0.02), W), low=-1.0),
         Limited(FTM()),
+        Limited(Weighted(POL(0.02), W), low=-1.0, rate=[0.1, 0.2, np.inf]),
     ],
     ids=repr,
 )
@@ -99,6 +100,31 @@ def test_no_action_exceeds_its_limits_and_the_inner_policy_has_the_clipped_actio
         np.testing.assert_array_equal(state.memory.x, x)
 
 
+def test_no_step_exceeds_its_rate_and_the_inner_policy_has_the_clipped_action() -> None:
+    rate = np.array([0.1, np.inf, 0.3])
+    policy = Limited(POL(0.5), rate=rate, high=[0.2, np.inf, np.inf])
+    rng = np.random.default_rng(4)
+    state = policy.start(np.zeros((5, 3)), 40)
+    clipped = 0
+    for t in range(40):
+        before = state.x
+        x, state = policy.act(state, rng.standard_normal((5, 3)))
+        assert ((before - rate <= x) & (x <= before + rate)).all()
+        assert (x[:, 0] <= 0.2).all()
+        clipped += (np.abs(x - before)[:, 2] > 0.3 * (1 - 1e-12)).sum()
+        # Also if there is no reading, or the plant applied something else.
+        applied = None if t % 3 else x + 0.01
+        state = policy.observe(state, rng.uniform(size=5) if t % 2 else np.full(5, np.nan), applied=applied)
+        np.testing.assert_array_equal(state.memory.x, x if applied is None else applied)
+    assert clipped > 50
+
+
+def test_limits_come_before_the_rate_if_both_cannot_hold() -> None:
+    policy = Limited(FTM(), low=-1.0, high=1.0, rate=0.5)
+    x, _ = policy.act(policy.start([9.0, -9.0, 0.0]), [9.0, 0.0, 9.0])
+    np.testing.assert_array_equal(x, [1.0, -1.0, 0.5])
+
+
 def test_an_infinite_entry_means_no_limit_for_that_actuator() -> None:
     policy = Limited(FTM(), low=[-np.inf, -1.0], high=[2.0, np.inf])
     x, _ = policy.act(policy.start(np.zeros((2, 2))), [[-50.0, -50.0], [50.0, 50.0]])
@@ -127,6 +153,7 @@ def test_a_switching_weight_goes_inside_of_limits() -> None:
     assert isinstance(policy.policy, Weighted)
     x, _ = policy.act(policy.start(np.zeros(2)), [50.0, -2.0])
     np.testing.assert_allclose(x, [5.0, -2.0])
+    assert match_switching_weight(Limited(FTM(), rate=2.0), 25.0) == Limited(Weighted(FTM(), 25.0), rate=2.0)
     already = Weighted(FTM(), 25.0)
     assert match_switching_weight(already, 25.0) is already
     plain = FTM()
@@ -150,6 +177,9 @@ def test_diagnostics_and_diverged_agree() -> None:
     ("make", "message"),
     [
         (lambda: Weighted(FTM(), -1.0), "switching_weight must be positive"),
+        (lambda: Limited(FTM(), rate=0.0), "rate must be above 0"),
+        (lambda: Limited(FTM(), rate=[1.0, np.nan]), "rate must be above 0"),
+        (lambda: Limited(FTM(), rate=[1.0, 2.0]).start(np.zeros(3)), r"rate must have shape \(3,\), got \(2,\)"),
         (lambda: Weighted(Weighted(FTM())), "policy must be for an unweighted switching cost"),
         (lambda: Weighted(Limited(Weighted(FTM()))), "policy must be for an unweighted switching cost"),
         (

@@ -21,13 +21,16 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from soqo import GLIDE, Controller
+from soqo._control.snapshot import decode_call
 from soqo._storage import journal as journals
-from soqo._storage.journal_format import MARK, read, read_all
+from soqo._storage.journal_format import MARK, read, read_all, read_closing
 
 DIM = 3
 KILLS = 200
 EARLY = 10
 """Every tenth kill does not wait for the first call of the child, which may still read the journal or create it."""
+CLOSE_AFTER = 5
+"""A child closes its journal after so many calls, and resumes it, so that some kills hit the closing record."""
 ON_DISK = 5
 """Every fifth child writes each call to the disk."""
 A = np.diag([2.0, 0.5, 0.1])
@@ -45,7 +48,8 @@ def make_call(controller: Controller) -> None:
     v, noise = 5.0 * rng.standard_normal(DIM), rng.uniform(-1.0, 1.0)
     x = controller.pending
     if x is None:
-        controller.act(v)
+        extras: dict[str, Any] = {} if t % 3 else {"forecast": [v + 1.0], "factor": 1.5, "time": "2026-01-01T00:00:00Z"}
+        controller.act(v, **extras)
     elif t % 11 == 7:
         controller.observe(np.nan)
     else:
@@ -55,14 +59,17 @@ def make_call(controller: Controller) -> None:
 
 
 def child(path: Path, durability: Literal["disk", "process"], pipe: int) -> NoReturn:
-    """Make calls without end, and write a byte for each one that returned."""
+    """Make calls without end, closing the journal at times, and write a byte for each one that returned."""
     exists = path.exists()
     controller = (
         Controller.resume(path, durability=durability) if exists else begin(journal=path, durability=durability)
     )
     while True:
-        make_call(controller)
-        os.write(pipe, b".")
+        for _ in range(CLOSE_AFTER):
+            make_call(controller)
+            os.write(pipe, b".")
+        controller.close()
+        controller = Controller.resume(path, durability=durability)
 
 
 def run_and_kill_child(path: Path, durability: Literal["disk", "process"], delay: float, early: bool) -> int:
@@ -99,7 +106,7 @@ def main(folder: Path) -> None:
     journals.MIN_SNAPSHOT_BYTES = 1
     rng = np.random.default_rng(0)
     path = folder / "journal"
-    calls = mid_round = torn = 0
+    calls = mid_round = torn = closed = 0
     for kill in range(KILLS):
         durability: Literal["disk", "process"] = "disk" if kill % ON_DISK == 0 else "process"
         returned = run_and_kill_child(path, durability, rng.uniform(0.0, 0.02), kill % EARLY == 0)
@@ -116,7 +123,9 @@ def main(folder: Path) -> None:
                 f"kill {kill}: {calls} calls before and {returned} that returned, but {len(kinds)} in the journal"
             )
         calls = len(kinds)
-        mid_round += kinds[-1:] == [b"A"]
+        mid_round += kinds[-1:] in ([b"A"], [b"a"])
+        with path.open("rb") as file:
+            closed += read_closing(file, path) is not None
     with Controller.resume(path) as last:
         if last.pending is not None:
             make_call(last)
@@ -125,7 +134,8 @@ def main(folder: Path) -> None:
     uninterrupted = begin()
     for record in read_all(data, path)[1]:
         make_call(uninterrupted)
-        if record.kind == b"A" and record.payload[8 * DIM :] != uninterrupted.x.tobytes():
+        call = decode_call(record, DIM, path)
+        if call.v is not None and (call.x is None or not np.array_equal(call.x, uninterrupted.x)):
             raise SystemExit(f"round {uninterrupted.round + 1} has another action")
     if uninterrupted.round != rounds:
         raise SystemExit(f"{rounds} rounds were played, {uninterrupted.round} are in the journal")
@@ -134,6 +144,7 @@ def main(folder: Path) -> None:
         "rounds": rounds,
         "in mid-round": mid_round,
         "torn records": torn,
+        "closed": closed,
         "snapshots": data.count(MARK),
     }
     print(json.dumps(counts))

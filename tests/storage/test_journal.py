@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -24,7 +25,7 @@ from soqo._storage import journal as journals
 from soqo._storage import journal_format
 from soqo._storage.codec import decode
 from soqo._storage.journal import Journal
-from soqo._storage.journal_format import INITIAL_CHECKSUM, MAGIC, MARK, SNAPSHOT, Record, read, read_all
+from soqo._storage.journal_format import CLOSING, INITIAL_CHECKSUM, MAGIC, MARK, SNAPSHOT, Record, read, read_all
 from soqo._storage.plain_data import same
 from soqo.errors import ArgumentError, FileFormatError, ProtocolError
 
@@ -83,7 +84,7 @@ class Play:
     returned : list
         The results of the calls.
     data : bytes
-        The journal.
+        The journal, as a crash after the last call leaves it.
     ends : list of int
         The length of the journal after each number of calls: ``ends[0]`` is that of the first snapshot, and a later
         snapshot belongs to the call before it.
@@ -128,8 +129,9 @@ def play(path: Path, policy: Policy[Any], dim: int, calls: int, **options: Any) 
         states.append(snapshot_of(plain))
         ends.append(path.stat().st_size)
     assert same(snapshot_of(controller), snapshot_of(plain))
+    data = path.read_bytes()
     controller.close()
-    return Play(states, returned, path.read_bytes(), ends)
+    return Play(states, returned, data, ends)
 
 
 def records_of(data: bytes) -> list[Record]:
@@ -147,7 +149,7 @@ def small(in_memory: Path) -> Play:
     """A small journal with a snapshot at the beginning and one in the middle."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(journals, "MIN_SNAPSHOT_BYTES", 1)
-        played = play(in_memory / "small", FTM(), 1, 36)
+        played = play(in_memory / "small", FTM(), 1, 44)
     kinds = [record.kind for record in records_of(played.data)]
     assert kinds.count(SNAPSHOT) == 2
     assert 5 < kinds.index(SNAPSHOT, 1) < len(kinds) - 5
@@ -159,11 +161,11 @@ def learned(in_memory: Path) -> Play:
     """A journal of a policy that learns, with limits, a switching weight and several snapshots."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(journals, "MIN_SNAPSHOT_BYTES", 1)
-        played = play(in_memory / "learned", POL(1e-2), 2, 130, low=-4.0, switching_weight=[1.0, 4.0])
+        played = play(in_memory / "learned", POL(1e-2), 2, 150, low=-4.0, switching_weight=[1.0, 4.0])
     assert count_snapshots(played.data) == 3
     state, records = read_all(played.data, "journal")
     assert same(decode(state), played.states[0])
-    assert len(list(records)) == 130
+    assert len(list(records)) == 150
     return played
 
 
@@ -215,7 +217,8 @@ def test_a_controller_that_is_resumed_before_every_call_writes_the_same_journal(
         with Controller.resume(path, durability=durability) as controller:
             np.testing.assert_array_equal(make_call(controller, number), played.returned[number])
     assert count_snapshots(played.data) > 1
-    assert path.read_bytes() == played.data
+    assert path.read_bytes() == (in_memory / f"at once {durability}").read_bytes()
+    assert path.read_bytes().startswith(played.data)
 
 
 def test_both_durabilities_write_the_same_bytes(tmp_path: Path) -> None:
@@ -244,6 +247,7 @@ def test_the_time_of_a_replay_counts_towards_the_next_snapshot(
 ) -> None:
     """Otherwise, a process that repeatedly crashes before a snapshot is due would replay more records each time."""
     played = play(in_memory / "again", POL(1e-2), 2, 40)
+    (in_memory / "again").write_bytes(played.data)
     with Controller.resume(in_memory / "again", durability="process") as controller:
         monkeypatch.setattr(journals, "MAX_REPLAY_SECONDS", 1e-6)  # forty calls take longer
         assert controller._journal is not None
@@ -262,6 +266,154 @@ def test_snapshots_at_most_double_a_journal(tmp_path: Path) -> None:
     calls = 10_000 * (9 + 16)
     assert 2 <= count_snapshots(data) <= 1 + calls / journals.MIN_SNAPSHOT_BYTES
     assert len(data) < 2 * calls
+
+
+# ---- closed ----------------------------------------------------------------------------------------------------------
+
+
+def closed_journal(played: Play, path: Path) -> bytes:
+    """Write the journal of a play, close it, and return its bytes with the closing record."""
+    path.write_bytes(played.data)
+    Controller.resume(path, durability="process").close()
+    data = path.read_bytes()
+    assert data.startswith(played.data)
+    assert records_of(data)[-1].kind == CLOSING
+    return data
+
+
+def test_after_a_clean_close_nothing_but_the_last_record_is_read(learned: Play, in_memory: Path) -> None:
+    path = in_memory / "closed"
+    data = bytearray(closed_journal(learned, path))
+    calls = len(learned.returned)
+    # Even if everything between the kind of the file and the closing record is lost.
+    data[len(MAGIC) : len(learned.data) - 4] = bytes(len(learned.data) - 4 - len(MAGIC))
+    path.write_bytes(data)
+    resumed = Controller.resume(path, durability="process")
+    assert same(snapshot_of(resumed), learned.states[calls])
+    resumed.close()
+    assert path.read_bytes() == data
+    for damaged in (lambda: Controller.resume(path, verify=True), lambda: read(bytes(data), "journal")):
+        with pytest.raises(FileFormatError, match="is damaged"):
+            damaged()
+
+
+@pytest.mark.parametrize("durability", ["disk", "process"])
+def test_the_next_call_replaces_the_closing_record(
+    durability: Literal["disk", "process"], learned: Play, in_memory: Path
+) -> None:
+    path = in_memory / "continued"
+    closed_journal(learned, path)
+    calls = len(learned.returned)
+    for more in range(1, 4):
+        with Controller.resume(path, durability=durability) as resumed:
+            make_call(resumed, calls + more - 1)
+            crashed = path.read_bytes()
+        assert crashed.startswith(learned.data)
+        assert CLOSING not in {record.kind for record in records_of(crashed)}
+        assert [record.kind for record in records_of(path.read_bytes())].count(CLOSING) == 1
+        assert same(snapshot_of(resumed), snapshot_of(Controller.resume(path)))
+        (in_memory / "copy").write_bytes(crashed)
+        assert same(snapshot_of(resumed), snapshot_of(Controller.resume(in_memory / "copy")))
+
+
+def test_a_journal_that_ends_with_a_snapshot_is_closed_with_a_closing_record(in_memory: Path) -> None:
+    path = in_memory / "ends with a snapshot"
+    controller = Controller(FTM(), [0.0], journal=path, durability="process", snapshot_every=1)
+    controller.act([1.0])
+    crashed = path.read_bytes()
+    assert records_of(crashed)[-1].kind == SNAPSHOT
+    controller.close()
+    closed = path.read_bytes()
+    path.write_bytes(crashed)
+    Controller.resume(path, durability="process").close()
+    assert path.read_bytes() == closed
+    assert records_of(closed)[-1].kind == CLOSING
+
+
+def test_verifying_a_closed_journal_does_not_change_it(learned: Play, in_memory: Path) -> None:
+    path = in_memory / "verified"
+    data = closed_journal(learned, path)
+    with Controller.resume(path, durability="process", verify=True) as resumed:
+        assert same(snapshot_of(resumed), learned.states[-1])
+    assert path.read_bytes() == data
+
+
+def test_restarts_do_not_make_a_journal_grow(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    Controller(GLIDE(), np.ones(3), journal=path, durability="process").close()
+    for number in range(40):
+        with Controller.resume(path, durability="process") as controller:
+            make_call(controller, number)
+        Controller.resume(path, durability="process").close()  # without a call
+    play(tmp_path / "uninterrupted", GLIDE(), 3, 40)
+    assert path.stat().st_size == (tmp_path / "uninterrupted").stat().st_size
+
+
+def test_a_closing_record_cut_or_changed_at_any_byte_loses_no_call(small: Play, in_memory: Path) -> None:
+    path = in_memory / "closing"
+    data = closed_journal(small, path)
+    calls = len(small.returned)
+    for place in range(len(small.data), len(data)):
+        changed = bytearray(data)
+        changed[place] ^= 1 + place % 255
+        for bad in (data[:place], bytes(changed)):
+            path.write_bytes(bad)
+            with Controller.resume(path, durability="process") as resumed:
+                assert same(snapshot_of(resumed), small.states[calls])
+
+
+@pytest.mark.usefixtures("frequent_snapshots")
+def test_a_snapshot_after_a_fast_resume_has_the_digest_of_the_whole_file(learned: Play, in_memory: Path) -> None:
+    path = in_memory / "digest"
+    closed_journal(learned, path)
+    calls = len(learned.returned)
+    with Controller.resume(path, durability="process") as resumed:
+        for number in range(calls, calls + 120):
+            make_call(resumed, number)
+        data = path.read_bytes()
+    last = [record for record in records_of(data) if record.kind == SNAPSHOT][-1]
+    assert last.start > len(learned.data)
+    assert last.payload[len(MARK) :][:16] == hashlib.blake2b(data[: last.start], digest_size=16).digest()
+    assert count_snapshots(data) > count_snapshots(learned.data) + 1
+    assert read(data, "journal").records == [record for record in records_of(data) if record.start >= last.end]
+
+
+def test_a_journal_without_a_call_has_no_closing_record(tmp_path: Path) -> None:
+    Controller(FTM(), [0.0], journal=tmp_path / "journal").close()
+    assert [record.kind for record in records_of((tmp_path / "journal").read_bytes())] == [SNAPSHOT]
+
+
+def test_snapshot_every_writes_a_snapshot_after_so_many_rounds(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    controller = Controller(FTM(), [0.0], journal=path, snapshot_every=3, durability="process")
+    for number in range(10):
+        controller.act([float(number)])
+    controller.close()
+    with Controller.resume(path, snapshot_every=4, durability="process") as resumed:
+        for number in range(10, 17):
+            resumed.act([float(number)])
+    rounds = [
+        decode(record.payload[len(MARK) + 16 :]).state.round
+        for record in records_of(path.read_bytes())
+        if record.kind == SNAPSHOT
+    ]
+    assert rounds == [0, 3, 6, 9, 12, 16]
+    with pytest.raises(ArgumentError, match="snapshot_every must be a positive integer, got 0"):
+        Controller(FTM(), [0.0], snapshot_every=0)
+    with pytest.raises(ArgumentError, match=r"snapshot_every must be a positive integer, got 1\.5"):
+        Controller.resume(path, snapshot_every=1.5)  # type: ignore[arg-type]
+
+
+def test_a_resume_that_replayed_for_long_writes_a_snapshot(
+    small: Play, in_memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = in_memory / "replayed"
+    path.write_bytes(small.data)
+    monkeypatch.setattr("soqo._control.controller._MAX_RESUME_SECONDS", 0.0)
+    resumed = Controller.resume(path, durability="process")
+    assert count_snapshots(path.read_bytes()) == count_snapshots(small.data) + 1
+    assert read(path.read_bytes(), "journal").records == []
+    small.check_continuation(resumed, len(small.returned))
 
 
 # ---- truncated -------------------------------------------------------------------------------------------------------
@@ -401,6 +553,7 @@ def test_records_of_an_unknown_kind_are_refused(tmp_path: Path) -> None:
             controller.act([1.0, 2.0])
             assert controller._journal is not None
             controller._journal.append(kind, payload)
+            controller._journal.close()  # without a closing record, from which a resume would read nothing else
         with pytest.raises(FileFormatError, match="holds a record of an unknown kind at byte"):
             Controller.resume(path)
 
@@ -413,7 +566,8 @@ def test_a_minimizer_with_the_bytes_of_the_snapshot_mark_is_not_taken_for_a_snap
     with Controller(FTM(), np.zeros(2), journal=path, durability="process") as controller:
         controller.act(v)
         controller.observe(1.0)
-    assert path.read_bytes().count(MARK) == 3
+        assert path.read_bytes().count(MARK) == 3
+        controller._journal.close()  # type: ignore[union-attr]  # without a closing record
     np.testing.assert_array_equal(Controller.resume(path).x, v)
 
 
@@ -628,6 +782,7 @@ def test_a_process_that_is_killed_at_any_moment_is_resumed_bit_for_bit(tmp_path:
     assert 0 < counts["in mid-round"] < 200
     assert counts["rounds"] > 200
     assert counts["snapshots"] > 1
+    assert 0 < counts["closed"] < 200
 
 
 def test_after_an_interrupted_call_the_controller_must_be_resumed(

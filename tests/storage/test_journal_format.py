@@ -10,7 +10,17 @@ from pathlib import Path
 import pytest
 
 from soqo._storage.journal import Journal
-from soqo._storage.journal_format import MAGIC, MARK, SNAPSHOT, Record, is_journal, read, read_all
+from soqo._storage.journal_format import (
+    CLOSING,
+    MAGIC,
+    MARK,
+    SNAPSHOT,
+    Record,
+    is_journal,
+    read,
+    read_all,
+    read_closing,
+)
 from soqo.errors import FileFormatError
 
 RECORDS = 12
@@ -148,3 +158,44 @@ def test_a_journal_of_any_layout_is_recognized(tmp_path: Path) -> None:
         (tmp_path / "file").write_bytes(contents)
         assert is_journal(tmp_path / "file") == expected
     assert not is_journal(tmp_path / "missing")
+
+
+def test_a_closing_record_has_the_last_state_and_where_it_starts(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    journal, _ = Journal.resume(path, "process")
+    journal.write_closing(b"last state")
+    journal.close()
+    closed = path.read_bytes()
+    *records, closing = parse(closed)
+    assert records == parse(data)
+    assert closing.kind == CLOSING == b"C"
+    assert closing.payload[:-16] == b"last state"
+    assert struct.unpack("<Q", closing.payload[-8:]) == (len(data),)
+    with path.open("rb") as file:
+        found = read_closing(file, path)
+    assert found is not None
+    assert (found.state, found.start, found.checksum) == (b"last state", len(data), parse(data)[-1].checksum)
+    # A reader of the whole file ignores it.
+    assert read(closed, "journal").records == read(data, "journal").records
+    assert list(read_all(closed, "journal")[1]) == list(read_all(data, "journal")[1])
+
+
+def test_a_file_that_does_not_end_with_a_closing_record_has_none(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    journal, _ = Journal.resume(path, "process")
+    journal.write_closing(b"last state")
+    closed = path.read_bytes()
+    journal.append(b"A", b"12345678")
+    journal.close()
+    for contents in (data, path.read_bytes(), closed + b"\0", closed[:-1], MAGIC, MAGIC + bytes(12), MAGIC + bytes(99)):
+        path.write_bytes(contents)
+        with path.open("rb") as file:
+            assert read_closing(file, path) is None
+    # A closing record elsewhere than where it says was moved.
+    moved = closed[: parse(closed)[-2].start] + closed[parse(closed)[-1].start :]
+    path.write_bytes(moved)
+    with path.open("rb") as file:
+        assert read_closing(file, path) is None
+    path.write_bytes(b"something else")
+    with path.open("rb") as file, pytest.raises(FileFormatError, match="is not a journal"):
+        read_closing(file, path)

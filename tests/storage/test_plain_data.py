@@ -11,7 +11,7 @@ import pytest
 
 from soqo import Change, Environment, Problem, RandomProblem
 from soqo._foundation.frozen_dataclasses import evolve
-from soqo._storage.plain_data import describe, pack, same, unpack
+from soqo._storage.plain_data import describe, pack, portability_problems, same, unpack
 from soqo.errors import ArgumentError, FileFormatError
 from soqo.noise import Adversarial, Uniform
 from soqo.processes import Cauchy, Correlated, Gaussian, Laplace, Recorded, StudentT
@@ -165,3 +165,17 @@ def test_an_environment_with_changes_can_be_packed_and_built_again() -> None:
     again = unpack(*pack(world))
     assert again == world
     assert again.draw(9, 2, seed=1) == world.draw(9, 2, seed=1)
+
+
+def test_classes_that_another_program_could_not_find_are_named_wherever_they_are() -> None:
+    @dataclass(frozen=True)
+    class Local:
+        inner: Any = None
+
+    Script = type("Script", (Nested,), {"__module__": "__main__"})
+    assert portability_problems(RECORD) == []
+    assert portability_problems([np.ones(2), Local]) == []  # a class itself is no record
+    found = portability_problems(Nested(None, ({"key": [Local(Script(1.0))]}, Gaussian(2.0))))
+    assert len(found) == 2
+    assert "Local cannot be found in its module" in found[0]
+    assert "Script is defined in the script that is run" in found[1]

@@ -8,29 +8,42 @@ action that was applied.
 from __future__ import annotations
 
 import html
+import logging
 import math
 import os
+import threading
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 
+from soqo._control import timestamps as clock
+from soqo._control.events import LOGGER, Callbacks, Event, EventKind
+from soqo._control.settings import check_same_settings, first_snapshot, warn_if_not_portable
 from soqo._control.snapshot import Call, Snapshot, decode_call, decode_snapshot, encode_call
-from soqo._foundation.arguments import choice, finite_array, horizon_or_none, integer, numbers
+from soqo._foundation.arguments import choice, finite_array, integer, numbers, vector
 from soqo._foundation.frozen_dataclasses import evolve
-from soqo._foundation.random_streams import stream
 from soqo._storage.atomic import replacing
 from soqo._storage.checksummed import seal, starts_with, unseal
 from soqo._storage.codec import encode
 from soqo._storage.journal import Durability, Journal
 from soqo._storage.journal_format import Record, is_journal
 from soqo.errors import ArgumentError, FileFormatError, ProtocolError
-from soqo.policies import Policy, State, wrap_for_plant
+from soqo.policies import Policy, State
 from soqo.typing import Array, ArrayLike
 
 _MAGIC = b"soqo-controller 1\n"
+
+_MAX_RESUME_SECONDS = 0.5
+"""A resume that replayed calls for longer writes a snapshot, so that the next one need not replay them again."""
+
+_DISTURBED = "another call was made in the middle of this one, by a signal handler; this one has no effect: repeat it"
+
+_Callback = TypeVar("_Callback", bound=Callable[[Event], object])
 
 
 class Controller:
@@ -48,13 +61,28 @@ class Controller:
         The seed of the random numbers that a policy may draw.
     low, high : float or array_like of shape (d,), optional
         The limits of the actuators, which no action exceeds. Use an infinite entry for an actuator without a limit.
+    rate : float or array_like of shape (d,), optional
+        The largest step of each actuator in a round. Use an infinite entry for an actuator without a limit.
     switching_weight : float or array_like of shape (d,) or (d, d), optional
         The cost of moving, 1/2 (x - x_prev)'W(x - x_prev), in the unit of the measured cost.
+    max_delay : int
+        The number of rounds by which a reading may be late: a round stays open for its reading until so many further
+        rounds have been played.
+    v_limits : pair of float or array_like of shape (d,), optional
+        The lowest and the highest plausible minimizer; ``act`` refuses others, such as the -999 of a broken sensor.
+    actuators : sequence of str, optional
+        A name for each actuator, for reports and errors.
+    units : str or sequence of str, optional
+        The unit of all positions, or one for each actuator, for reports and errors.
     journal : path, optional
         A new file that records every call, so that :meth:`resume` continues after a crash.
     durability : {"disk", "process"}
         What a call that has returned survives: a power failure (``"disk"``, one fsync per call), or the end of this
         process but not of the system (``"process"``).
+    snapshot_every : int, optional
+        The journal receives a snapshot after every so many rounds, beside those that it receives by itself.
+    timestamps : bool
+        Whether the journal records the time of every call by the system's clock, where the call is not given one.
 
     See Also
     --------
@@ -75,6 +103,9 @@ class Controller:
 
     _state: State[Any]
     _missed: int
+    _counts: dict[str, float]
+    _callbacks: Callbacks
+    _last_guarded: int
 
     def __init__(
         self,
@@ -85,42 +116,90 @@ class Controller:
         seed: int = 0,
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
+        rate: ArrayLike | None = None,
         switching_weight: ArrayLike | None = None,
+        max_delay: int = 0,
+        v_limits: tuple[ArrayLike, ArrayLike] | None = None,
+        actuators: Sequence[str] | None = None,
+        units: str | Sequence[str] | None = None,
         journal: str | os.PathLike[str] | None = None,
         durability: Durability = "disk",
+        snapshot_every: int | None = None,
+        timestamps: bool = False,
     ) -> None:
-        start = finite_array("x0", x0)
-        if start.ndim != 1 or not start.size:
-            raise ArgumentError(f"x0 must have shape (d,), one plant, got {start.shape}")
-        rounds = horizon_or_none(horizon)
-        low, high, switching_weight = (
-            None if value is None else numbers(name, value)
-            for name, value in (("low", low), ("high", high), ("switching_weight", switching_weight))
+        snapshot, player = first_snapshot(
+            policy,
+            x0,
+            horizon=horizon,
+            seed=seed,
+            low=low,
+            high=high,
+            rate=rate,
+            switching_weight=switching_weight,
+            max_delay=max_delay,
+            v_limits=v_limits,
+            actuators=actuators,
+            units=units,
+            timestamps=timestamps,
         )
-        player = wrap_for_plant(policy, switching_weight=switching_weight, low=low, high=high)
-        state = player.start(start, rounds, stream(seed, run=0, purpose="policy"))
-        self._assume(Snapshot(policy, low, high, switching_weight, state, 0), player)
-        self._create_journal(journal, durability)
+        self._assume(snapshot, player)
+        self._create_journal(journal, durability, snapshot_every)
 
     # ---- a round -----------------------------------------------------------------------------------------------------
 
-    def act(self, v: ArrayLike) -> Array:
+    def act(
+        self,
+        v: ArrayLike,
+        forecast: ArrayLike | None = None,
+        context: ArrayLike | None = None,
+        factor: float | None = None,
+        *,
+        time: datetime | str | None = None,
+    ) -> Array:
         """Return the action for this minimizer, shape (d,).
 
-        If the previous round still waits for its reading, that reading counts as missed.
+        If a round still waits for its reading when it ceases to be open, that reading counts as missed: at once if
+        readings cannot be late, otherwise ``max_delay`` rounds later.
 
         Parameters
         ----------
         v : array_like, shape (d,)
             The minimizer of this round.
+        forecast : array_like, shape (k, d), optional
+            The expected minimizers of the next k rounds, in the units of the plant.
+        context : array_like, shape (k,), optional
+            What is known about this round beside v, such as the weather.
+        factor : float, optional
+            What multiplies the hitting cost of this round, such as a price, above 0; 1 if it is not given.
+        time : datetime or str, optional
+            The time of the action, with a time zone, for the journal: a datetime or an ISO 8601 text.
         """
-        begun, before = perf_counter(), self._state
-        x, state = self._player.act(before, v)
-        if self._journal is not None:
-            self._record(self._journal, Call(v=state.v, x=x), begun)
-        self._state, self._missed = state, self._missed + before.pending
-        if self._journal is not None:
-            self._conclude(self._journal)
+        with self._lock:
+            begun, before = perf_counter(), self._state
+            stamp = None if time is None and not self._opening.timestamps else self._time_of(time)
+            if forecast is not None:  # in the order of a journal, since the order decides how BLAS adds
+                forecast = np.ascontiguousarray(finite_array("forecast", forecast))
+            try:
+                x, state = self._player.act(before, v, forecast=forecast, context=context, factor=factor)
+            except ArgumentError:
+                self._names.check_finite("v", v)
+                raise
+            if (limits := self._opening.v_limits) is not None:
+                self._names.check_within("v", state.v, limits, what="v_limits")
+                if forecast is not None:
+                    self._names.check_within("forecast", forecast, limits, what="v_limits")
+            if self._journal is not None:
+                call = Call(state.v, x, None, forecast, state.context, state.factor, None, stamp)
+                self._record(self._journal, call, begun, before)
+            elif self._state is not before:
+                raise ProtocolError(_DISTURBED)
+            lost = _closed_rounds(before, state) if before.pending or before.open_rounds else _NONE
+            self._state, self._missed = state, self._missed + len(lost)
+            if self._journal is not None:
+                self._conclude(self._journal, at_round=state.round)
+            events = self._events("act", state.round, lost, v=state.v, x=x) if lost or self._has_events else _NONE
+        if events:
+            self._report(events)
         return x
 
     def observe(
@@ -129,43 +208,69 @@ class Controller:
         applied: ArrayLike | None = None,
         *,
         round: int | None = None,  # noqa: A002  # the property of that name; the builtin is not used here
+        time: datetime | str | None = None,
     ) -> None:
-        """Learn from the measured cost of the pending action.
+        """Learn from the measured cost of the pending action, or of that of an earlier round that is still open.
 
         Parameters
         ----------
         y : float
-            The reading; NaN if there was none.
+            The reading; NaN if there was none. If readings may be late, NaN means that it has not arrived yet.
         applied : array_like, shape (d,), optional
-            The action that the plant applied, where it differs from the one it was given.
+            The action that the plant applied, where it differs from the one it was given. In the current round this
+            moves the plant; for an earlier round it only says to which action its reading belongs.
         round : int, optional
             The round that the reading belongs to, counted from 1. A reading whose round is already closed is then
             refused, and not mistaken for another's.
+        time : datetime or str, optional
+            The time of the reading, with a time zone, for the journal: a datetime or an ISO 8601 text.
         """
-        if round is not None:
-            self._check_round(integer("round", round, least=1))
-        begun, reading = perf_counter(), _single_number(y)
-        state = self._player.observe(self._state, reading, applied=applied)
-        if self._journal is not None:
-            self._record(self._journal, Call(y=reading, x=None if applied is None else state.x), begun)
-        self._state, self._missed = state, self._missed + math.isnan(reading)
-        if self._journal is not None:
-            self._conclude(self._journal)
+        with self._lock:
+            begun, before = perf_counter(), self._state
+            stamp = None if time is None and not self._opening.timestamps else self._time_of(time)
+            if round is not None and not before.max_delay:
+                self._check_round(integer("round", round, least=1))
+                round = None  # noqa: A001
+            reading = _single_number(y)
+            position = None if applied is None else vector("applied", applied, before.x.shape)
+            state = self._player.observe(before, reading, applied=position, round=round)
+            number = before.round if round is None else int(round)
+            if self._journal is not None:
+                late = None if number == before.round else number
+                call = Call(None, position, reading, None, None, None, late, stamp)
+                self._record(self._journal, call, begun, before)
+            elif self._state is not before:
+                raise ProtocolError(_DISTURBED)
+            lost = (number,) if math.isnan(reading) and not before.max_delay else _NONE
+            self._state, self._missed = state, self._missed + len(lost)
+            if self._journal is not None:
+                self._conclude(self._journal)
+            events = self._events("observe", number, lost, x=position, y=reading) if lost or self._has_events else _NONE
+        if events:
+            self._report(events)
 
     @property
     def round(self) -> int:
         """The number of completed rounds: those begun whose reading was observed or missed."""
-        return self.state.round - self.state.pending
+        state = self._state
+        return state.round - state.pending - len(state.open_rounds)
+
+    @property
+    def open_rounds(self) -> tuple[int, ...]:
+        """The numbers of the rounds that wait for their readings, oldest first; the current one is the last."""
+        state = self._state
+        return (*(one.round for one in state.open_rounds), *([state.round] if state.pending else []))
 
     @property
     def pending(self) -> Array | None:
-        """The action that awaits its reading, or None."""
-        return self.state.x.copy() if self.state.pending else None
+        """The action of the current round if it awaits its reading, or None."""
+        state = self._state
+        return state.x.copy() if state.pending else None
 
     @property
     def x(self) -> Array:
         """The position of the plant: the last action, as applied if that was reported."""
-        return self.state.x.copy()
+        return self._state.x.copy()
 
     @property
     def state(self) -> State[Any]:
@@ -183,40 +288,120 @@ class Controller:
         now = "no round is pending" if current is None else f"round {current} is pending"
         raise ArgumentError(f"round must be the pending round, got {number} while {now}")
 
+    @staticmethod
+    def _time_of(time: datetime | str | None) -> int:
+        """Return the time of a call for the journal."""
+        return clock.now() if time is None else clock.to_microseconds(time)
+
     # ---- reports -----------------------------------------------------------------------------------------------------
+
+    def on(self, event: EventKind, function: _Callback) -> _Callback:
+        """Call a function with every event of a kind, after the call of the controller has taken effect.
+
+        The function is called in the thread of that call, with an object that has ``kind``, ``round``, ``message``,
+        ``v``, ``x`` and ``y``. If it raises an exception, a :class:`soqo.errors.CallbackWarning` reports it, and the
+        call of the controller returns as usual. Callbacks are not in files: set them again after :meth:`resume`.
+
+        Parameters
+        ----------
+        event : {"act", "observe", "alarm", "guard", "missed"}
+            An action, a reading, a suspected change of A, a round in which :class:`soqo.Guarded` overruled the policy,
+            a missed reading.
+        function : callable
+            The function of one argument.
+
+        Returns
+        -------
+        callable
+            The function.
+
+        Examples
+        --------
+        >>> import soqo
+        >>> controller = Controller(soqo.FTM(), [20.0])
+        >>> _ = controller.on("missed", lambda event: print(f"round {event.round}: {event.message}"))
+        >>> x = controller.act([21.0])
+        >>> x = controller.act([22.0])
+        round 1: the reading was missed
+        """
+        self._callbacks.add(event, function)
+        self._has_events = True
+        return function
 
     def diagnostics(self) -> dict[str, Any]:
         """Return the policy's diagnostics, with ``round`` and the number of ``missed`` readings.
 
         An ``estimate`` of A and its ``uncertainty`` are in the units of the plant.
         """
-        inner = self._player.diagnostics(self.state)
-        own = {"round": self.round, "missed": self._missed}
+        with self._lock:
+            state, missed, completed = self._state, self._missed, self.round
+        inner = self._player.diagnostics(state)
+        own = {"round": completed, "missed": missed}
         return {**own, **{name: _detach(value) for name, value in inner.items()}}
 
     def explain(self) -> str:
         """Describe what the controller is doing and why, in a sentence or two."""
-        state = self.state
+        with self._lock:
+            state, missed = self._state, self._missed
         of = "" if state.horizon is None else f" of {state.horizon}"
         progress = "waits for its reading" if state.pending else "completed"
         begun = f"Round {state.round}{of} {progress}" if state.round else "No round played yet"
-        missed = f" {self._missed} readings were missed so far." if self._missed else ""
-        return f"{begun}: {self._player.explain(state)}{missed}"
+        plant = self._opening
+        limits = self._names.reached_limits(state.x, state.x_prev, plant.low, plant.high, plant.rate)
+        missing = f"{missed} readings were missed so far." if missed else ""
+        return " ".join(filter(None, (f"{begun}: {self._player.explain(state)}", limits, missing)))
 
     def __repr__(self) -> str:
         journal = "" if self._journal is None else f", journal={str(self._journal.path)!r}"
         return f"Controller({self._opening.policy!r}, round={self.round}{journal})"
 
     def _repr_html_(self) -> str:
-        rows = {
-            "policy": repr(self._opening.policy),
-            "round": str(self.round),
-            "x": str(self.state.x),
-            "v": str(self.state.v),
-            "status": self.explain(),
-        }
+        state, names = self._state, self._names
+        rows = {"policy": repr(self._opening.policy), "round": str(self.round), "status": self.explain()}
         cells = [f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in rows.items()]
-        return f"<table>{''.join(cells)}</table>"
+        positions = [
+            f"<tr><th>{html.escape(names.name(k))}</th>"
+            + "".join(f"<td>{html.escape(names.value(k, position[k]))}</td>" for position in (state.x, state.v))
+            + "</tr>"
+            for k in range(names.dim)
+        ]
+        head = "<tr><th>actuator</th><th>x</th><th>v</th></tr>"
+        return f"<table>{''.join(cells)}</table><table>{head}{''.join(positions)}</table>"
+
+    def _events(
+        self,
+        call: Literal["act", "observe"],
+        number: int,
+        lost: Sequence[int],
+        *,
+        v: Array | None = None,
+        x: Array | None = None,
+        y: float | None = None,
+    ) -> list[Event]:
+        """Return what a call of a round has led to: missed readings, alarms, the guard, and the call itself."""
+        events = [Event("missed", one, "the reading was missed") for one in lost]
+        state = self._state
+        counts = {name: float(count) for name, count in self._player.counts(state).items()}
+        for name, kind in _COUNTED.items():
+            if counts.get(name, 0.0) > self._counts.get(name, 0.0):
+                events.append(Event(kind, state.round, self._player.explain(state)))
+        self._counts = counts
+        if self._callbacks.wants(call):
+            v, x = (None if array is None else array.copy() for array in (v, x))
+            events.append(Event(call, number, _MESSAGES[call], v=v, x=x, y=y))
+        return events
+
+    def _report(self, events: Sequence[Event]) -> None:
+        """Log events, and call the functions of the user; the call that they are from has taken effect."""
+        label = "controller" if self._journal is None else self._journal.path.name
+        for event in events:
+            level = _LEVELS[event.kind]
+            if event.kind == "guard":
+                if event.round == self._last_guarded + 1:
+                    level = logging.DEBUG  # one warning for a sequence of rounds
+                self._last_guarded = event.round
+            LOGGER.log(level, "%s: round %d: %s", label, event.round, event.message)
+        self._callbacks.call(events)
 
     # ---- files -------------------------------------------------------------------------------------------------------
 
@@ -247,6 +432,7 @@ class Controller:
         journal: str | os.PathLike[str] | None = None,
         *,
         durability: Durability = "disk",
+        snapshot_every: int | None = None,
     ) -> Self:
         """Continue from a file that :meth:`save` wrote, bit for bit.
 
@@ -254,7 +440,7 @@ class Controller:
         ----------
         path : path
             The file.
-        journal, durability
+        journal, durability, snapshot_every
             As in the constructor.
 
         Raises
@@ -268,16 +454,26 @@ class Controller:
         if is_journal(source):
             raise FileFormatError(f"{source} is a journal: use Controller.resume")
         controller = cls._from_snapshot(decode_snapshot(unseal(_MAGIC, source.read_bytes(), source), source))
-        controller._create_journal(journal, durability)
+        controller._create_journal(journal, durability, snapshot_every)
         return controller
 
     @classmethod
-    def resume(cls, path: str | os.PathLike[str], *, durability: Durability = "disk") -> Self:
+    def resume(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        durability: Durability = "disk",
+        snapshot_every: int | None = None,
+        verify: bool = False,
+    ) -> Self:
         """Continue from a journal, bit for bit, even in the middle of a round.
 
         If ``pending`` is an action, the plant may not have received it: apply it (again), and observe. A record that a
         crash cut short belongs to a call that had not returned, and is cut off. A controller of this process that
         writes the same journal loses it.
+
+        After a clean :meth:`close` the last record holds the complete state, and nothing else is read. After a crash
+        the whole journal is verified.
 
         Parameters
         ----------
@@ -285,6 +481,10 @@ class Controller:
             The journal.
         durability : {"disk", "process"}
             As in the constructor.
+        snapshot_every : int, optional
+            As in the constructor.
+        verify : bool
+            Whether to verify the whole journal after a clean close, too.
 
         Raises
         ------
@@ -293,31 +493,149 @@ class Controller:
         BusyError
             If another process writes the journal.
         """
+        return cls._resume(path, durability, snapshot_every, verify=verify)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        policy: Policy[Any],
+        x0: ArrayLike,
+        *,
+        horizon: int | None = None,
+        seed: int = 0,
+        low: ArrayLike | None = None,
+        high: ArrayLike | None = None,
+        rate: ArrayLike | None = None,
+        switching_weight: ArrayLike | None = None,
+        max_delay: int = 0,
+        v_limits: tuple[ArrayLike, ArrayLike] | None = None,
+        actuators: Sequence[str] | None = None,
+        units: str | Sequence[str] | None = None,
+        durability: Durability = "disk",
+        snapshot_every: int | None = None,
+        timestamps: bool = False,
+    ) -> Self:
+        """Resume from a journal if there is one, and create it otherwise: a program calls this whenever it starts.
+
+        Parameters
+        ----------
+        path : path
+            The journal.
+        policy, x0, horizon, seed, low, high, rate, switching_weight, max_delay, v_limits, actuators, units
+            As in the constructor. If the journal exists, they must be those of the journal, except for x0, which is
+            only where a new journal starts.
+        durability, snapshot_every, timestamps
+            As in the constructor; they may differ from those of earlier programs.
+
+        Raises
+        ------
+        ArgumentError
+            If a setting is not that of the journal.
+        FileFormatError
+            If the journal is damaged.
+        BusyError
+            If another process writes the journal.
+
+        Examples
+        --------
+        >>> import soqo, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for v in ([21.0], [22.0]):                      # a program that runs twice
+        ...         with Controller.open(f"{folder}/plant.journal", soqo.FTM(), [20.0]) as controller:
+        ...             x = controller.act(v)
+        ...             controller.observe(0.1)
+        >>> controller.round
+        2
+        """
+        settings: dict[str, Any] = {
+            "horizon": horizon,
+            "seed": seed,
+            "low": low,
+            "high": high,
+            "rate": rate,
+            "switching_weight": switching_weight,
+            "max_delay": max_delay,
+            "v_limits": v_limits,
+            "actuators": actuators,
+            "units": units,
+            "timestamps": timestamps,
+        }
+        expected, player = first_snapshot(policy, x0, **settings)
+        if Path(path).exists():
+            return cls._resume(path, durability, snapshot_every, expected=expected)
+        controller = cls.__new__(cls)
+        controller._assume(expected, player)
+        controller._create_journal(path, durability, snapshot_every)
+        return controller
+
+    @classmethod
+    def _resume(
+        cls,
+        path: str | os.PathLike[str],
+        durability: Durability,
+        snapshot_every: int | None,
+        *,
+        verify: bool = False,
+        expected: Snapshot | None = None,
+    ) -> Self:
+        every = _positive_or_none("snapshot_every", snapshot_every)
         if starts_with(path, _MAGIC[: _MAGIC.index(b" ")]):
             raise FileFormatError(f"{path} is a saved controller: use Controller.load")
-        journal, contents = Journal.resume(path, durability)
+        journal, contents = Journal.resume(path, durability, verify=verify)
         try:
-            controller = cls._from_snapshot(decode_snapshot(contents.state, path))
+            snapshot = decode_snapshot(contents.state, path)
+            if expected is not None:
+                check_same_settings(expected, snapshot, path)
+                snapshot = evolve(snapshot, timestamps=expected.timestamps)
+            controller = cls._from_snapshot(snapshot)
             begun = perf_counter()
             for record in contents.records:
                 controller._replay(record, path)
-            journal.add_replay_time(perf_counter() - begun)
+            seconds = perf_counter() - begun
+            journal.add_replay_time(seconds)
+            controller._events("observe", 0, _NONE)  # what was replayed was reported when it happened
         except BaseException:
             journal.close()
             raise
-        controller._journal = journal
+        controller._attach(journal, every)
+        if contents.cut:
+            LOGGER.warning("%s: %d bytes of an incomplete record were cut off", journal.path.name, contents.cut)
+        LOGGER.info(
+            "%s: resumed after round %d; %d calls were replayed in %.3f s",
+            *(journal.path.name, controller.state.round, len(contents.records), seconds),
+        )
+        if seconds > _MAX_RESUME_SECONDS:
+            controller._write_snapshot(journal)
         return controller
 
     def close(self) -> None:
-        """Release the journal, which keeps its contents."""
-        if self._journal is not None:
-            self._journal.close()
+        """Release the journal, which keeps its contents, with the complete state at its end."""
+        with self._lock:
+            journal = self._journal
+            if journal is None:
+                return
+            if not self._interrupted:
+                # The calls are in the journal already: without this record, a resume replays them.
+                with suppress(OSError, ProtocolError, ArgumentError):
+                    journal.write_closing(encode(self._snapshot))
+            journal.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *reason: object) -> None:
         self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._journal is not None:
+            raise ProtocolError(
+                "a controller with a journal cannot be copied, since a journal has one writer: use save"
+            )
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        vars(self).update(attributes, _lock=threading.RLock())
 
     # ---- internals ---------------------------------------------------------------------------------------------------
 
@@ -328,22 +646,39 @@ class Controller:
         return controller
 
     def _assume(self, snapshot: Snapshot, player: Policy[Any]) -> None:
-        self._opening, self._player = snapshot, player
+        self._opening, self._player, self._names = snapshot, player, snapshot.names()
         self._state, self._missed = snapshot.state, snapshot.missed
+        self._counts = {name: float(count) for name, count in player.counts(snapshot.state).items()}
+        # A call without a missed reading has events only if something counts them or is to be called.
+        self._has_events = bool(self._counts)
         self._journal: Journal | None = None
+        self._snapshot_every: int | None = None
         self._interrupted = False
+        self._callbacks = Callbacks()
+        self._last_guarded = -1
+        # Calls of several threads are serialized. A signal handler may call a method in the middle of another one:
+        # the lock lets it pass, and `_record` refuses the call that it disturbed.
+        self._lock = threading.RLock()
 
-    def _create_journal(self, path: str | os.PathLike[str] | None, durability: Durability) -> None:
+    def _create_journal(
+        self, path: str | os.PathLike[str] | None, durability: Durability, snapshot_every: int | None
+    ) -> None:
         choice("durability", durability, ("disk", "process"))
+        every = _positive_or_none("snapshot_every", snapshot_every)
         if path is not None:
-            self._journal = Journal.create(path, durability, encode(self._snapshot))
+            warn_if_not_portable(self._snapshot, stacklevel=3)
+            self._attach(Journal.create(path, durability, encode(self._snapshot)), every)
+
+    def _attach(self, journal: Journal, snapshot_every: int | None) -> None:
+        self._journal, self._snapshot_every = journal, snapshot_every
 
     @property
     def _snapshot(self) -> Snapshot:
         """The complete state: that of the opening, with what has changed since."""
-        return evolve(self._opening, state=self._state, missed=self._missed)
+        with self._lock:
+            return evolve(self._opening, state=self._state, missed=self._missed)
 
-    def _record(self, journal: Journal, call: Call, begun: float) -> None:
+    def _record(self, journal: Journal, call: Call, begun: float, before: State[Any]) -> None:
         """Write a call to the journal before it takes effect."""
         if self._interrupted:
             raise ProtocolError(
@@ -351,29 +686,72 @@ class Controller:
             )
         self._interrupted = True
         try:
+            if self._state is not before:
+                raise ProtocolError(_DISTURBED)  # noqa: TRY301  # nothing was written, as for the errors of append
             journal.append(*encode_call(call), perf_counter() - begun)
         except (OSError, ProtocolError):
             self._interrupted = False  # nothing was written
             raise
 
-    def _conclude(self, journal: Journal) -> None:
+    def _conclude(self, journal: Journal, *, at_round: int = 0) -> None:
         """Note that a recorded call has taken effect; from time to time, write a snapshot after it."""
         self._interrupted = False
-        if journal.snapshot_is_due:
-            # The call is in the journal already; a snapshot that fails for lack of space is tried again later.
-            with suppress(OSError):
-                journal.snapshot(encode(self._snapshot))
+        every = self._snapshot_every
+        if journal.snapshot_is_due or (every is not None and at_round and at_round % every == 0):
+            self._write_snapshot(journal)
+
+    def _write_snapshot(self, journal: Journal) -> None:
+        """Write a snapshot of the state, if possible: the calls are in the journal, and it is tried again later."""
+        try:
+            journal.snapshot(encode(self._snapshot))
+        except (OSError, ArgumentError, ProtocolError) as error:
+            LOGGER.warning("%s: no snapshot could be written: %s", journal.path.name, error)
+        else:
+            LOGGER.debug("%s: a snapshot after round %d", journal.path.name, self._state.round)
 
     def _replay(self, record: Record, source: str | os.PathLike[str]) -> None:
         """Repeat a recorded call, with the action that was returned then."""
-        call = decode_call(record, self.state.x.size, source)
+        before = self._state
+        call = decode_call(record, before.x.size, source)
         if call.v is not None and call.x is not None:
-            self.act(call.v)
+            x, state = self._player.act(
+                before, call.v, forecast=call.forecast, context=call.context, factor=call.factor
+            )
             # Another processor or version may compute an action that differs in the last digit.
-            if not np.array_equal(self.state.x, call.x):
-                self._state = evolve(self.state, x=call.x)
+            if not np.array_equal(x, call.x):
+                state = evolve(state, x=call.x)
+            lost = len(_closed_rounds(before, state))
         elif call.y is not None:
-            self.observe(call.y, call.x)
+            state = self._player.observe(before, call.y, applied=call.x, round=call.round)
+            lost = math.isnan(call.y) and not before.max_delay
+        self._state, self._missed = state, self._missed + lost
+
+
+_COUNTED: dict[str, EventKind] = {"alarms": "alarm", "interventions": "guard"}
+"""The counts of a policy, and the events that they count."""
+
+_MESSAGES = {"act": "the policy acted", "observe": "a reading was observed"}
+
+_NONE: tuple[Any, ...] = ()
+
+_LEVELS: dict[EventKind, int] = {
+    "act": logging.DEBUG,
+    "observe": logging.DEBUG,
+    "missed": logging.INFO,
+    "alarm": logging.WARNING,
+    "guard": logging.WARNING,
+}
+
+
+def _closed_rounds(before: State[Any], after: State[Any]) -> Sequence[int]:
+    """Return the rounds whose readings were missed because another round has begun."""
+    rounds = [one.round for one in before.open_rounds] + ([before.round] if before.pending else [])
+    still_open = {one.round for one in after.open_rounds}
+    return [number for number in rounds if number not in still_open]
+
+
+def _positive_or_none(name: str, value: Any) -> int | None:
+    return None if value is None else integer(name, value, least=1)
 
 
 def _single_number(y: ArrayLike) -> float:

@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from soqo._control.actuators import check_names
 from soqo._control.snapshot import Call, decode_call, decode_snapshot
 from soqo._foundation.arguments import finite_array, horizon_or_none, numbers
 from soqo._foundation.frozen_dataclasses import Value, freeze, set_fields
@@ -37,6 +38,12 @@ class Log(Value):
         The limits of the plant and its switching weight, as in :class:`soqo.Controller`.
     horizon : int, optional
         The number of rounds that a policy may assume; None for an infinite horizon.
+    rate
+        The largest step of a round, as in :class:`soqo.Controller`.
+    time : array_like of datetime64, shape (T,), optional
+        The time of each action in UTC, to the millisecond; NaT where it is not known.
+    actuators, units
+        The names of the actuators and their units, as in :class:`soqo.Controller`.
 
     Examples
     --------
@@ -54,6 +61,10 @@ class Log(Value):
     high: ArrayLike | None = None
     switching_weight: ArrayLike | None = None
     horizon: int | None = None
+    rate: ArrayLike | None = None
+    time: Any = None
+    actuators: tuple[str, ...] | None = None
+    units: str | tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         v = finite_array("v", self.v)
@@ -75,6 +86,8 @@ class Log(Value):
         if Coordinates(self.switching_weight).dim not in (None, v.shape[1]):
             raise ArgumentError(f"switching_weight must be for {v.shape[1]} actuators, got {self.switching_weight}")
         set_fields(self, v=freeze(v), x=freeze(x), x0=freeze(x0), y=freeze(y))
+        names = check_names(self.actuators, self.units, v.shape[1])
+        set_fields(self, actuators=names.names, units=names.units, time=_times(self.time, len(v)))
 
     def __repr__(self) -> str:
         return f"Log({len(self)} rounds, {self.dim} actuators)"
@@ -108,29 +121,56 @@ class Log(Value):
         snapshot = decode_snapshot(first, source)
         state = snapshot.state
         d = state.x.size
-        table = _tabulate(decode_call(record, d, source) for record in records)
+        table = _tabulate((decode_call(record, d, source) for record in records), state.round + 1)
         if not table:
             raise ArgumentError(f"path must be a journal with at least one round, got {source}, which has none")
-        v, x, y = (np.array(column) for column in zip(*table, strict=True))
+        time = np.array([one.time for one in table], dtype="datetime64[us]").astype("datetime64[ms]")
         return cls(
-            v,
-            x,
-            y,
+            np.array([one.v for one in table]),
+            np.array([one.x for one in table]),
+            np.array([one.y for one in table]),
             x0=state.x,
             low=snapshot.low,
             high=snapshot.high,
             switching_weight=snapshot.switching_weight,
             horizon=None if state.horizon is None else state.horizon - state.round,
+            rate=snapshot.rate,
+            time=None if np.isnat(time).all() else time,
+            actuators=snapshot.actuators,
+            units=snapshot.units,
         )
 
 
-def _tabulate(calls: Iterable[Call]) -> list[tuple[Array, Array, float]]:
-    """Return v, x and y of each round. A reading before the first action belongs to a round of an earlier journal."""
-    rounds: list[tuple[Array, Array, float]] = []
+def _times(time: Any, rounds: int) -> Any:
+    """Return the times of the rounds, to the millisecond; None if there are none."""
+    if time is None:
+        return None
+    given = np.asarray(time)
+    if given.dtype.kind != "M" or given.shape != (rounds,):
+        raise ArgumentError(
+            f"time must be an array of datetime64 in UTC of shape {(rounds,)}, got {given.dtype} of shape {given.shape}"
+        )
+    return freeze(given.astype("datetime64[ms]"))
+
+
+class _Round(NamedTuple):
+    """A round of a journal: its minimizer, action, reading, and the time of its action in microseconds since 1970."""
+
+    v: Array
+    x: Array
+    y: float
+    time: int | None
+
+
+def _tabulate(calls: Iterable[Call], first: int) -> list[_Round]:
+    """Return the rounds, of which the first has this number. A reading of an earlier one belongs to another journal."""
+    rounds: list[_Round] = []
     for call in calls:
         if call.v is not None and call.x is not None:
-            rounds.append((call.v, call.x, np.nan))
-        elif call.y is not None and rounds:
-            v, x, _ = rounds[-1]
-            rounds[-1] = (v, x if call.x is None else call.x, call.y)
+            rounds.append(_Round(call.v, call.x, np.nan, call.time))
+        elif call.y is not None:
+            index = len(rounds) - 1 if call.round is None else call.round - first
+            if index >= 0:
+                one = rounds[index]
+                rounds[index] = one._replace(y=call.y, x=one.x if call.x is None else call.x)
     return rounds

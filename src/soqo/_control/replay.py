@@ -229,7 +229,7 @@ def _play(
         error = u + offsets
         return np.asarray(0.5 * np.vecdot(error, np.matvec(curvatures, error)))
 
-    player = wrap_for_plant(policy, switching_weight=log.switching_weight, low=log.low, high=log.high)
+    player = wrap_for_plant(policy, switching_weight=log.switching_weight, low=log.low, high=log.high, rate=log.rate)
     many = len(curvatures)
     x = np.tile(log.x0, (many, 1))
     state = player.start(x, log.horizon, streams(seed, range(many), "policy"))

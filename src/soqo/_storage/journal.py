@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,14 +16,17 @@ from soqo._foundation.arguments import choice
 from soqo._storage.atomic import sync_folder
 from soqo._storage.journal_format import (
     CHECKSUM,
+    CLOSING,
     DIGEST_BYTES,
     HEAD,
     INITIAL_CHECKSUM,
     MAGIC,
     MARK,
     SNAPSHOT,
+    TRAILER,
     Contents,
     read,
+    read_closing,
 )
 from soqo.errors import ArgumentError, BusyError, ProtocolError
 
@@ -45,10 +49,15 @@ _sync = getattr(os, "fdatasync", os.fsync)
 _WRITERS: WeakValueDictionary[tuple[int, int], Journal] = WeakValueDictionary()
 """The journals that this process writes, by device and inode: a later resume in this process takes one over."""
 
+_CHUNK_BYTES = 1 << 20
+
 
 @dataclass(eq=False)
 class Journal:
     """The single writer of a journal; use :meth:`create` or :meth:`resume`.
+
+    A lock lets another thread take a journal over, or close it, only between two writes. Calls of one writer from
+    several threads must be serialized by the caller, since their order is that of the caller's state.
 
     Attributes
     ----------
@@ -63,12 +72,16 @@ class Journal:
     _owner: int = -1
     _end: int = 0
     _checksum: int = INITIAL_CHECKSUM
-    _digest: Any = field(default_factory=lambda: hashlib.blake2b(digest_size=DIGEST_BYTES))
+    _digest: Any = None  # of the file without _undigested; None if the beginning of the file was not read so far
     _undigested: list[bytes] = field(default_factory=list)
     _bytes_until_snapshot: int = MIN_SNAPSHOT_BYTES
     _replay_seconds: float = 0.0
     _next_link_check: float = 0.0
     _close_reason: str = ""
+    _lock: Any = field(default_factory=threading.RLock)
+    _writing: bool = False
+    _has_calls: bool = False
+    _is_closed_cleanly: bool = False  # a closing record follows _end, which the next record replaces
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], durability: Durability, state: bytes) -> Journal:
@@ -76,6 +89,7 @@ class Journal:
         target = _check_path(path, durability)
         temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
         journal = cls(target, durability)
+        journal._digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
         try:
             journal._open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
             journal._write(MAGIC)
@@ -96,8 +110,13 @@ class Journal:
         return journal
 
     @classmethod
-    def resume(cls, path: str | os.PathLike[str], durability: Durability) -> tuple[Journal, Contents]:
-        """Open a journal to continue it; an incomplete end is cut off."""
+    def resume(
+        cls, path: str | os.PathLike[str], durability: Durability, *, verify: bool = False
+    ) -> tuple[Journal, Contents]:
+        """Open a journal to continue it; an incomplete end is cut off.
+
+        After a clean close, only the closing record is read, unless the whole file is to be verified.
+        """
         target = _check_path(path, durability)
         if not target.is_file():
             raise FileNotFoundError(f"there is no journal {target}")
@@ -105,6 +124,15 @@ class Journal:
         try:
             journal._open(target, os.O_RDWR)
             with open(journal._descriptor, "rb", closefd=False) as file:
+                closing = read_closing(file, target)
+                file.seek(0)
+                if closing is not None:
+                    if verify:
+                        read(file.read(), target)
+                    journal._end, journal._checksum = closing.start, closing.checksum
+                    journal._bytes_until_snapshot = closing.bytes_until_snapshot
+                    journal._has_calls = journal._is_closed_cleanly = True
+                    return journal, Contents(closing.state, [], closing.start, closing.checksum, 0, 0)
                 data = file.read()
             contents = read(data, target)
             if contents.cut:
@@ -114,7 +142,8 @@ class Journal:
             journal.close()
             raise
         journal._end, journal._checksum = contents.end, contents.checksum
-        journal._digest.update(memoryview(data)[: contents.end])
+        journal._digest = hashlib.blake2b(memoryview(data)[: contents.end], digest_size=DIGEST_BYTES)
+        journal._has_calls = contents.end > len(MAGIC) + contents.snapshot  # more than the first snapshot
         since = sum(record.end - record.start for record in contents.records)
         journal._bytes_until_snapshot = max(MIN_SNAPSHOT_BYTES, contents.snapshot) - since
         return journal, contents
@@ -135,6 +164,7 @@ class Journal:
         self._write(record)
         self._checksum = checksum
         self._bytes_until_snapshot -= len(record)
+        self._has_calls = True
         self.add_replay_time(seconds)
 
     def add_replay_time(self, seconds: float) -> None:
@@ -143,19 +173,51 @@ class Journal:
 
     def snapshot(self, state: bytes) -> None:
         """Write a snapshot, from which a reader can start."""
-        self._digest.update(b"".join(self._undigested))
-        self._undigested.clear()
-        payload = MARK + self._digest.digest() + state
+        payload = MARK + self._update_digest() + state
+        has_calls = self._has_calls
         self.append(SNAPSHOT, payload)
+        self._has_calls = has_calls
         self._bytes_until_snapshot = max(MIN_SNAPSHOT_BYTES, HEAD.size + len(payload) + CHECKSUM.size)
         self._replay_seconds = 0.0
 
+    def _update_digest(self) -> bytes:
+        """Return the digest of the file so far."""
+        if self._digest is None:
+            digest, at = hashlib.blake2b(digest_size=DIGEST_BYTES), 0
+            while at < self._end:
+                chunk = os.pread(self._descriptor, min(_CHUNK_BYTES, self._end - at), at)
+                if not chunk:
+                    raise OSError(f"journal {self.path} has become shorter than it was")
+                digest.update(chunk)
+                at += len(chunk)
+            self._digest = digest
+        self._digest.update(b"".join(self._undigested))
+        self._undigested.clear()
+        return bytes(self._digest.digest())
+
+    def write_closing(self, state: bytes) -> None:
+        """Write the last state, from which the journal can be resumed without reading the rest of the file.
+
+        Nothing is written if there were no calls, or if the closing record of the last writer is still in place.
+        """
+        if self._is_closed_cleanly or not self._has_calls:
+            return
+        payload = state + TRAILER.pack(self._bytes_until_snapshot, self._end)
+        body = HEAD.pack(CLOSING, len(payload)) + payload
+        self._write(body + CHECKSUM.pack(zlib.crc32(body, self._checksum)), replaceable=True)
+
     def close(self, why: str = "is closed") -> None:
-        """Close the file."""
-        if not self._close_reason:
-            self._close_reason = why
-            if self._descriptor >= 0:
-                os.close(self._descriptor)
+        """Close the file; if this thread is writing to it (in a signal handler), when the write is done."""
+        with self._lock:
+            if not self._close_reason:
+                self._close_reason = why
+                if not self._writing:
+                    self._release()
+
+    def _release(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
 
     def __del__(self) -> None:
         self.close()
@@ -177,36 +239,62 @@ class Journal:
             ) from None
         _WRITERS[identity] = self
 
-    def _write(self, data: bytes) -> None:
-        """Write at the end of the file, completely or not at all."""
-        if self._close_reason:
-            raise ProtocolError(f"journal {self.path} {self._close_reason}")
-        if os.getpid() != self._owner:
-            raise ProtocolError(f"journal {self.path} belongs to process {self._owner}, this is {os.getpid()}")
-        # At most once a second, since fstat takes microseconds after a wait for the disk.
-        if monotonic() > self._next_link_check:
-            if os.fstat(self._descriptor).st_nlink == 0:
-                raise FileNotFoundError(
-                    f"journal {self.path} was deleted: save the controller, and load it with another journal"
-                )
-            self._next_link_check = monotonic() + 1.0
+    def _write(self, data: bytes, *, replaceable: bool = False) -> None:
+        """Write at the end of the file, completely or not at all; the next write may replace it."""
+        with self._lock:
+            if self._close_reason:
+                raise ProtocolError(f"journal {self.path} {self._close_reason}")
+            if os.getpid() != self._owner:
+                raise ProtocolError(f"journal {self.path} belongs to process {self._owner}, this is {os.getpid()}")
+            # At most once a second, since fstat takes microseconds after a wait for the disk.
+            if monotonic() > self._next_link_check:
+                self._check_link()
+            self._writing = True
+            try:
+                if self._is_closed_cleanly:
+                    self._remove_closing()
+                self._put(data)
+                if self.durability == "disk":
+                    self._sync_data()
+            finally:
+                self._writing = False
+                if self._close_reason:
+                    self._release()
+            self._is_closed_cleanly = replaceable
+            if not replaceable:
+                self._end += len(data)
+                if self._digest is not None:
+                    # Hashed at the next snapshot, since a hash takes long after a wait for the disk.
+                    self._undigested.append(data)
+
+    def _check_link(self) -> None:
+        if os.fstat(self._descriptor).st_nlink == 0:
+            raise FileNotFoundError(
+                f"journal {self.path} was deleted: save the controller, and load it with another journal"
+            )
+        self._next_link_check = monotonic() + 1.0
+
+    def _put(self, data: bytes) -> None:
         try:
-            written = 0
+            written = os.pwrite(self._descriptor, data, self._end)
             while written < len(data):
                 written += os.pwrite(self._descriptor, data[written:], self._end + written)
         except OSError:
             # The next record goes to the same place; this only tidies the end of the file.
             os.ftruncate(self._descriptor, self._end)
             raise
-        if self.durability == "disk":
-            try:
-                _sync(self._descriptor)
-            except OSError:
-                # What the disk holds is unknown now: only reading the file again can tell.
-                self.close("could not be written to the disk; resume it once the disk works")
-                raise
-        self._end += len(data)
-        self._undigested.append(data)  # hashed at the next snapshot, since a hash takes long after a wait for the disk
+
+    def _remove_closing(self) -> None:
+        os.ftruncate(self._descriptor, self._end)
+        self._is_closed_cleanly = False
+
+    def _sync_data(self) -> None:
+        try:
+            _sync(self._descriptor)
+        except OSError:
+            # What the disk holds is unknown now: only reading the file again can tell.
+            self.close("could not be written to the disk; resume it once the disk works")
+            raise
 
 
 def _check_path(path: Any, durability: Durability) -> Path:

@@ -7,6 +7,8 @@ r"""The layout of a journal: an append-only file of records, each with a checksu
     payload   = snapshot:  MARK  digest (16 bytes)  state
                 act:       v, x                   float64 each
                 observe:   y, or y and the applied x
+                act with parts, observe with parts:  (name (1 byte)  length (4 bytes)  bytes)*
+                closing:   state  TRAILER
 
 Numbers are little-endian. A checksum is the CRC-32 of kind, length and payload, started with the checksum of the
 previous record, so that a record that is lost, repeated or moved is detected. The digest of a snapshot is the BLAKE2b
@@ -16,6 +18,12 @@ reading the file.
 
 A crash can cut short the last record and nothing else. So an incomplete end is cut off, while a damaged record with
 complete ones after it was not caused by a crash, and is refused.
+
+A controller that is closed writes its state to a closing record, whose trailer has the byte at which the record starts.
+If this is the last record, a reader that needs the last state finds it from the end of the file, verifies its checksum,
+and reads nothing else (`read_closing`). Damage before a closing record is not noticed then; it cannot change the state,
+and `read` and `read_all` find it. The next call replaces the closing record, since the records before it give the same
+state, so that many restarts do not make a file grow. A closing record in the middle of a file is ignored.
 """
 
 from __future__ import annotations
@@ -26,17 +34,20 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from soqo._storage.checksummed import starts_with
 from soqo.errors import FileFormatError
 
 MAGIC = b"soqo-journal 1\n\0"
 MARK = b"soqo snapshot 1\n"
-SNAPSHOT, ACT, OBSERVE = b"S", b"A", b"O"
+SNAPSHOT, CLOSING, ACT, OBSERVE = b"S", b"C", b"A", b"O"
+ACT_WITH_PARTS, OBSERVE_WITH_PARTS = b"a", b"o"
 HEAD = struct.Struct("<cI")
 CHECKSUM = struct.Struct("<I")
 DIGEST_BYTES = 16
+TRAILER = struct.Struct("<qQ")
+"""Of a closing record: the bytes left until the next snapshot is due, and the byte at which the record starts."""
 INITIAL_CHECKSUM = zlib.crc32(MAGIC)
 """The value with which the checksum of the first record starts."""
 
@@ -51,6 +62,25 @@ class Record(NamedTuple):
     checksum: int
 
 
+class Closing(NamedTuple):
+    """A closing record at the end of a file.
+
+    Attributes
+    ----------
+    state : bytes
+        The last state.
+    start, checksum : int
+        Where the record starts, and the checksum of the record before it.
+    bytes_until_snapshot : int
+        The bytes left until the next snapshot is due.
+    """
+
+    state: bytes
+    start: int
+    checksum: int
+    bytes_until_snapshot: int
+
+
 @dataclass(frozen=True, eq=False)
 class Contents:
     """The contents of a journal.
@@ -60,7 +90,7 @@ class Contents:
     state : bytes
         The state in the last complete snapshot.
     records : list of Record
-        The complete records after it.
+        The complete records after it, without closing records.
     end, checksum : int
         The end of the last complete record, and its checksum.
     snapshot : int
@@ -86,11 +116,32 @@ def read(data: bytes, source: str | os.PathLike[str]) -> Contents:
     _check_end(data, last, source)
     body = first.payload[len(MARK) + DIGEST_BYTES :]
     size = first.end - first.start
-    return Contents(body, records, last.end, last.checksum, size, len(data) - last.end)
+    calls = [record for record in records if record.kind != CLOSING]
+    return Contents(body, calls, last.end, last.checksum, size, len(data) - last.end)
+
+
+def read_closing(file: BinaryIO, source: str | os.PathLike[str]) -> Closing | None:
+    """Return the closing record at the end of a journal, without reading what precedes it; None if there is none."""
+    _check_magic(file.read(len(MAGIC)), source)
+    size = file.seek(0, os.SEEK_END)
+    tail = TRAILER.size + CHECKSUM.size
+    if size < len(MAGIC) + tail:
+        return None
+    file.seek(size - tail)
+    left, start = TRAILER.unpack_from(file.read(tail))
+    if not len(MAGIC) < start < size - tail:
+        return None
+    file.seek(start - CHECKSUM.size)
+    data = file.read()
+    (previous,) = CHECKSUM.unpack_from(data)
+    record = _record_at(data, CHECKSUM.size, previous)
+    if record is None or record.kind != CLOSING or record.end != len(data):
+        return None
+    return Closing(record.payload[: -TRAILER.size], start, previous, left)
 
 
 def read_all(data: bytes, source: str | os.PathLike[str]) -> tuple[bytes, Iterator[Record]]:
-    """Return the first state of a journal, and every record but snapshots; damage raises an error at the end."""
+    """Return the first state of a journal, and the record of every call; damage raises an error at the end."""
     _check_magic(data, source)
     first = _first_snapshot(data, source)
 
@@ -98,7 +149,7 @@ def read_all(data: bytes, source: str | os.PathLike[str]) -> tuple[bytes, Iterat
         last = first
         for record in _records_from(data, first.end, first.checksum):
             last = record
-            if record.kind != SNAPSHOT:
+            if record.kind not in (SNAPSHOT, CLOSING):
                 yield record
         _check_end(data, last, source)
 

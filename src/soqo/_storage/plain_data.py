@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from soqo._storage.legacy_names import legacy_tag
-from soqo._storage.registry import build, tag_of
+from soqo._storage.registry import build, portability_problem, tag_of
 from soqo.errors import ArgumentError, FileFormatError
 
 _MAX_DESCRIBED = 1000
@@ -94,6 +94,19 @@ def _unpack(tree: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Any:
             built = {key: _unpack(item, arrays) for key, item in fields.items()}
             return build(legacy_tag(str(name)), 0, built)
     raise FileFormatError(f"the record holds an unknown entry with keys {sorted(tree)}")
+
+
+def portability_problems(value: Any) -> list[str]:
+    """Return why another program could not build a record from a file, for each class in it that it could not find."""
+    if isinstance(value, tuple | list):
+        return [problem for item in value for problem in portability_problems(item)]
+    if isinstance(value, Mapping):
+        return [problem for item in value.values() for problem in portability_problems(item)]
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return []
+    own = portability_problem(type(value))
+    inner = (getattr(value, field.name) for field in dataclasses.fields(value) if field.init)
+    return [*([] if own is None else [own]), *(problem for item in inner for problem in portability_problems(item))]
 
 
 def describe(value: Any) -> Any:

@@ -100,6 +100,30 @@ def tag_of(kind: type) -> tuple[str, int]:
     return f"{kind.__module__}:{kind.__qualname__}", 0
 
 
+def portability_problem(kind: type) -> str | None:
+    """Return why another program could not build a class from a file; None if it can, once it imported its module.
+
+    Examples
+    --------
+    >>> from soqo import GLIDE
+    >>> portability_problem(GLIDE) is None
+    True
+    """
+    name = kind.__qualname__
+    if kind.__module__ == "__main__":
+        return (
+            f"{name} is defined in the script that is run: define it in a module of its own, which both programs import"
+        )
+    if kind in _TAG_OF:
+        return None
+    found: Any = sys.modules.get(kind.__module__)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is not kind:
+        return f"{name} cannot be found in its module {kind.__module__!r}: define it at the top level of that module"
+    return None
+
+
 def build(tag: str, version: int, fields: _Fields) -> Any:
     """Build the object that a file describes, after migrating its fields to the current version."""
     entry = _TAGS.get(tag)

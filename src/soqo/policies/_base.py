@@ -240,6 +240,20 @@ class Policy(Value, ABC, Generic[_M]):
         """
         return None
 
+    def counts(self, state: State[_M]) -> dict[str, Array]:
+        """Return how often something happened that an operator should know, by name, each of shape (*batch,).
+
+        A controller looks at them after every call, and reports one that grew; so they must be quick to return. It
+        knows ``"alarms"`` (suspected changes of A) and ``"interventions"`` (rounds in which a guard overruled the
+        policy).
+
+        Parameters
+        ----------
+        state : State
+            The state.
+        """
+        return {}
+
     def explain(self, state: State[_M]) -> str:
         """Describe what the policy is doing and why, in a sentence or two, for one plant.
 

@@ -453,6 +453,10 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
     def uncertainty_of(self, state: State[GuardMemory[_M]], directions: Array) -> Array | None:
         return self.policy.uncertainty_of(state.memory.inner, directions)
 
+    def counts(self, state: State[GuardMemory[_M]]) -> dict[str, Array]:
+        memory = state.memory
+        return {**self.policy.counts(memory.inner), "interventions": memory.interventions}
+
     def explain(self, state: State[GuardMemory[_M]]) -> str:
         memory = state.memory
         if memory.implausible is not None and memory.implausible.item():

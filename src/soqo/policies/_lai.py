@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from soqo._model.planner import anticipation, lai_step
 from soqo._model.spectrum import Spectrum
-from soqo._storage.registry import register
+from soqo._storage.registry import add_fields, register
 from soqo.policies._base import State
 from soqo.policies._known_curvature import KnownCurvature
 from soqo.typing import Array
 
 
-@register("LAI")
+@register("LAI", version=2, migrations={1: add_fields(plain_for=None)})
 @dataclass(frozen=True)
 class LAI(KnownCurvature):
     """Lazy adaptive interpolation: the optimal policy for a known A if v is a martingale, and the benchmark of regret.
@@ -27,6 +27,11 @@ class LAI(KnownCurvature):
     A : array_like, shape (d, d) or (*batch, d, d)
         The curvature in coordinates where the switching cost is unweighted: ``problem.plain.A``, which is A itself if
         the problem has no switching weight. With an estimate in its place, this is the paper's LAI(A-hat).
+        ``LAI.for_problem(Problem(A, switching_weight=W))`` takes A in the units of a plant, as
+        ``Controller.diagnostics()["estimate"]`` is.
+    plain_for : None, float or array_like of shape (d,) or (d, d), optional
+        The switching weight for which A was converted; ``for_problem`` sets it. A :class:`soqo.Controller` with another
+        switching weight refuses the policy.
 
     Examples
     --------

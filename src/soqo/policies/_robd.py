@@ -10,13 +10,13 @@ from soqo._foundation.arguments import number
 from soqo._foundation.frozen_dataclasses import set_fields
 from soqo._model.planner import towards
 from soqo._model.spectrum import Spectrum
-from soqo._storage.registry import register
+from soqo._storage.registry import add_fields, register
 from soqo.policies._base import State
 from soqo.policies._known_curvature import KnownCurvature
 from soqo.typing import Array
 
 
-@register("ROBD")
+@register("ROBD", version=2, migrations={1: add_fields(plain_for=None)})
 @dataclass(frozen=True)
 class ROBD(KnownCurvature):
     """Regularized online balanced descent for a known quadratic, which is designed for the worst case.
@@ -28,6 +28,8 @@ class ROBD(KnownCurvature):
     ----------
     A : array_like, shape (d, d) or (*batch, d, d)
         The curvature in coordinates where the switching cost is unweighted.
+    plain_for : None, float or array_like of shape (d,) or (d, d), optional
+        The switching weight for which A was converted, as in :class:`soqo.LAI`.
     lambda1 : float
         The weight of the movement.
     lambda2 : float, optional

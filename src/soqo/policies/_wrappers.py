@@ -10,9 +10,10 @@ import numpy as np
 from soqo._foundation.arguments import numbers
 from soqo._foundation.frozen_dataclasses import evolve, freeze, set_fields
 from soqo._model.coordinates import Coordinates
-from soqo._storage.registry import register, rename_fields
+from soqo._storage.registry import add_fields, register, rename_fields
 from soqo.errors import ArgumentError
 from soqo.policies._base import Policy, State
+from soqo.policies._known_curvature import KnownCurvature
 from soqo.typing import Array, ArrayLike, BoolArray, Rng
 
 _M = TypeVar("_M")
@@ -123,6 +124,9 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
     def uncertainty_of(self, state: State[State[_M]], directions: Array) -> Array | None:
         return self.policy.uncertainty_of(state.memory, directions)
 
+    def counts(self, state: State[State[_M]]) -> dict[str, Array]:
+        return self.policy.counts(state.memory)
+
     def explain(self, state: State[State[_M]]) -> str:
         return self.policy.explain(state.memory)
 
@@ -207,12 +211,13 @@ class Weighted(Wrapper[_M]):
         return self.policy.uncertainty_of(state.memory, self.coordinates.to_plain(directions))
 
 
-@register("Limited")
+@register("Limited", version=2, migrations={1: add_fields(rate=None)})
 @dataclass(frozen=True)
 class Limited(Wrapper[_M]):
     """A policy within actuator limits: its actions are clipped, and it learns from the clipped ones.
 
-    The limits are in plant coordinates, so ``Limited`` goes around ``Weighted``.
+    The limits are in plant coordinates, so ``Limited`` goes around ``Weighted``. If the plant is out of ``low`` and
+    ``high`` by more than a step of ``rate``, the action is at the limit: ``low`` and ``high`` hold in every round.
 
     Parameters
     ----------
@@ -220,6 +225,8 @@ class Limited(Wrapper[_M]):
         The policy.
     low, high : float or array_like of shape (d,), optional
         The limits; None for no limit on that side, an infinite entry for no limit of one actuator.
+    rate : float or array_like of shape (d,), optional
+        The largest step of a round, above 0; None for no limit, an infinite entry for no limit of one actuator.
 
     Examples
     --------
@@ -227,16 +234,20 @@ class Limited(Wrapper[_M]):
     >>> policy = Limited(FTM(), low=-1.0, high=1.0)
     >>> policy.act(policy.start(np.zeros(2)), v=[3.0, 0.5])[0]
     array([1. , 0.5])
+    >>> policy = Limited(FTM(), rate=[0.25, np.inf])
+    >>> policy.act(policy.start(np.zeros(2)), v=[3.0, 0.5])[0]
+    array([0.25, 0.5 ])
     """
 
     _: KW_ONLY
     low: ArrayLike | None = None
     high: ArrayLike | None = None
+    rate: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         low, high = _limit("low", self.low), _limit("high", self.high)
-        set_fields(self, low=low, high=high)
+        set_fields(self, low=low, high=high, rate=_limit("rate", self.rate))
         if low is None or high is None:
             return
         if low.ndim and high.ndim and low.shape != high.shape:
@@ -249,7 +260,7 @@ class Limited(Wrapper[_M]):
         return True
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> State[_M]:
-        for name, limit in (("low", self.low), ("high", self.high)):
+        for name, limit in (("low", self.low), ("high", self.high), ("rate", self.rate)):
             if limit is not None and np.shape(limit) not in ((), x0.shape[-1:]):
                 raise ArgumentError(f"{name} must have shape {x0.shape[-1:]}, got {np.shape(limit)}")
         return super().begin(x0, horizon, rng)
@@ -257,6 +268,8 @@ class Limited(Wrapper[_M]):
     def decide(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
         x, inner = self.act_inside(state, v)
         # np.clip takes ten times as long for one plant.
+        if self.rate is not None:
+            x = np.minimum(np.maximum(x, np.subtract(state.x, self.rate)), np.add(state.x, self.rate))
         if self.low is not None:
             x = np.maximum(x, self.low)
         if self.high is not None:
@@ -271,6 +284,10 @@ def _limit(name: str, value: ArrayLike | None) -> Array | None:
     limit = numbers(name, value)
     if limit.ndim > 1:
         raise ArgumentError(f"{name} must be a number or a vector, got {limit.shape}")
+    if name == "rate":
+        if not (limit > 0.0).all():
+            raise ArgumentError(f"rate must be above 0, got {limit}")
+        return freeze(limit)
     excluded = np.inf if name == "low" else -np.inf
     if (np.isnan(limit) | (limit == excluded)).any():
         raise ArgumentError(f"{name} must be neither NaN nor {excluded}, got {limit}")
@@ -296,12 +313,18 @@ def match_switching_weight(policy: Policy[Any], switching_weight: ArrayLike | No
     Limited(policy=Weighted(policy=FTM(), switching_weight=array(2.)), low=array(-1.))
     """
     if isinstance(policy, Limited):
-        return Limited(match_switching_weight(policy.policy, switching_weight), low=policy.low, high=policy.high)
+        inner = match_switching_weight(policy.policy, switching_weight)
+        return Limited(inner, low=policy.low, high=policy.high, rate=policy.rate)
     return policy if policy.in_plant_coordinates or switching_weight is None else Weighted(policy, switching_weight)
 
 
 def wrap_for_plant(
-    policy: Policy[Any], *, switching_weight: ArrayLike | None, low: ArrayLike | None, high: ArrayLike | None
+    policy: Policy[Any],
+    *,
+    switching_weight: ArrayLike | None,
+    low: ArrayLike | None,
+    high: ArrayLike | None,
+    rate: ArrayLike | None = None,
 ) -> Policy[Any]:
     """Return the policy for a plant with this switching weight and these limits.
 
@@ -311,8 +334,13 @@ def wrap_for_plant(
         The policy, in coordinates where the switching cost is unweighted if a weight or a limit is given.
     switching_weight : None, float, array_like of shape (d,) or (d, d)
         The weight W, as in :class:`soqo.Problem`.
-    low, high : float or array_like of shape (d,), or None
+    low, high, rate : float or array_like of shape (d,), or None
         The limits, as in :class:`Limited`.
+
+    Raises
+    ------
+    ArgumentError
+        If the policy is in plant coordinates already, or knows an A that is in the coordinates of another plant.
 
     Examples
     --------
@@ -322,11 +350,31 @@ def wrap_for_plant(
     """
     if not isinstance(policy, Policy):
         raise ArgumentError(f"policy must be a Policy, got {type(policy).__name__}")
-    given = not (low is None and high is None and switching_weight is None)
+    given = not (low is None and high is None and rate is None and switching_weight is None)
     if given and policy.in_plant_coordinates:
         raise ArgumentError(
-            "policy must be for an unweighted switching cost where low, high or switching_weight is given, "
+            "policy must be for an unweighted switching cost where low, high, rate or switching_weight is given, "
             f"got a {type(policy).__name__}: give the policy inside of it"
         )
+    if not policy.in_plant_coordinates:
+        _check_curvature(policy, switching_weight)
     weighted = match_switching_weight(policy, switching_weight)
-    return weighted if low is None and high is None else Limited(weighted, low=low, high=high)
+    if low is None and high is None and rate is None:
+        return weighted
+    return Limited(weighted, low=low, high=high, rate=rate)
+
+
+def _check_curvature(policy: Policy[Any], switching_weight: ArrayLike | None) -> None:
+    """Refuse a policy that knows an A in the coordinates of another plant, also inside of a guard."""
+    inner: Any = policy
+    while isinstance(inner, Policy) and not isinstance(inner, KnownCurvature):
+        inner = getattr(inner, "policy", None)
+    if inner is None or inner.has_curvature_for(switching_weight):
+        return
+    name = type(inner).__name__
+    made = "no switching weight" if inner.plain_for is None else f"the switching weight {inner.plain_for}"
+    asked = "has none" if switching_weight is None else f"has {np.asarray(switching_weight)}"
+    raise ArgumentError(
+        f"policy must be a {name} whose A is for the switching weight of the plant, got one for {made}, and the plant "
+        f"{asked}: use {name}.for_problem(Problem(A, switching_weight)) with A in the units of the plant"
+    )

@@ -444,6 +444,9 @@ class GLIDE(Policy[GlideMemory]):
         flat = directions.reshape(-1, *directions.shape[-2:])
         return state.memory.beliefs.played().deviations(flat).reshape(directions.shape[:-1])
 
+    def counts(self, state: State[GlideMemory]) -> dict[str, Array]:
+        return {"alarms": state.memory.alarms.reshape(state.batch_shape)}
+
     def explain(self, state: State[GlideMemory]) -> str:
         """Describe whether the policy is testing a reading, restarting, probing, learning or confident.
 
