@@ -13,12 +13,14 @@ import os
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from soqo._control.journal_report import plot_journal, plot_state
 from soqo._control.snapshot import Call, Snapshot, decode_call, decode_snapshot, encode_call
 from soqo._foundation.arguments import choice, finite_array, horizon_or_none, integer, numbers
+from soqo._foundation.figure_style import ThemeName
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._foundation.random_streams import stream
 from soqo._storage.atomic import replacing
@@ -29,6 +31,9 @@ from soqo._storage.journal_format import Record, is_journal
 from soqo.errors import ArgumentError, FileFormatError, ProtocolError
 from soqo.policies import Policy, State, wrap_for_plant
 from soqo.typing import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _MAGIC = b"soqo-controller 1\n"
 
@@ -202,6 +207,26 @@ class Controller:
         begun = f"Round {state.round}{of} {progress}" if state.round else "No round played yet"
         missed = f" {self._missed} readings were missed so far." if self._missed else ""
         return f"{begun}: {self._player.explain(state)}{missed}"
+
+    def plot(self, *, theme: ThemeName = "light") -> Figure:
+        """Draw the rounds in the journal, what the policy expected of each reading, and its estimate (extra ``lab``).
+
+        :meth:`soqo.Log.plot` describes the panels. A controller without a journal keeps no record of its rounds: then
+        only the estimate is drawn.
+
+        Parameters
+        ----------
+        theme : {"light", "dark"}
+            The colors.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, which is independent of pyplot; ``figure.savefig("plant.png")`` writes it.
+        """
+        if self._journal is None or not self.state.round:
+            return plot_state(self._player, self.state, theme=theme)
+        return plot_journal(self._journal.path, theme=theme)
 
     def __repr__(self) -> str:
         journal = "" if self._journal is None else f", journal={str(self._journal.path)!r}"
