@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from soqo._control.log import Log, count_rounds, draw_with_predictions
 from soqo._control.log_figure import add_title, draw_estimate, new_figure
 from soqo._control.predictions import entry_deviations
-from soqo._control.snapshot import Snapshot, decode_snapshot
+from soqo._control.snapshot import Snapshot, decode_call, decode_snapshot
 from soqo._foundation.figure_style import ThemeName, find_theme, theme_context
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._storage.journal_format import read, read_all
@@ -31,8 +32,8 @@ class JournalReport(Value):
     ----------
     opening : Snapshot
         The state with which it begins.
-    calls : int
-        The number of recorded calls.
+    calls, rounds, readings : int
+        The numbers of recorded calls, of rounds, and of readings that are not NaN.
     size, incomplete : int
         The number of bytes, and of those after the last complete record, which a crash can leave.
     since_snapshot : int
@@ -41,6 +42,8 @@ class JournalReport(Value):
 
     opening: Snapshot
     calls: int
+    rounds: int
+    readings: int
     size: int
     incomplete: int
     since_snapshot: int
@@ -60,10 +63,17 @@ def inspect_journal(path: str | os.PathLike[str]) -> JournalReport:
     data = source.read_bytes()
     first, records = read_all(data, source)
     opening = decode_snapshot(first, source)
-    calls = sum(1 for _ in records)
+    calls = [decode_call(record, opening.state.x.size, source) for record in records]
     contents = read(data, source)
-    decode_snapshot(contents.state, source)
-    return JournalReport(opening, calls, len(data), contents.cut, len(contents.records))
+    return JournalReport(
+        opening=opening,
+        calls=len(calls),
+        rounds=sum(call.v is not None for call in calls),
+        readings=sum(call.y is not None and not math.isnan(call.y) for call in calls),
+        size=len(data),
+        incomplete=contents.cut,
+        since_snapshot=len(contents.records),
+    )
 
 
 def plot_journal(path: str | os.PathLike[str], *, theme: ThemeName, title: str | None = None) -> Figure:
