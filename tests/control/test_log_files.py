@@ -151,7 +151,7 @@ def test_a_journal_exports_to_both_formats(suffix: str, tmp_path: Path) -> None:
         ("# x0 = [1.0, 2.0]\nv_1,x_1,y\n1,2,3\n", r"log\.csv: x0 must have shape \(1,\), got \(2,\)"),
         ('v_1,x_1,y\n"1,2,3\n', "not valid CSV"),
         ("time,v_1,x_1,y\n2026-03-01,1,2,3\n", "line 2, column time: the cell must have a time zone"),
-        ("v_1;x_1;y\n1;2;3\n", "line 1: .*"),
+        ("v_1;x_1;y\n1;2;3\n", "line 1: .*; the cells must be separated by commas"),
     ],
 )
 def test_a_csv_error_names_the_file_and_the_line(text: str, message: str, tmp_path: Path) -> None:

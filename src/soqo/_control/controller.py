@@ -223,6 +223,15 @@ class Controller:
         -------
         matplotlib.figure.Figure
             The figure, which is independent of pyplot; ``figure.savefig("plant.png")`` writes it.
+
+        Examples
+        --------
+        >>> import soqo
+        >>> controller = Controller(soqo.GLIDE(), x0=[20.0, 20.0])
+        >>> x = controller.act(v=[21.0, 22.0])
+        >>> controller.observe(0.8)
+        >>> [axes.get_title(loc="left") for axes in controller.plot().axes]
+        ['Estimate of A ± standard deviation']
         """
         if self._journal is None or not self.state.round:
             return plot_state(self._player, self.state, theme=theme)

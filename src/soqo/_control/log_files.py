@@ -59,7 +59,8 @@ def read_csv(path: Path, actuators: Sequence[str] | None) -> dict[str, Any]:
     try:
         columns = find_columns(names, wanted)
     except ArgumentError as error:
-        raise FileFormatError(f"{path}, line {line}: {error}") from None
+        advice = "; the cells must be separated by commas" if any(set(";\t") & set(name) for name in names) else ""
+        raise FileFormatError(f"{path}, line {line}: {error}{advice}") from None
     for at, cells in body:
         if len(cells) != len(names):
             raise FileFormatError(f"{path}, line {at}: a row must have {len(names)} cells, got {len(cells)}")

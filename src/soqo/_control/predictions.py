@@ -6,6 +6,7 @@ reading. What it expects is computed before it is told the reading.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -129,13 +130,7 @@ def predict(player: Policy[Any], state: State[Any], rounds: Rounds, follow: Arra
             segments.append((start, known))
         before = after
     segments.append((count, _Known.of(before, dim)))
-    hitting, follow_hitting = np.empty(count), np.empty(count)
-    begin = 0
-    for end, then in segments:
-        part = slice(begin, end)
-        hitting[part] = then.hitting_cost(rounds.x[part] - rounds.v[part])
-        follow_hitting[part] = then.hitting_cost(follow[part] - rounds.v[part])
-        begin = end
+    hitting, follow_hitting = (_segment_costs(segments, position - rounds.v) for position in (rounds.x, follow))
     last = segments[-1][1]
     return Predictions(
         policy=_name(player),
@@ -149,6 +144,16 @@ def predict(player: Policy[Any], state: State[Any], rounds: Rounds, follow: Arra
         outliers=outliers,
         guarded=guarded,
     )
+
+
+def _segment_costs(segments: Sequence[tuple[int, _Known]], u: Array) -> Array:
+    """Return the hitting cost of each round, by what was known at the end of the segment that it belongs to."""
+    costs = np.empty(len(u))
+    begin = 0
+    for end, known in segments:
+        costs[begin:end] = known.hitting_cost(u[begin:end])
+        begin = end
+    return costs
 
 
 def entry_deviations(player: Policy[Any], state: State[Any], dim: int) -> Array:
