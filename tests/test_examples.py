@@ -31,3 +31,9 @@ def test_example_runs_without_a_warning(path: Path, tmp_path: Path) -> None:
     assert done.stdout
     assert done.stderr == ""
     assert not list(tmp_path.iterdir()), "an example left files behind"
+
+
+def test_the_committed_log_is_what_its_example_writes(tmp_path: Path) -> None:
+    (script,) = [path for path in EXAMPLES if path.name.endswith("_plant_log.py")]
+    subprocess.run([sys.executable, str(script), str(tmp_path / "log.csv")], check=True, capture_output=True)
+    assert (tmp_path / "log.csv").read_text() == script.with_name("plant_log.csv").read_text()

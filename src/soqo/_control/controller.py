@@ -17,15 +17,17 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import numpy as np
 
 from soqo._control import timestamps as clock
 from soqo._control.events import LOGGER, Callbacks, Event, EventKind
+from soqo._control.journal_report import plot_journal, plot_state
 from soqo._control.settings import check_same_settings, first_snapshot, warn_if_not_portable
 from soqo._control.snapshot import Call, Snapshot, decode_call, decode_snapshot, encode_call
 from soqo._foundation.arguments import choice, finite_array, integer, numbers, vector
+from soqo._foundation.figure_style import ThemeName
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._storage.atomic import replacing
 from soqo._storage.checksummed import seal, starts_with, unseal
@@ -35,6 +37,9 @@ from soqo._storage.journal_format import Record, is_journal
 from soqo.errors import ArgumentError, FileFormatError, ProtocolError
 from soqo.policies import Policy, State
 from soqo.typing import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _MAGIC = b"soqo-controller 1\n"
 
@@ -350,6 +355,35 @@ class Controller:
         limits = self._names.reached_limits(state.x, state.x_prev, plant.low, plant.high, plant.rate)
         missing = f"{missed} readings were missed so far." if missed else ""
         return " ".join(filter(None, (f"{begun}: {self._player.explain(state)}", limits, missing)))
+
+    def plot(self, *, theme: ThemeName = "light") -> Figure:
+        """Draw the rounds in the journal, what the policy expected of each reading, and its estimate (extra ``lab``).
+
+        :meth:`soqo.Log.plot` describes the panels. A controller without a journal keeps no record of its rounds: then
+        only the estimate is drawn.
+
+        Parameters
+        ----------
+        theme : {"light", "dark"}
+            The colors.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, which is independent of pyplot; ``figure.savefig("plant.png")`` writes it.
+
+        Examples
+        --------
+        >>> import soqo
+        >>> controller = Controller(soqo.GLIDE(), x0=[20.0, 20.0])
+        >>> x = controller.act(v=[21.0, 22.0])
+        >>> controller.observe(0.8)
+        >>> [axes.get_title(loc="left") for axes in controller.plot().axes]
+        ['Estimate of A ± standard deviation']
+        """
+        if self._journal is None or not self.state.round:
+            return plot_state(self._player, self.state, theme=theme)
+        return plot_journal(self._journal.path, theme=theme)
 
     def __repr__(self) -> str:
         journal = "" if self._journal is None else f", journal={str(self._journal.path)!r}"

@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from soqo._control.actuators import check_names
+from soqo._control.log_figure import draw_log, follow_minimizer
+from soqo._control.log_files import (
+    PARQUET_MAGIC,
+    from_frame,
+    read_csv,
+    read_parquet,
+    to_frame,
+    write_csv,
+    write_parquet,
+)
+from soqo._control.predictions import predict
 from soqo._control.snapshot import Call, decode_call, decode_snapshot
+from soqo._control.timestamps import TimeArray, utc_times
 from soqo._foundation.arguments import finite_array, horizon_or_none, numbers
+from soqo._foundation.figure_style import ThemeName
 from soqo._foundation.frozen_dataclasses import Value, freeze, set_fields
 from soqo._model.coordinates import Coordinates
-from soqo._storage.journal_format import read_all
-from soqo.errors import ArgumentError
+from soqo._storage.checksummed import starts_with
+from soqo._storage.journal_format import is_journal, read_all
+from soqo.errors import ArgumentError, FileFormatError
+from soqo.policies import GLIDE, Policy, State, wrap_for_plant
 from soqo.typing import Array, ArrayLike
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -40,16 +59,25 @@ class Log(Value):
         The number of rounds that a policy may assume; None for an infinite horizon.
     rate
         The largest step of a round, as in :class:`soqo.Controller`.
-    time : array_like of datetime64, shape (T,), optional
-        The time of each action in UTC, to the millisecond; NaT where it is not known.
-    actuators, units
-        The names of the actuators and their units, as in :class:`soqo.Controller`.
+    time : array_like, shape (T,), optional
+        When the rounds were played: an array of ``datetime64`` in UTC, or ``datetime`` or ISO 8601 texts with a zone;
+        NaT where the time is unknown.
+    actuators : sequence of str, optional
+        The names of the actuators.
+    units : str or sequence of str, optional
+        The unit of the positions, one for all actuators or one for each.
+
+    See Also
+    --------
+    soqo.replay : Estimate on a log what another policy would have saved.
 
     Examples
     --------
     >>> log = Log(v=[[1.0], [2.0]], x=[[0.5], [1.25]], y=[0.2, 0.3], x0=[0.0])
     >>> len(log), log.dim
     (2, 1)
+    >>> log[1:].x0                          # a slice begins where the rounds before it ended
+    array([0.5])
     """
 
     v: Array
@@ -62,9 +90,9 @@ class Log(Value):
     switching_weight: ArrayLike | None = None
     horizon: int | None = None
     rate: ArrayLike | None = None
-    time: Any = None
-    actuators: tuple[str, ...] | None = None
-    units: str | tuple[str, ...] | None = None
+    time: TimeArray | None = None
+    actuators: Sequence[str] | None = None
+    units: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         v = finite_array("v", self.v)
@@ -86,11 +114,34 @@ class Log(Value):
         if Coordinates(self.switching_weight).dim not in (None, v.shape[1]):
             raise ArgumentError(f"switching_weight must be for {v.shape[1]} actuators, got {self.switching_weight}")
         set_fields(self, v=freeze(v), x=freeze(x), x0=freeze(x0), y=freeze(y))
+        if self.time is not None:
+            time = utc_times("time", self.time)
+            if time.shape != y.shape:
+                raise ArgumentError(f"time must have shape {y.shape}, got {time.shape}")
+            set_fields(self, time=freeze(time))
         names = check_names(self.actuators, self.units, v.shape[1])
-        set_fields(self, actuators=names.names, units=names.units, time=_times(self.time, len(v)))
+        set_fields(self, actuators=names.names, units=names.units)
 
     def __repr__(self) -> str:
-        return f"Log({len(self)} rounds, {self.dim} actuators)"
+        return f"Log({count_rounds(len(self))}, {self.dim} actuator{'' if self.dim == 1 else 's'})"
+
+    def __getitem__(self, rounds: slice[int | None, int | None, None]) -> Self:
+        """Return some consecutive rounds as a log; it begins where the rounds before it ended."""
+        given: object = rounds
+        if not isinstance(given, slice) or given.step not in (None, 1):
+            raise ArgumentError(f"rounds must be a slice without a step, such as log[-100:], got {rounds!r}")
+        start, stop, _ = rounds.indices(len(self))
+        if start >= stop:
+            raise ArgumentError(f"rounds must hold at least one of the {len(self)} rounds, got [{start}:{stop}]")
+        return replace(
+            self,
+            v=self.v[start:stop],
+            x=self.x[start:stop],
+            y=self.y[start:stop],
+            x0=self.x[start - 1] if start else self.x0,
+            horizon=None if self.horizon is None else self.horizon - start,
+            time=None if self.time is None else self.time[start:stop],
+        )
 
     def __len__(self) -> int:
         return len(self.v)
@@ -100,57 +151,293 @@ class Log(Value):
         """The number d of actuators."""
         return int(self.v.shape[1])
 
+    # ---- pictures --------------------------------------------------------------------------------------------------
+
+    def plot(
+        self,
+        *,
+        policy: Policy[Any] | None = None,
+        learn: bool = True,
+        theme: ThemeName = "light",
+        title: str | None = None,
+    ) -> Figure:
+        """Draw the log (extra ``lab``).
+
+        The panels show the position of each actuator, its minimizer and its limits; the readings, and what a policy
+        that learns from the log expected of each of them before it was told, with a band of 95 %; the total cost so
+        far, and that of following v; and the estimate of A after the last round, with its uncertainty. Alarms,
+        outliers, missed readings and interventions of a guard are marked. Costs are those of the estimate, so base load
+        and noise do not enter; if an alarm restarted the estimate, those of the last one before.
+
+        Parameters
+        ----------
+        policy : Policy, optional
+            The policy that learns from the log, without steering; :class:`soqo.GLIDE` by default, which takes about a
+            millisecond per round.
+        learn : bool
+            Whether a policy learns from the log. Otherwise only what the log holds is drawn, and the cost is that of
+            the readings.
+        theme : {"light", "dark"}
+            The colors.
+        title : str, optional
+            The title.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, which is independent of pyplot; ``figure.savefig("plant.png")`` writes it.
+
+        Examples
+        --------
+        >>> log = Log([[1.0], [2.0], [0.0]], [[0.5], [1.25], [0.6]], [0.2, 0.3, 0.2], x0=[0.0])
+        >>> [axes.get_title(loc="left") for axes in log.plot().axes][:2]
+        ['Actuator 1', 'Readings, and what GLIDE expected']
+        """
+        heading = count_rounds(len(self)) if title is None else title
+        if not learn:
+            if policy is not None:
+                raise ArgumentError(f"policy must be None if learn is False, got {policy!r}")
+            return draw_log(self, None, theme=theme, title=heading)
+        learner = GLIDE() if policy is None else policy
+        if not isinstance(learner, Policy):
+            raise ArgumentError(f"policy must be a Policy, got {type(learner).__name__}")
+        player = wrap_for_plant(
+            learner, switching_weight=self.switching_weight, low=self.low, high=self.high, rate=self.rate
+        )
+        state = player.start(self.x0, self.horizon, 0)
+        return draw_with_predictions(self, player, state, theme=theme, title=heading)
+
+    # ---- files and tables ------------------------------------------------------------------------------------------
+
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Read all rounds of a controller's journal, which may be in use.
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        x0: ArrayLike | None = None,
+        low: ArrayLike | None = None,
+        high: ArrayLike | None = None,
+        switching_weight: ArrayLike | None = None,
+        horizon: int | None = None,
+        actuators: Sequence[str] | None = None,
+        units: str | Sequence[str] | None = None,
+    ) -> Self:
+        r"""Read the journal of a controller, which may be in use, or a CSV or Parquet file.
+
+        A table has the columns v_1, ..., v_d, x_1, ..., x_d and y, and optionally ``time`` (ISO 8601 with a zone) and
+        applied_1, ..., applied_d, which replace x where they are not empty. Names of actuators may take the place of
+        the numbers. An empty cell of y means that there was no reading. Other columns are ignored.
 
         Parameters
         ----------
         path : path
-            The journal.
+            The file. Parquet needs the extra ``lab``.
+        x0, low, high, switching_weight, horizon, actuators, units
+            As for a log, in place of what the file holds. If neither gives x0, it is the position of the first round,
+            as if the plant had not moved in it. ``actuators`` can also select columns of a table.
 
         Raises
         ------
         FileFormatError
-            If the journal is damaged.
+            If the file is damaged or of another kind. For a table, the message names the line and the column.
+
+        See Also
+        --------
+        Log.write : Write a CSV or Parquet file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "log.csv").write_text("v_1,x_1,y\n1.0,0.5,0.2\n2.0,1.25,\n")
+        ...     log = Log.read(f"{folder}/log.csv", x0=[0.0], switching_weight=4.0)
+        >>> log.y
+        array([0.2, nan])
         """
         source = Path(path)
         if not source.is_file():
-            raise FileNotFoundError(f"there is no journal {source}")
-        first, records = read_all(source.read_bytes(), source)
-        snapshot = decode_snapshot(first, source)
-        state = snapshot.state
-        d = state.x.size
-        table = _tabulate((decode_call(record, d, source) for record in records), state.round + 1)
-        if not table:
-            raise ArgumentError(f"path must be a journal with at least one round, got {source}, which has none")
-        time = np.array([one.time for one in table], dtype="datetime64[us]").astype("datetime64[ms]")
-        return cls(
-            np.array([one.v for one in table]),
-            np.array([one.x for one in table]),
-            np.array([one.y for one in table]),
-            x0=state.x,
-            low=snapshot.low,
-            high=snapshot.high,
-            switching_weight=snapshot.switching_weight,
-            horizon=None if state.horizon is None else state.horizon - state.round,
-            rate=snapshot.rate,
-            time=None if np.isnat(time).all() else time,
-            actuators=snapshot.actuators,
-            units=snapshot.units,
-        )
+            raise FileNotFoundError(f"there is no log {source}")
+        given = {
+            "x0": x0,
+            "low": low,
+            "high": high,
+            "switching_weight": switching_weight,
+            "horizon": horizon,
+            "units": units,
+        }
+        if is_journal(source):
+            return cls._from_fields(_read_journal(source), {**given, "actuators": actuators})
+        if starts_with(source, b"soqo-controller"):
+            raise FileFormatError(f"{source} is a saved controller, which holds no rounds: use its journal")
+        table = read_parquet if starts_with(source, PARQUET_MAGIC) else read_csv
+        found = table(source, actuators)
+        try:
+            return cls._from_fields(found, given)
+        except ArgumentError as error:
+            if given.get(str(error).split()[0]) is not None:
+                raise
+            raise FileFormatError(f"{source}: {error}") from None
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write a CSV file or, with the extra ``lab``, a Parquet file; :meth:`read` returns the same log.
+
+        A CSV file begins with comments that hold x0, limits, weight, names and units.
+
+        Parameters
+        ----------
+        path : path
+            The file; its suffix, ``.csv`` or ``.parquet``, selects the format.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> log = Log([[1.0], [2.0]], [[0.5], [1.25]], [0.2, np.nan], x0=[0.0], units="degC")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     print(log.write(f"{folder}/log.csv").read_text())
+        # soqo log
+        # x0 = [0.0]
+        # units = "degC"
+        v_1,x_1,y
+        1.0,0.5,0.2
+        2.0,1.25,
+        <BLANKLINE>
+        """
+        target = Path(path)
+        writers = {".csv": write_csv, ".parquet": write_parquet}
+        if target.suffix not in writers:
+            raise ArgumentError(f"path must end with .csv or .parquet, got {target.name}")
+        if is_journal(target):
+            raise ArgumentError(f"path must not be a journal, which has more in it, got {path}")
+        writers[target.suffix](target, self._fields)
+        return target
+
+    @classmethod
+    def from_dataframe(
+        cls,
+        frame: pandas.DataFrame,
+        *,
+        x0: ArrayLike | None = None,
+        low: ArrayLike | None = None,
+        high: ArrayLike | None = None,
+        switching_weight: ArrayLike | None = None,
+        horizon: int | None = None,
+        actuators: Sequence[str] | None = None,
+        units: str | Sequence[str] | None = None,
+    ) -> Self:
+        """Make a log from a data frame of pandas with the columns of :meth:`read` (extra ``lab``).
+
+        Timestamps are in the column ``time`` or in the index, and must have a zone. A cell of y that is NaN or missing
+        means that there was no reading.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            The rounds, one in each row.
+        x0, low, high, switching_weight, horizon, actuators, units
+            As in :meth:`read`; by default those of the log that the frame was made from (:meth:`to_dataframe`).
+
+        Raises
+        ------
+        ArgumentError
+            The message names the column and the row.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"v_1": [1.0, 2.0], "x_1": [0.5, 1.25], "y": [0.2, None]})
+        >>> Log.from_dataframe(frame, x0=[0.0], switching_weight=4.0)
+        Log(2 rounds, 1 actuator)
+        """
+        given = {
+            "x0": x0,
+            "low": low,
+            "high": high,
+            "switching_weight": switching_weight,
+            "horizon": horizon,
+            "units": units,
+        }
+        return cls._from_fields(from_frame(frame, actuators), given)
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return a data frame of pandas with the columns of :meth:`read`, indexed by round (extra ``lab``).
+
+        What has no column (x0, limits, weight, horizon, names, units) is in its ``attrs``, where
+        :meth:`from_dataframe` finds it.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The rounds, one in each row.
+
+        Examples
+        --------
+        >>> log = Log([[1.0], [2.0]], [[0.5], [1.25]], [0.2, 0.3], x0=[0.0])
+        >>> log.to_dataframe()
+               v_1   x_1    y
+        round
+        1      1.0  0.50  0.2
+        2      2.0  1.25  0.3
+        """
+        return to_frame(self._fields)
+
+    @property
+    def _fields(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def _from_fields(cls, found: dict[str, Any], given: dict[str, Any]) -> Self:
+        """Make a log from what a file holds and from what was given in place of it."""
+        merged = {**found, **{name: value for name, value in given.items() if value is not None}}
+        return cls(**{"x0": merged["x"][0], **merged})
 
 
-def _times(time: Any, rounds: int) -> Any:
-    """Return the times of the rounds, to the millisecond; None if there are none."""
-    if time is None:
-        return None
-    given = np.asarray(time)
-    if given.dtype.kind != "M" or given.shape != (rounds,):
-        raise ArgumentError(
-            f"time must be an array of datetime64 in UTC of shape {(rounds,)}, got {given.dtype} of shape {given.shape}"
+def draw_with_predictions(log: Log, player: Policy[Any], state: State[Any], *, theme: ThemeName, title: str) -> Figure:
+    """Draw a log with what a policy expected; GLIDE takes the place of one that does not estimate A."""
+    follow = follow_minimizer(log)
+    found = predict(player, state, log, follow)
+    if found is None:
+        glide = wrap_for_plant(
+            GLIDE(), switching_weight=log.switching_weight, low=log.low, high=log.high, rate=log.rate
         )
-    return freeze(given.astype("datetime64[ms]"))
+        found = predict(glide, glide.start(log.x0, log.horizon, 0), log, follow)
+    return draw_log(log, found, theme=theme, title=title)
+
+
+def count_rounds(count: int) -> str:
+    """Return a number of rounds in words."""
+    return f"{count} round{'' if count == 1 else 's'}"
+
+
+def _read_journal(source: Path) -> dict[str, Any]:
+    """Return the arguments of the log in a journal."""
+    first, records = read_all(source.read_bytes(), source)
+    snapshot = decode_snapshot(first, source)
+    state = snapshot.state
+    calls = (decode_call(record, state.x.size, source) for record in records)
+    table = _tabulate(calls, state.round + 1)
+    if not table:
+        raise ArgumentError(f"path must be a journal with at least one round, got {source}, which has none")
+    time = np.array([one.time for one in table], dtype="datetime64[us]")
+    return {
+        "v": np.array([one.v for one in table]),
+        "x": np.array([one.x for one in table]),
+        "y": np.array([one.y for one in table]),
+        "x0": state.x,
+        "low": snapshot.low,
+        "high": snapshot.high,
+        "switching_weight": snapshot.switching_weight,
+        "horizon": None if state.horizon is None else state.horizon - state.round,
+        "rate": snapshot.rate,
+        "time": None if np.isnat(time).all() else time,
+        "actuators": snapshot.actuators,
+        "units": snapshot.units,
+    }
 
 
 class _Round(NamedTuple):

@@ -141,7 +141,7 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
     policy : Policy
         As for a :class:`soqo.Controller`: for an unweighted switching cost and without limits, which the log has.
     log : Log or path
-        The log, or the journal of a controller.
+        The log, or a file that :meth:`soqo.Log.read` reads: the journal of a controller, a CSV or a Parquet file.
     draws : int
         The number of draws of A, each of which is played in full.
     seed : int

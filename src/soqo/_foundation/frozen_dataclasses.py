@@ -64,7 +64,7 @@ def _equal(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray | np.generic) and isinstance(other, np.ndarray | np.generic):
         if one.shape != other.shape or one.dtype != other.dtype:
             return False
-        return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
+        return bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fM"))
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return False
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -77,7 +77,9 @@ def _equal(one: Any, other: Any) -> bool:
 def _hashable(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         # -0.0 equals 0.0, and a scalar of NumPy equals an array without axes.
-        return (value.shape, (np.asarray(value) + 0.0).tobytes()) if value.ndim else _hashable(value.item())
+        if not value.ndim:
+            return _hashable(value.item())
+        return value.shape, (value if value.dtype.kind == "M" else np.asarray(value) + 0.0).tobytes()
     if isinstance(value, Mapping):
         return tuple((key, _hashable(item)) for key, item in value.items())
     if isinstance(value, tuple | list):

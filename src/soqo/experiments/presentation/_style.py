@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import Any
 from zlib import crc32
 
+from soqo._foundation.figure_style import FIGURE_RC
 from soqo._foundation.optional_imports import require_extra
 
 POLICY_COLORS = {
@@ -32,23 +32,6 @@ _SYMBOLS = {"eta": "η", "sigma_r": "σᵣ", "sigma_v": "σᵥ", "c1": "c₁", "
 
 _LINE_STYLES = ("-", "--", ":", "-.")
 
-_RC: dict[str, Any] = {
-    "axes.grid": True,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": "medium",
-    "figure.dpi": 110,
-    "font.size": 9.5,
-    "grid.alpha": 0.25,
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "lines.linewidth": 1.6,
-    "savefig.bbox": "tight",
-    "svg.fonttype": "none",
-    "svg.hashsalt": "soqo",  # a fixed salt makes the ids of an SVG reproducible
-}
-
 
 def house_style() -> AbstractContextManager[None]:
     """Return a context in which Matplotlib draws in the style of soqo's figures (extra ``lab``).
@@ -68,7 +51,7 @@ def house_style() -> AbstractContextManager[None]:
     1.6
     """
     matplotlib = require_extra("matplotlib", "lab")
-    return matplotlib.rc_context(_RC)  # type: ignore[no-any-return]  # imported at run time, hence untyped
+    return matplotlib.rc_context(FIGURE_RC)  # type: ignore[no-any-return]  # imported at run time, hence untyped
 
 
 def policy_styles(names: Iterable[str]) -> dict[str, tuple[str, str]]:

@@ -8,6 +8,7 @@ from soqo.experiments.settings._constructors import (
     known_arguments,
     policy_constructors,
 )
+from soqo.experiments.settings._policy_text import parse_policy
 from soqo.experiments.settings._setting import Setting, SweepPoint
 from soqo.experiments.settings._settings_file import SETTING_KEYS, parse_settings, read_settings
 from soqo.experiments.settings._toml_line_numbers import Document, KeyPath, parse_toml
@@ -25,6 +26,7 @@ __all__ = [
     "figures",
     "find",
     "known_arguments",
+    "parse_policy",
     "parse_settings",
     "parse_toml",
     "policy_constructors",

@@ -1,4 +1,4 @@
-"""The command: real processes, real files, errors in one line."""
+"""The commands for experiments: real processes, real files, errors in one line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pty
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 import soqo
+from command_line import COMMAND, ENVIRONMENT, complaint, run
 from soqo.experiments import catalogue
 
 SPEC = """
@@ -28,33 +28,10 @@ noise = { kind = "Uniform", cap = 5.0 }
 policy = [{ kind = "FTM" }, { kind = "SCaLE" }]
 """
 
-COMMAND = [sys.executable, "-W", "error", "-m", "soqo"]
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 CELL = re.compile(
     r"cell done=(\d+) total=(\d+) setting=(\S+) horizon=(\d+) first_run=(\d+) runs=(\d+) "
     r"kept=(yes|no) seconds=(\d+\.\d)"
 )
-
-
-def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env=ENVIRONMENT,
-    )
-
-
-def complaint(*arguments: str | Path) -> str:
-    """The one line that a command leaves when it is wrong."""
-    done = run(*arguments)
-    assert done.returncode == 2, done
-    assert done.stdout == ""
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("soqo: ")
-    return line.removeprefix("soqo: ")
 
 
 @pytest.fixture
@@ -233,14 +210,6 @@ def test_estimate_prints_the_matrix_and_its_certificate(tmp_path: Path) -> None:
     assert float(fields["gap"]) < 1e-5
     matrix = [[float(cell) for cell in line.split()] for line in done.stdout.splitlines()[2:4]]
     np.testing.assert_allclose(matrix, estimate.matrix, atol=1e-4)
-
-
-def test_version_and_help() -> None:
-    assert run("--version").stdout.strip() == f"soqo {soqo.__version__}"
-    bare = run()
-    assert bare.returncode == 0
-    for name in ("reproduce", "list", "simulate", "tune", "bounds", "estimate", "policies"):
-        assert name in bare.stdout
 
 
 # ---- mistakes ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,331 @@
+"""The picture of a log: positions, readings, cost and estimate, with alarms and interventions of the guard as marks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from soqo._control.predictions import Predictions, Rounds, switching_costs
+from soqo._control.timestamps import TimeArray
+from soqo._foundation.figure_style import Theme, ThemeName, find_theme, theme_context
+from soqo._foundation.optional_imports import require_extra
+from soqo.typing import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_WIDTH = 11.0
+"""The width of a picture in inches."""
+
+_MAX_ACTUATORS = 12
+"""More panels than this would be too small to read."""
+
+_MAX_ANNOTATED = 6
+"""Up to this dimension, the entries of the estimate are written into its heat map."""
+
+_MANY_ROUNDS = 600
+"""With more rounds than this, readings would hide each other: their differences from what was expected are drawn."""
+
+_COLUMNS = 12
+"""The columns of the grid that panels span."""
+
+
+class DrawnLog(Rounds, Protocol):
+    """The part of a log that is drawn."""
+
+    @property
+    def low(self) -> ArrayLike | None: ...
+    @property
+    def high(self) -> ArrayLike | None: ...
+    @property
+    def time(self) -> TimeArray | None: ...
+    @property
+    def actuators(self) -> Sequence[str] | None: ...
+    @property
+    def units(self) -> str | Sequence[str] | None: ...
+
+
+def follow_minimizer(log: DrawnLog) -> Array:
+    """Return the positions of a plant that follows v within the limits."""
+    low, high = (
+        np.asarray(limit)
+        for limit in (-np.inf if log.low is None else log.low, np.inf if log.high is None else log.high)
+    )
+    return np.clip(log.v, low, high)
+
+
+def draw_log(log: DrawnLog, predictions: Predictions | None, *, theme: ThemeName, title: str) -> Figure:
+    """Draw a log.
+
+    Parameters
+    ----------
+    log : DrawnLog
+        The log.
+    predictions : Predictions, optional
+        What a policy expected; without it, neither expected readings nor an estimate are drawn.
+    theme : {"light", "dark"}
+        The colors.
+    title : str
+        The title of the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure, independent of pyplot.
+    """
+    colors = find_theme(theme)
+    shown = min(log.v.shape[1], _MAX_ACTUATORS)
+    across = 1 if shown <= 3 else 2 if shown <= 8 else 3
+    rows = -(-shown // across)
+    heights = [1.75 if across == 1 else 1.45] * rows + [2.2, 2.8]
+    with theme_context(colors):
+        figure = new_figure(_WIDTH, sum(heights) + 0.7)
+        grid = figure.add_gridspec(len(heights), _COLUMNS, height_ratios=heights)
+        clock = _Clock.of(log)
+        panels: list[Any] = []
+        for k in range(shown):
+            row, column = divmod(k, across)
+            width = _COLUMNS // across
+            place = grid[row, column * width : (column + 1) * width]
+            panels.append(figure.add_subplot(place, sharex=panels[0] if panels else None))
+            _draw_positions(panels[-1], log, k, clock, colors)
+        readings = figure.add_subplot(grid[rows, :], sharex=panels[0])
+        _draw_readings(readings, log, predictions, clock, colors)
+        cost = figure.add_subplot(grid[rows + 1, : _COLUMNS if predictions is None else 7], sharex=panels[0])
+        _draw_cost(cost, log, predictions, clock, colors)
+        panels += [readings, cost]
+        for axes in panels:
+            clock.label(axes, is_lowest=axes not in panels[: (rows - 1) * across])
+        if predictions is not None:
+            _draw_marks(panels, predictions, clock, colors)
+            estimate = figure.add_subplot(grid[rows + 1, 7:])
+            draw_estimate(estimate, predictions.estimate, predictions.estimate_deviation, log.actuators, colors)
+        hidden = log.v.shape[1] - shown
+        add_title(figure, title + (f" (the first {shown} of {shown + hidden} actuators)" if hidden else ""))
+        _add_legend(figure, panels)
+        return figure
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Create an empty figure that is independent of pyplot."""
+    module = require_extra("matplotlib.figure", "lab")
+    figure: Figure = module.Figure(figsize=(width, height), layout="constrained")
+    return figure
+
+
+def add_title(figure: Figure, title: str) -> None:
+    """Add the title of a figure."""
+    figure.suptitle(title, x=0.008, ha="left", weight="bold", size="large")
+
+
+class _Clock(NamedTuple):
+    """The horizontal axis: the time of each round, or its number."""
+
+    at: Any
+    has_time: bool
+
+    @classmethod
+    def of(cls, log: DrawnLog) -> _Clock:
+        if log.time is not None and not np.isnat(log.time).any():
+            return cls(log.time, True)
+        return cls(np.arange(1, len(log.y) + 1), False)
+
+    def label(self, axes: Axes, *, is_lowest: bool) -> None:
+        """Label the axis, with numbers below the lowest panels only."""
+        if self.has_time:
+            dates = require_extra("matplotlib.dates", "lab")
+            locator = dates.AutoDateLocator(maxticks=8)
+            axes.xaxis.set_major_locator(locator)
+            axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
+        else:
+            ticker = require_extra("matplotlib.ticker", "lab")
+            axes.xaxis.set_major_locator(ticker.MaxNLocator("auto", integer=True, steps=[1, 2, 2.5, 5, 10]))
+            axes.set_xlabel("round" if is_lowest else "")
+        axes.tick_params(axis="x", labelbottom=is_lowest)
+        first, last = self.at[0], self.at[-1]
+        if first < last:
+            axes.set_xlim(first, last)
+        elif not self.has_time:
+            axes.set_xlim(first - 0.5, last + 0.5)
+
+
+def _draw_positions(axes: Axes, log: DrawnLog, k: int, clock: _Clock, colors: Theme) -> None:
+    """Draw the position of one actuator, its minimizer and its limits."""
+    style: dict[str, Any] = {"linewidth": 1.1, "drawstyle": "steps-post"}
+    axes.plot(clock.at, log.v[:, k], color=colors.minimizer, label="minimizer v", **style)
+    axes.plot(clock.at, log.x[:, k], color=colors.position, label="position x", **{**style, "linewidth": 1.5})
+    for limit in (log.low, log.high):
+        if limit is None:
+            continue
+        value = float(np.broadcast_to(np.asarray(limit), log.v.shape[1:])[k])
+        if np.isfinite(value) and _is_near(value, log.v[:, k], log.x[:, k]):
+            axes.axhline(value, color=colors.line, linestyle="--", linewidth=1.0, label="limit")
+    name = f"Actuator {k + 1}" if log.actuators is None else log.actuators[k]
+    unit = log.units if log.units is None or isinstance(log.units, str) else log.units[k]
+    axes.set_title(name)
+    if unit:
+        axes.set_ylabel(unit)
+    _mark_single_round(axes)
+
+
+def _is_near(limit: float, *lines: Array) -> bool:
+    """Return whether a limit can be shown without compressing the lines to less than half of the panel."""
+    low, high = min(line.min() for line in lines), max(line.max() for line in lines)
+    return bool(low - (high - low) - 1e-12 <= limit <= high + (high - low) + 1e-12)
+
+
+def _draw_readings(axes: Axes, log: DrawnLog, predictions: Predictions | None, clock: _Clock, colors: Theme) -> None:
+    """Draw readings and, if a policy predicted them, what it expected with a band of 95 %."""
+    many = len(log.y) > _MANY_ROUNDS
+    y, outliers, title = log.y, np.zeros(len(log.y), dtype=np.bool_), "Readings"
+    if predictions is not None:
+        expected, spread = predictions.expected, 1.96 * predictions.deviation
+        outliers, title = predictions.outliers, f"Readings, and what {predictions.policy} expected"
+        if many:
+            y, expected = y - expected, np.zeros(len(y))
+            title = f"Difference of the readings from what {predictions.policy} expected"
+        band: dict[str, Any] = {"color": colors.expected, "alpha": 0.28, "linewidth": 0, "zorder": 1}
+        axes.fill_between(clock.at, expected - spread, expected + spread, label="95 % band", **band)
+        axes.plot(clock.at, expected, color=colors.expected, linewidth=1.2, label="expected")
+    dots: dict[str, Any] = {"linestyle": "", "marker": ".", "markersize": 2.5 if many else 4.5}
+    if len(y) > _MANY_ROUNDS:
+        dots |= {"alpha": 0.6, "rasterized": True}  # thousands of dots would make a vector file large
+    axes.plot(clock.at, y, color=colors.reading, label="reading", **dots)
+    axes.set_title(title)
+    low, high = _limits_of(y[~outliers & ~np.isnan(y)])
+    axes.set_ylim(low, high)
+    mark: dict[str, Any] = {"linestyle": "", "clip_on": False}
+    if outliers.any():  # those beyond the limits are at the edge
+        mark |= {"marker": "o", "markersize": 6, "markerfacecolor": "none"}
+        shown = np.clip(y[outliers], low + 0.04 * (high - low), high - 0.04 * (high - low))
+        axes.plot(clock.at[outliers], shown, color=colors.alarm, label="outlier", **mark)
+    missing = np.isnan(log.y)
+    if missing.any():
+        mark |= {"marker": "|", "markersize": 6, "transform": axes.get_xaxis_transform()}
+        axes.plot(clock.at[missing], np.zeros(missing.sum()), color=colors.line, label="no reading", **mark)
+
+
+def _limits_of(values: Array) -> tuple[float, float]:
+    """Return limits for almost all values: single ones would compress the others, and so would the first bands."""
+    if not values.size:
+        return 0.0, 1.0
+    lowest, low, high, highest = (float(edge) for edge in np.quantile(values, [0.0, 0.01, 0.99, 1.0]))
+    reach = 0.5 * (high - low)
+    low, high = max(lowest, low - reach), min(highest, high + reach)
+    margin = 0.1 * (high - low) or 1.0
+    return low - margin, high + margin
+
+
+def _draw_cost(axes: Axes, log: DrawnLog, predictions: Predictions | None, clock: _Clock, colors: Theme) -> None:
+    """Draw the total cost so far, and that of following v."""
+    follow = follow_minimizer(log)
+    own = switching_costs(log.x, log.x0, log.switching_weight)
+    others = switching_costs(follow, log.x0, log.switching_weight)
+    if predictions is None:
+        own, source = own + np.nan_to_num(log.y), "as measured"
+    else:
+        own, others = own + predictions.hitting, others + predictions.follow_hitting
+        source = f"by the estimate of {predictions.policy}"
+    for k, (cost, color, label) in enumerate(
+        ((others, colors.follow, "following v"), (own, colors.position, "this plant"))
+    ):
+        total = np.cumsum(cost)
+        axes.plot(clock.at, total, color=color, linewidth=1.8)
+        place: dict[str, Any] = {"transform": axes.transAxes, "va": "top", "color": color}
+        axes.text(0.015, 0.97 - 0.1 * k, f"{label}: {_short(total[-1])}", **place)  # a sum is small on the left
+    axes.set_title(f"Total cost so far, {source}")
+    _mark_single_round(axes)
+
+
+def _short(value: float) -> str:
+    """Format a number with four digits, and thousands with commas."""
+    return f"{value:,.0f}" if 1000.0 <= abs(value) < 1e7 else f"{value:.4g}"
+
+
+def _rounded(value: float, digits: int) -> str:
+    """Format a number with a few digits, without an exponent if it is not very large or small."""
+    return f"{float(f'{value:.{digits}g}'):g}"
+
+
+def draw_estimate(
+    axes: Axes, estimate: Array, deviation: Array, actuators: Sequence[str] | None, colors: Theme
+) -> None:
+    """Draw the estimate of A as a heat map, with its uncertainty.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        The panel.
+    estimate, deviation : Array, shape (d, d)
+        The estimate, and the standard deviations of its entries (NaN if unknown).
+    actuators : sequence of str, optional
+        The names of the actuators.
+    colors : Theme
+        The colors.
+    """
+    module = require_extra("matplotlib.colors", "lab")
+    d, is_known = len(estimate), bool(np.isfinite(deviation).any())
+    uncertainty = " ± standard deviation" if d <= _MAX_ANNOTATED else " (dots: may be zero)"
+    axes.set_title(f"Estimate of A{uncertainty if is_known else ''}")
+    if d == 1:  # a number
+        axes.set_axis_off()
+        text = _rounded(estimate[0, 0], 3) + (f" ± {_rounded(deviation[0, 0], 1)}" if is_known else "")
+        axes.text(0.5, 0.5, text, ha="center", va="center", fontsize=20, color=colors.position)
+        return
+    ends = [colors.follow, colors.background, colors.position]
+    largest = float(np.abs(estimate).max()) or 1.0
+    scale = module.LinearSegmentedColormap.from_list("estimate", ends)
+    image = axes.imshow(estimate, cmap=scale, vmin=-largest, vmax=largest)
+    names = [str(k + 1) for k in range(d)] if actuators is None else list(actuators)
+    axes.set_xticks(range(d), names, rotation=0 if max(map(len, names)) * d <= 30 else 45)
+    axes.set_yticks(range(d), names)
+    axes.tick_params(length=0)
+    axes.grid(False)
+    axes.spines[:].set_visible(False)
+    if d > _MAX_ANNOTATED:
+        axes.figure.colorbar(image, ax=axes, shrink=0.9).outline.set_visible(False)
+        axes.tick_params(labelsize="small" if d <= 12 else "xx-small")
+        row, column = np.nonzero(np.abs(estimate) < 2.0 * deviation)
+        axes.plot(column, row, ".", color=colors.line, markersize=3)
+        return
+    for i in range(d):
+        for j in range(d):
+            text = _rounded(estimate[i, j], 2)
+            if is_known:
+                text += f"\n± {_rounded(deviation[i, j], 1)}"
+            filled = abs(estimate[i, j]) > 0.6 * largest
+            color = colors.background if filled else colors.text
+            axes.text(j, i, text, ha="center", va="center", color=color, fontsize=9 if d <= 4 else 7)
+
+
+def _draw_marks(panels: Sequence[Axes], predictions: Predictions, clock: _Clock, colors: Theme) -> None:
+    """Mark alarms by lines, and interventions of the guard by triangles."""
+    for axes in panels:
+        for t in predictions.alarms:
+            axes.axvline(clock.at[t], color=colors.alarm, linewidth=1.1, linestyle=":", label="alarm")
+        guarded = predictions.guarded
+        if guarded.any() and axes is not panels[-1]:  # where the total cost is written
+            transform = axes.get_xaxis_transform()
+            mark: dict[str, Any] = {"linestyle": "", "marker": "v", "markersize": 4}
+            height = np.full(guarded.sum(), 0.96)
+            axes.plot(clock.at[guarded], height, color=colors.guard, transform=transform, label="guard", **mark)
+
+
+def _mark_single_round(axes: Axes) -> None:
+    """Show a log of one round as dots, since a line needs two."""
+    for line in axes.get_lines():
+        if np.size(line.get_xdata()) == 1:
+            line.set_marker("o")
+
+
+def _add_legend(figure: Figure, panels: Sequence[Axes]) -> None:
+    """Add one legend for all panels."""
+    entries: dict[str, Artist] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    figure.legend(list(entries.values()), list(entries), loc="outside lower left", ncols=len(entries))

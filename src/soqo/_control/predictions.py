@@ -1,0 +1,195 @@
+"""What a policy expected of each reading of a log, and what it learned from them.
+
+The policy observes the log and does not steer: in each round it acts, and is told the position that was applied and the
+reading. What it expects is computed before it is told the reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from soqo._foundation.frozen_dataclasses import Value
+from soqo._model.coordinates import Coordinates
+from soqo.policies import Policy, State
+from soqo.typing import Array, ArrayLike, BoolArray, IntArray
+
+
+class Rounds(Protocol):
+    """The part of a log that predictions and figures use."""
+
+    @property
+    def v(self) -> Array: ...
+    @property
+    def x(self) -> Array: ...
+    @property
+    def y(self) -> Array: ...
+    @property
+    def x0(self) -> Array: ...
+    @property
+    def switching_weight(self) -> ArrayLike | None: ...
+
+
+@dataclass(frozen=True)
+class Predictions(Value):
+    """What a policy expected, round by round, and what it knew at the end.
+
+    Attributes
+    ----------
+    policy : str
+        The name of the policy.
+    expected, deviation : Array, shape (T,)
+        The expected reading, and the standard deviation of the reading around it (NaN if the policy does not know it).
+    hitting, follow_hitting : Array, shape (T,)
+        The hitting cost of the plant, and of following v within the limits, by the last estimate before A changed.
+    estimate, estimate_deviation : Array, shape (d, d)
+        The estimate of A after the last round, and the standard deviations of its entries (NaN if unknown). For
+        entries off the diagonal it is an upper bound.
+    alarms : IntArray
+        The rounds of alarms, counted from 0.
+    outliers, guarded : BoolArray, shape (T,)
+        The readings that the policy rejected, and the rounds in which the guard followed v.
+    """
+
+    policy: str
+    expected: Array
+    deviation: Array
+    hitting: Array
+    follow_hitting: Array
+    estimate: Array
+    estimate_deviation: Array
+    alarms: IntArray
+    outliers: BoolArray
+    guarded: BoolArray
+
+
+class _Known(NamedTuple):
+    """What a policy knows in a round."""
+
+    estimate: Array
+    offset: Array
+    base_load: float
+    noise: float
+
+    @classmethod
+    def of(cls, found: dict[str, Any], dim: int) -> _Known:
+        """Return what the diagnostics of a policy say."""
+        return cls(
+            estimate=np.asarray(found["estimate"]),
+            offset=np.asarray(found.get("offset", np.zeros(dim))),
+            base_load=float(found.get("base_load", 0.0)),
+            noise=float(found.get("noise", np.nan)),
+        )
+
+    def hitting_cost(self, u: Array) -> Array:
+        error = u + self.offset
+        return np.asarray(0.5 * np.vecdot(error, np.matvec(self.estimate, error)))
+
+
+def predict(player: Policy[Any], state: State[Any], rounds: Rounds, follow: Array) -> Predictions | None:
+    """Return what a policy expects and learns along a log; None if it does not estimate A.
+
+    Parameters
+    ----------
+    player : Policy
+        The policy within the limits and the weight of the plant.
+    state : State
+        Its state before the first round.
+    rounds : Rounds
+        The log.
+    follow : Array, shape (T, d)
+        The positions of a plant that follows v.
+    """
+    if "estimate" not in player.diagnostics(state):
+        return None
+    count, dim = rounds.v.shape
+    expected, deviation = np.empty(count), np.empty(count)
+    outliers, guarded = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
+    switching = switching_costs(rounds.x, rounds.x0, rounds.switching_weight)
+    includes_switching = _includes_switching(player)
+    first = state.round
+    alarms: list[int] = []
+    segments: list[tuple[int, _Known]] = []  # the end of each segment without a change of A, and what was known there
+    before = player.diagnostics(state)
+    for t, (v, x, y) in enumerate(zip(rounds.v, rounds.x, rounds.y, strict=True)):
+        _, state = player.act(state, v)
+        known, u = _Known.of(before, dim), x - v
+        expected[t] = known.hitting_cost(u) + known.base_load + (switching[t] if includes_switching else 0.0)
+        spread = player.uncertainty_of(state, (u + known.offset)[None])
+        deviation[t] = np.hypot(known.noise, np.nan if spread is None else 0.5 * spread[0])
+        state = player.observe(state, y, applied=x)
+        after = player.diagnostics(state)
+        outliers[t] = after.get("outliers", 0.0) > before.get("outliers", 0.0)
+        guarded[t] = bool(after.get("guarding", False))
+        if after.get("alarms", 0.0) > before.get("alarms", 0.0):
+            start = int(np.clip(after["last_alarm"] - first - 1, alarms[-1] if alarms else 0, t))
+            alarms.append(start)
+            segments.append((start, known))
+        before = after
+    segments.append((count, _Known.of(before, dim)))
+    hitting, follow_hitting = (_segment_costs(segments, position - rounds.v) for position in (rounds.x, follow))
+    last = segments[-1][1]
+    return Predictions(
+        policy=_name(player),
+        expected=expected,
+        deviation=deviation,
+        hitting=hitting,
+        follow_hitting=follow_hitting,
+        estimate=last.estimate,
+        estimate_deviation=entry_deviations(player, state, dim),
+        alarms=np.array(alarms, dtype=np.int64),
+        outliers=outliers,
+        guarded=guarded,
+    )
+
+
+def _segment_costs(segments: Sequence[tuple[int, _Known]], u: Array) -> Array:
+    """Return the hitting cost of each round, by what was known at the end of the segment that it belongs to."""
+    costs = np.empty(len(u))
+    begin = 0
+    for end, known in segments:
+        costs[begin:end] = known.hitting_cost(u[begin:end])
+        begin = end
+    return costs
+
+
+def entry_deviations(player: Policy[Any], state: State[Any], dim: int) -> Array:
+    """Return the standard deviations of the entries of the estimate; NaN if the policy does not know them.
+
+    An entry off the diagonal is (p'Ap - q'Aq) / 4 with p = e_i + e_j and q = e_i - e_j. Its deviation is at most the
+    sum of the deviations of both terms, which is returned, because the policy does not tell their correlation.
+    """
+    pairs = [(i, j) for i in range(dim) for j in range(i, dim)]
+    unit = np.eye(dim)
+    directions = np.array([unit[i] + sign * unit[j] for i, j in pairs for sign in (1.0, -1.0)])
+    found = player.uncertainty_of(state, directions)
+    result = np.full((dim, dim), np.nan)
+    if found is not None:
+        for (i, j), bound in zip(pairs, found.reshape(-1, 2).sum(axis=1) / 4.0, strict=True):
+            result[i, j] = result[j, i] = bound
+    return result
+
+
+def switching_costs(x: Array, x0: Array, switching_weight: ArrayLike | None) -> Array:
+    """Return the switching cost of each round."""
+    steps = Coordinates(switching_weight).to_plain(np.diff(x, axis=0, prepend=x0[None]))
+    return np.asarray(0.5 * np.vecdot(steps, steps))
+
+
+def _includes_switching(player: Any) -> bool:
+    """Return whether the readings contain the switching cost, as some policy inside of wrappers was told."""
+    while player is not None:
+        if getattr(player, "switching_included", False):
+            return True
+        player = getattr(player, "policy", None)
+    return False
+
+
+def _name(player: Any) -> str:
+    """Return the name of the policy inside of wrappers."""
+    while hasattr(player, "policy"):
+        player = player.policy
+    return type(player).__name__
