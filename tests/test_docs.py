@@ -16,7 +16,7 @@ from soqo.experiments.settings import SETTING_KEYS, Constructor
 from soqo.typing import Spacing
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 CONSOLE = re.compile(
     r"```console\n\$ (python examples/\S+|soqo \w+ examples/\S+)\n(.*?)```",
     flags=re.DOTALL,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -22,8 +22,19 @@ from soqo._foundation.frozen_dataclasses import evolve
 from soqo.policies._open_rounds import OpenRound
 from soqo.typing import IntArray
 
-if TYPE_CHECKING:
-    from soqo.policies._base import Policy, State
+_S = TypeVar("_S")
+"""A :class:`soqo.State`, which is defined on top of this module."""
+
+
+class _Hooks(Protocol):
+    """What a policy does with its memory when a batch changes."""
+
+    def take_runs(self, memory: Any, index: IntArray) -> Any: ...
+
+    def join_runs(self, memories: Sequence[Any]) -> Any: ...
+
+    def shift_rounds(self, memory: Any, by: int) -> Any: ...
+
 
 # ---- values ----------------------------------------------------------------------------------------------------------
 
@@ -85,79 +96,81 @@ def _take(array: np.ndarray[Any, Any], index: IntArray) -> np.ndarray[Any, Any]:
 # ---- states ----------------------------------------------------------------------------------------------------------
 
 
-def take_state(policy: Policy[Any], state: State[Any], index: IntArray) -> State[Any]:
+def take_state(policy: _Hooks, state: _S, index: IntArray) -> _S:
     """Return the state of some of the runs, with the same count of rounds."""
-    awaiting, began = take_rows(state.awaiting, index), take_rows(state.began, index)
-    rounds = (take_rows(one, index) for one in state.open_rounds)
+    before: Any = state
+    awaiting, began = take_rows(before.awaiting, index), take_rows(before.began, index)
+    rounds = (take_rows(one, index) for one in before.open_rounds)
     return evolve(
         state,
-        x=state.x.take(index, axis=0),
-        v=state.v.take(index, axis=0),
+        x=before.x.take(index, axis=0),
+        v=before.v.take(index, axis=0),
         # If readings may be late, a round is pending while any run waits for its reading.
-        pending=state.pending and (awaiting is None or bool(awaiting.any())),
-        diverged=state.diverged.take(index),
-        memory=policy.take_runs(state.memory, index),
-        context=take_rows(state.context, index),
-        factor=take_rows(state.factor, index),
-        x_prev=take_rows(state.x_prev, index),
+        pending=before.pending and (awaiting is None or bool(awaiting.any())),
+        diverged=before.diverged.take(index),
+        memory=policy.take_runs(before.memory, index),
+        context=take_rows(before.context, index),
+        factor=take_rows(before.factor, index),
+        x_prev=take_rows(before.x_prev, index),
         awaiting=awaiting,
         open_rounds=tuple(one for one in rounds if one.awaiting.any()),
         began=began if began is not None and began.any() else None,
     )
 
 
-def shift_state(policy: Policy[Any], state: State[Any], by: int) -> State[Any]:
+def shift_state(policy: _Hooks, state: _S, by: int) -> _S:
     """Return the state with a count of rounds that is larger by some number; each run has played as many as before."""
+    before: Any = state
     if not by:
         return state
-    began = np.full(len(state.x), by) if state.began is None else state.began + by
+    began = np.full(len(before.x), by) if before.began is None else before.began + by
     return evolve(
         state,
-        round=state.round + by,
-        memory=policy.shift_rounds(state.memory, by),
-        open_rounds=tuple(evolve(one, round=one.round + by) for one in state.open_rounds),
+        round=before.round + by,
+        memory=policy.shift_rounds(before.memory, by),
+        open_rounds=tuple(evolve(one, round=one.round + by) for one in before.open_rounds),
         began=began if began.any() else None,
     )
 
 
-def join_states(policy: Policy[Any], states: Sequence[State[Any]]) -> State[Any]:
+def join_states(policy: _Hooks, states: Sequence[_S]) -> _S:
     """Return one state for the runs of several that have the same count of rounds and the same key."""
-    first = states[0]
+    parts: Sequence[Any] = states
+    first = parts[0]
     # In a wrapper, the states inside may differ in this: a pending state learns its position from the wrapper again.
-    pending, awaiting = any(state.pending for state in states), None
-    if first.max_delay and any(state.awaiting is not None or state.pending != pending for state in states):
-        awaiting = np.concatenate([_awaiting(state) for state in states])
+    pending, awaiting = any(state.pending for state in parts), None
+    if first.max_delay and any(state.awaiting is not None or state.pending != pending for state in parts):
+        awaiting = np.concatenate([_awaiting(state) for state in parts])
     began = None
-    if any(state.began is not None for state in states):
-        parts = [np.zeros(len(s.x), dtype=np.int64) if s.began is None else s.began for s in states]
-        began = np.concatenate(parts)
+    if any(state.began is not None for state in parts):
+        began = np.concatenate([np.zeros(len(s.x), dtype=np.int64) if s.began is None else s.began for s in parts])
     x_prev = None
-    if any(state.x_prev is not None for state in states):  # None before the first round, where it is not used
-        x_prev = np.concatenate([state.x if state.x_prev is None else state.x_prev for state in states])
+    if any(state.x_prev is not None for state in parts):  # None before the first round, where it is not used
+        x_prev = np.concatenate([state.x if state.x_prev is None else state.x_prev for state in parts])
     return evolve(
-        first,
-        x=np.concatenate([state.x for state in states]),
-        v=np.concatenate([state.v for state in states]),
+        states[0],
+        x=np.concatenate([state.x for state in parts]),
+        v=np.concatenate([state.v for state in parts]),
         pending=pending,
-        diverged=np.concatenate([state.diverged for state in states]),
-        memory=policy.join_runs([state.memory for state in states]),
-        context=join_rows([state.context for state in states]),
-        factor=join_rows([state.factor for state in states]),
+        diverged=np.concatenate([state.diverged for state in parts]),
+        memory=policy.join_runs([state.memory for state in parts]),
+        context=join_rows([state.context for state in parts]),
+        factor=join_rows([state.factor for state in parts]),
         x_prev=x_prev,
         awaiting=awaiting,
-        open_rounds=_join_open_rounds(states),
+        open_rounds=_join_open_rounds(parts),
         began=began,
     )
 
 
-def _awaiting(state: State[Any]) -> Any:
+def _awaiting(state: Any) -> Any:
     """Return which runs wait for the reading of the current round."""
     if state.awaiting is not None:
         return state.awaiting & state.pending
     return np.full(len(state.x), state.pending, dtype=np.bool_)
 
 
-def _join_open_rounds(states: Sequence[State[Any]]) -> tuple[OpenRound, ...]:
+def _join_open_rounds(states: Sequence[Any]) -> tuple[OpenRound, ...]:
     """Return the open rounds of all runs; a run that does not wait for a round has its current position there."""
     numbers = sorted({one.round for state in states for one in state.open_rounds})
     joined = []

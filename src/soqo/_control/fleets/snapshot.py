@@ -1,0 +1,130 @@
+"""The complete state of a fleet, and the file beside its journal that makes a resume quick.
+
+The state of a large fleet takes more space than hundreds of rounds of records, so that snapshots within the journal are
+rare. The latest snapshot is therefore kept in a file beside it, which each new one replaces. That file is only a
+shortcut: it names the record of the journal after which it was taken, and if it is missing, damaged or does not fit the
+journal, a resume replays more records and ends in the same state.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from soqo._control.fleets.records import Name
+from soqo._foundation.frozen_dataclasses import Value
+from soqo._storage.checksummed import unseal, write_sealed
+from soqo._storage.codec import decode, encode
+from soqo._storage.registry import register
+from soqo.errors import FileFormatError
+from soqo.policies import Policy, State, wrap_for_plant
+from soqo.typing import Array, ArrayLike, IntArray
+
+_MAGIC = b"soqo-fleet-snapshot 1\n"
+_POSITION = struct.Struct("<QI")
+
+
+@register("Fleet.batch")
+@dataclass(frozen=True)
+class FleetBatch(Value):
+    """Some plants: their numbers, and their state, or only their positions if they have not played yet."""
+
+    plants: IntArray
+    state: State[Any] | None = None
+    x0: Array | None = None
+
+
+@register("Fleet")
+@dataclass(frozen=True)
+class FleetSnapshot(Value):
+    """The complete state of a fleet.
+
+    Attributes
+    ----------
+    policy : Policy
+        The policy, as the user gave it.
+    dim : int
+        The number of actuators of a plant.
+    horizon, seed, max_delay, low, high, switching_weight
+        As the user gave them.
+    names : tuple of str or int
+        The names of the plants.
+    numbers, missed : IntArray, shape (n,)
+        The number of each plant, and how many of its rounds had no reading.
+    begun : int
+        How many plants have begun so far, which is the number of the next one.
+    batches : tuple of FleetBatch
+        Their states.
+    """
+
+    policy: Policy[Any]
+    dim: int
+    horizon: int | None
+    seed: int
+    max_delay: int
+    low: ArrayLike | None
+    high: ArrayLike | None
+    switching_weight: ArrayLike | None
+    names: tuple[Name, ...]
+    numbers: IntArray
+    missed: IntArray
+    begun: int
+    batches: tuple[FleetBatch, ...]
+
+    def player(self) -> Policy[Any]:
+        """Return the policy within limits and weight."""
+        return wrap_for_plant(self.policy, switching_weight=self.switching_weight, low=self.low, high=self.high)
+
+
+def pack_batch(state: State[Any], plants: IntArray) -> FleetBatch:
+    """Return a batch as files hold it."""
+    numbers = np.asarray(plants, dtype=np.int64)
+    return FleetBatch(numbers, x0=state.x) if not state.round else FleetBatch(numbers, state)
+
+
+def decode_fleet_snapshot(data: bytes, source: str | os.PathLike[str]) -> FleetSnapshot:
+    """Return the snapshot in the bytes of a file, whose name is for error messages."""
+    try:
+        snapshot = decode(data)
+    except FileFormatError as error:
+        raise FileFormatError(f"{source}: {error}") from error
+    if not isinstance(snapshot, FleetSnapshot):
+        raise FileFormatError(f"{source} must hold the state of a fleet, got a {type(snapshot).__name__}")
+    return snapshot
+
+
+def shortcut_path(journal: str | os.PathLike[str]) -> Path:
+    """Return the path of the file beside a journal."""
+    path = Path(journal)
+    return path.with_name(f"{path.name}.snapshot")
+
+
+def write_shortcut(journal: Path, position: tuple[int, int], snapshot: FleetSnapshot) -> None:
+    """Write the snapshot that was taken at this position of the journal; without space for it, there is none."""
+    target = shortcut_path(journal)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        # No fsync: what a power failure leaves incomplete has a wrong checksum, and is ignored.
+        with temporary.open("wb") as file:
+            write_sealed(file, _MAGIC, _POSITION.pack(*position), encode(snapshot))
+        os.replace(temporary, target)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def read_shortcut(journal: str | os.PathLike[str]) -> tuple[tuple[int, int], bytes] | None:
+    """Return the position and the encoded snapshot of the file beside a journal; None if it cannot be used."""
+    path = shortcut_path(journal)
+    try:
+        data = unseal(_MAGIC, path.read_bytes(), path)
+        end, checksum = _POSITION.unpack_from(data)
+    except (OSError, FileFormatError, struct.error):
+        return None
+    return (end, checksum), data[_POSITION.size :]
