@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 
 import pytest
 
-from soqo._storage.checksummed import seal, starts_with, unseal, write_sealed
+from soqo._storage.checksummed import seal, starts_with, unseal
 from soqo.errors import FileFormatError
 
 MAGIC = b"soqo-test 3\n"
@@ -16,12 +15,6 @@ MAGIC = b"soqo-test 3\n"
 @pytest.mark.parametrize("data", [b"", b"data", bytes(1000)])
 def test_unseal_returns_the_sealed_data(data: bytes) -> None:
     assert unseal(MAGIC, seal(MAGIC, data), "file") == data
-
-
-def test_data_in_parts_is_sealed_as_a_whole() -> None:
-    file = BytesIO()
-    write_sealed(file, MAGIC, b"some", b"", b" data")
-    assert file.getvalue() == seal(MAGIC, b"some data")
 
 
 def test_every_truncation_and_every_flipped_bit_is_refused() -> None:

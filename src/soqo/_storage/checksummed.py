@@ -6,7 +6,6 @@ import hashlib
 import os
 import struct
 from pathlib import Path
-from typing import BinaryIO
 
 from soqo._version import __version__
 from soqo.errors import FileFormatError
@@ -22,15 +21,6 @@ def seal(magic: bytes, data: bytes) -> bytes:
     """
     body = magic + _LENGTH.pack(len(data)) + data
     return body + _digest(body)
-
-
-def write_sealed(file: BinaryIO, magic: bytes, *parts: bytes) -> None:
-    """Write the contents of a file whose data is in parts, without copying them."""
-    digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
-    for part in (magic + _LENGTH.pack(sum(map(len, parts))), *parts):
-        digest.update(part)
-        file.write(part)
-    file.write(digest.digest())
 
 
 def unseal(magic: bytes, contents: bytes, source: str | os.PathLike[str]) -> bytes:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import sys
 import time
@@ -20,7 +19,7 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from soqo import GLIDE, Fleet
+from soqo import RLS, Fleet
 from soqo._control.fleets import journal as fleet_journal
 from soqo._storage import journal as journals
 from soqo._storage.journal_format import MARK, read, read_all
@@ -36,7 +35,7 @@ A = np.diag([2.0, 0.5])
 
 def begin(**options: Any) -> Fleet:
     """Return a new fleet."""
-    return Fleet(GLIDE(), np.zeros((4, DIM)), high=20.0, switching_weight=[1.0, 4.0], max_delay=1, **options)
+    return Fleet(RLS(), np.zeros((4, DIM)), high=20.0, switching_weight=[1.0, 4.0], max_delay=1, **options)
 
 
 def make_call(fleet: Fleet, call: int) -> None:
@@ -75,8 +74,8 @@ def child(path: Path, durability: Literal["disk", "process"], pipe: int) -> NoRe
         call += 1
 
 
-def run_and_kill_child(path: Path, durability: Literal["disk", "process"], delay: float, early: bool) -> int:
-    """Start a child, kill it after a delay, and return the number of its calls that returned."""
+def run_and_kill_child(path: Path, durability: Literal["disk", "process"], calls: int, delay: float) -> int:
+    """Start a child, kill it some time after a number of calls, and return how many of its calls returned."""
     receive, send = os.pipe()
     process = os.fork()
     if not process:
@@ -86,14 +85,14 @@ def run_and_kill_child(path: Path, durability: Literal["disk", "process"], delay
         finally:
             os._exit(3)
     os.close(send)
-    if not early:
-        select.select([receive], [], [], 60.0)
+    returned = 0
+    while returned < calls and (reports := os.read(receive, 65536)):
+        returned += len(reports)
     time.sleep(delay)
     os.kill(process, signal.SIGKILL)
     status = os.waitpid(process, 0)[1]
     if not (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL):
         raise SystemExit(f"the child ended by itself, with status {status}")
-    returned = 0
     while reports := os.read(receive, 65536):
         returned += len(reports)
     os.close(receive)
@@ -104,14 +103,15 @@ def main(folder: Path) -> None:
     """Kill, check the journal, and resume, many times."""
     # Snapshots in the journal and beside it after every few calls, so that kills hit them as well.
     journals.MIN_SNAPSHOT_BYTES = 1
-    fleet_journal._MAX_REPLAY_SECONDS, fleet_journal._MAX_SNAPSHOT_SHARE = 0.01, 1.0
+    fleet_journal._MAX_REPLAY_SECONDS, fleet_journal._MAX_SNAPSHOT_SHARE = 0.001, 1.0
     rng = np.random.default_rng(0)
     path, shortcut = folder / "journal", folder / "journal.snapshot"
     calls = torn = beside = 0
     for kill in range(KILLS):
         durability: Literal["disk", "process"] = "disk" if kill % ON_DISK == 0 else "process"
         before = shortcut.stat().st_mtime_ns if shortcut.exists() else 0
-        returned = run_and_kill_child(path, durability, rng.uniform(0.0, 0.03), kill % EARLY == 0)
+        wait = 0 if kill % EARLY == 0 else int(rng.integers(1, 12))
+        returned = run_and_kill_child(path, durability, wait, rng.uniform(0.0, 0.004))
         beside += shortcut.exists() and shortcut.stat().st_mtime_ns > before
         if not path.exists():
             if returned:
