@@ -357,17 +357,22 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
 
     def _relocate(self, memory: GuardMemory[_M], x: Array) -> GuardMemory[_M]:
         """Return the memory for a plant that is at x in the last round, of which there was no report."""
-        if np.array_equal(x, memory.inner.x):
+        moved = np.asarray((x != memory.inner.x).any(axis=-1))
+        if not moved.any():
             return memory
         assert memory.counted is not None
+        assert memory.away is not None
         slot = memory.inner.round % memory.counted.shape[-1]
         unknown = self._substitute(memory, x, memory.inner.v, memory.inner.factor)
+        # A run of the batch that is where it was may have had its reading.
+        measured = self._add(memory.earlier, x - memory.x_prev, unknown)
+        away = (x != memory.inner.v).any(axis=-1)
         return evolve(
             memory,
             inner=evolve(memory.inner, x=x),
-            measured=self._add(memory.earlier, x - memory.x_prev, unknown),
-            counted=_with_entry(memory.counted, slot, unknown),
-            away=_with_entry(memory.away, slot, (x != memory.inner.v).any(axis=-1)),
+            measured=np.where(moved, measured, memory.measured),
+            counted=_with_entry(memory.counted, slot, np.where(moved, unknown, memory.counted[..., slot])),
+            away=_with_entry(memory.away, slot, np.where(moved, away, memory.away[..., slot])),
         )
 
     def _is_implausible(self, v: Array) -> BoolArray:

@@ -247,6 +247,33 @@ def test_late_readings_belong_to_rounds_of_their_own_plant() -> None:
         np.testing.assert_array_equal(found["estimate"][plant], policy.diagnostics(state)["estimate"])
 
 
+def test_a_guarded_plant_at_its_limit_without_a_reading_does_not_affect_the_others() -> None:
+    # The guard learns where a clipped plant is only with the reading or with the next action.
+    inner = Guarded(RLS(), ratio=1.05, budget=2.0)
+    limits: dict[str, Any] = {"low": -1.5, "high": 1.5, "switching_weight": WEIGHTS}
+    policy = wrap_for_plant(inner, **limits)
+    fleet = Fleet(inner, np.zeros((2, DIM)), max_delay=2, **limits)
+    states = [policy.start(np.zeros(DIM), max_delay=2) for _ in range(2)]
+    rng = np.random.default_rng(2)
+    for _ in range(80):
+        v = 2.0 * rng.standard_normal((2, DIM))
+        x = fleet.act(v)
+        for plant in range(2):
+            expected, states[plant] = policy.act(states[plant], v[plant])
+            np.testing.assert_array_equal(x[plant], expected)
+        for plant in range(2):
+            for one in states[plant].open_rounds:
+                if rng.random() < 0.4:
+                    y = float(0.5 * (one.x - one.v) @ np.diag([1.5, 0.8, 0.3]) @ (one.x - one.v))
+                    fleet.observe(y, plant, round=one.round)
+                    states[plant] = policy.observe(states[plant], y, round=one.round)
+            if rng.random() < 0.5:
+                u = x[plant] - v[plant]
+                y = float(0.5 * u @ np.diag([1.5, 0.8, 0.3]) @ u)
+                fleet.observe(y, plant)
+                states[plant] = policy.observe(states[plant], y)
+
+
 def test_a_late_reading_may_say_what_was_applied() -> None:
     fleet = Fleet(POL(0.1), np.zeros((2, 1)), max_delay=1)
     policy = POL(0.1)
