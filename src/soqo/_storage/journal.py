@@ -85,7 +85,7 @@ class Journal:
                 os.link(temporary, target)  # unlike a rename, this does not replace another file
             except FileExistsError:
                 raise ArgumentError(
-                    f"journal must be a new file, got {target}, which exists: resume continues it"
+                    f"journal must be a new file, got {target}, which exists: Controller.resume continues it"
                 ) from None
         except BaseException:
             journal.close()

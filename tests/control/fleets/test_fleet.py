@@ -520,7 +520,7 @@ def test_open_resumes_or_creates_and_refuses_other_settings(tmp_path: Path) -> N
         Fleet.open(path, POL(0.1), np.zeros((2, 1)))
     with pytest.raises(ArgumentError, match="the number of columns of x0 must be that of the journal"):
         Fleet.open(path, POL(0.1), np.zeros((2, 3)), **options)
-    with pytest.raises(ArgumentError, match="journal must be a new file"):
+    with pytest.raises(ArgumentError, match=r"journal must be a new file, .* Fleet\.resume continues it"):
         Fleet(POL(0.1), np.zeros((2, 1)), journal=path)
 
 

@@ -21,7 +21,7 @@ from soqo._storage.codec import encode
 from soqo._storage.journal import Durability, Journal
 from soqo._storage.journal_format import Contents
 from soqo._storage.plain_data import pack
-from soqo.errors import ProtocolError
+from soqo.errors import ArgumentError, ProtocolError
 
 _MAX_REPLAY_SECONDS = 0.75
 """A snapshot follows when the calls since the last one took this long to compute, since a replay takes as long."""
@@ -53,6 +53,8 @@ class FleetJournal:
         cls, path: str | os.PathLike[str], durability: Durability, snapshot: Callable[[], FleetSnapshot]
     ) -> FleetJournal:
         """Create a journal; an existing file is never overwritten."""
+        if Path(path).exists():
+            raise ArgumentError(f"journal must be a new file, got {path}, which exists: Fleet.resume continues it")
         journal = Journal.create(path, durability, encode(snapshot()))
         shortcut_path(path).unlink(missing_ok=True)
         return cls(journal, snapshot)
