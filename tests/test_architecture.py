@@ -22,6 +22,7 @@ WHITE_BOX = {
     "tests/checks/test_scenario.py",  # the functions by which all checks judge
     "tests/control/test_snapshot.py",  # the state of a controller in files
     "tests/control/test_predictions.py",  # what a policy expects, against independent sums
+    "tests/control/fleets",  # batches of plants, and the calls and the state of a fleet in files
     "tests/estimators/sdp",  # the linear algebra of the interior-point method
     "tests/estimators/bayes",  # the linear algebra of the posterior
     "tests/estimators/test_gradient.py",

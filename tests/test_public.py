@@ -60,7 +60,7 @@ NAMES = [
         "PolicySummary",
     ),
     *("Estimate", "Status", "trace_min", "psd_least_absolute_deviations", "psd_least_squares"),
-    *("Controller", "Log", "replay", "Replay", "Information"),
+    *("Controller", "Fleet", "Log", "replay", "Replay", "Information"),
     *("checks", "errors", "estimators", "policies", "theory", "typing", "__version__"),
 ]
 PACKAGES = [

@@ -115,6 +115,29 @@ class MixesForecasts(Correct):
         return x + 0.1 * (state.forecast[..., 0, :].reshape(-1, v.shape[-1]).mean(axis=0) - v), memory
 
 
+class RunsInTheSecondAxis(Correct):
+    """A policy whose memory has a first axis that is not that of the runs."""
+
+    def begin(self, x0: Any, horizon: Any, rng: Any) -> Any:
+        return {**super().begin(x0, horizon, rng), "sums": np.zeros((5, *x0.shape[:-1]))}
+
+    def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
+        x, memory = super().decide(state, v)
+        return x + memory["sums"][0][..., None], {**memory, "sums": memory["sums"] + 1e-3 * v[..., 0]}
+
+
+class ForgetsToUseItsOwnRound(Correct):
+    """A policy that claims to mix rounds, and plays by the count of the batch."""
+
+    @property
+    def mixes_rounds(self) -> bool:
+        return True
+
+    def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
+        x, memory = super().decide(state, v)
+        return x + 1.0 / (1.0 + state.round), memory
+
+
 class MixesContexts(Correct):
     """A policy that plays for the mean context of all runs."""
 
@@ -281,6 +304,8 @@ BROKEN: list[tuple[Policy[Any], str]] = [
     (WrongShape(), "shapes"),
     (MixesForecasts(), "forecast"),
     (MixesContexts(), "context and factor"),
+    (RunsInTheSecondAxis(), "split and join"),
+    (ForgetsToUseItsOwnRound(), "mixed rounds"),
     (LearnsForTheLastAction(), "late readings"),
     (OverwritesEarlierReadings(), "late readings"),
     (OnlyOneBatch(), "shapes"),

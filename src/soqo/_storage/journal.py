@@ -153,6 +153,11 @@ class Journal:
         """Whether the records since the last snapshot take more space than it, or too long to replay."""
         return self._bytes_until_snapshot <= 0 or self._replay_seconds > MAX_REPLAY_SECONDS
 
+    @property
+    def position(self) -> tuple[int, int]:
+        """The end and the checksum of the last record, which identify it."""
+        return self._end, self._checksum
+
     def append(self, kind: bytes, payload: bytes, seconds: float = 0.0) -> None:
         """Write a record of a call that took some seconds to compute.
 

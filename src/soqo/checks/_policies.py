@@ -68,7 +68,7 @@ def _check_shapes(policy: Policy[Any], scenario: Scenario) -> None:
         )
         found = policy.diagnostics(state)
         expect(isinstance(found, dict), f"diagnostics must return a dict, got {found!r}")
-        if not batch:
+        if batch in ((), (1,)):
             words: Any = policy.explain(state)
             expect(isinstance(words, str) and bool(words), f"explain must return a sentence, got {words!r}")
 
@@ -263,6 +263,7 @@ def _check_late_readings(policy: Policy[Any], scenario: Scenario) -> None:
         _check_late_rounds(policy, scenario, batch)
         _check_late_pairs(policy, scenario, batch)
         _check_closed_rounds(policy, scenario, batch)
+    _check_late_joins(policy, scenario)
 
 
 def _start_late(policy: Policy[Any], scenario: Scenario, batch: tuple[int, ...]) -> State[Any]:
@@ -295,6 +296,38 @@ def _check_late_rounds(policy: Policy[Any], scenario: Scenario, batch: tuple[int
             state = policy.observe(state, scenario.reading(t - 1, batch, actions[-2] - walk[t - 1]), round=t)
         expect(not state.diverged.any(), "an action is not finite after late readings")
         expect(len(state.open_rounds) <= _MAX_DELAY, "the state keeps more open rounds than readings can be late")
+
+
+def _check_late_joins(policy: Policy[Any], scenario: Scenario) -> None:
+    """Check that runs with other open rounds can be one batch."""
+    if scenario.only_batch is not None:
+        return
+    walk = scenario.walk((2,))
+    states = [policy.take(_start_late(policy, scenario, (2,)), [run]) for run in range(2)]
+    actions, expected = np.empty((2, *walk.shape)), np.empty(walk.shape)
+    for together in (False, True):
+        parts = list(states)
+        for t, v in enumerate(walk):
+            if together:
+                if policy.batch_key(parts[0]) != policy.batch_key(parts[1]):
+                    return  # memories whose shapes depend on the readings stay apart
+                joined = policy.join(parts)
+                x, joined = policy.act(joined, v)
+                parts = [policy.take(joined, [run]) for run in range(2)]
+            else:
+                x = np.empty(v.shape)
+                for run in range(2):
+                    x[run : run + 1], parts[run] = policy.act(parts[run], v[run : run + 1])
+            actions[int(together), t] = expected[t] = x
+            # The readings of the second run are a round late, and every third is lost.
+            late = t - 1
+            y = scenario.reading(t, (2,), x - v)
+            parts[0] = policy.observe(parts[0], y[:1])
+            if late >= 0 and late % 3:
+                before = scenario.reading(late, (2,), expected[late] - walk[late])
+                parts[1] = policy.observe(parts[1], before[1:], round=late + 1)
+    gap = np.abs(actions[0] - actions[1]).max()
+    expect(bool(gap <= 1e-9), f"runs with other open rounds differ from the same alone by {gap:.3g}")
 
 
 def _check_late_pairs(policy: Policy[Any], scenario: Scenario, batch: tuple[int, ...]) -> None:
@@ -335,6 +368,72 @@ def _check_closed_rounds(policy: Policy[Any], scenario: Scenario, batch: tuple[i
         call = partial(policy.observe, state, y, round=number)
         expect_error(kind, f"a reading of round {number} while 2 and 4 are open", call, named="round")
         expect(same(state, before), "the state changed although a reading was refused")
+
+
+def _check_split_and_join(policy: Policy[Any], scenario: Scenario) -> None:
+    """Check that runs that are taken out of a batch and joined to others go on as if nothing had happened."""
+    if scenario.only_batch is not None:
+        return  # configured for one batch shape, so a batch cannot change
+    together, _ = scenario.play(policy, (4,))
+    walk, state = scenario.walk((4,)), scenario.start(policy, (4,))
+    for t, v in enumerate(walk):
+        pieces, order = [policy.take(state, [3, 1]), policy.take(state, [2]), policy.take(state, [0])], [3, 1, 2, 0]
+        states = pieces if t % 3 == 0 else [policy.join(pieces)]
+        rows = [[3, 1], [2], [0]] if t % 3 == 0 else [order]
+        played, acted = np.empty(v.shape), []
+        for mine, one in zip(rows, states, strict=True):
+            played[mine], after = policy.act(one, v[mine])
+            acted.append(after)
+        if t % 2:  # join while readings are pending
+            acted, rows = [policy.join(acted)], [order]
+        y = scenario.reading(t, (4,), played - v)
+        observed = [policy.observe(one, y[mine]) for mine, one in zip(rows, acted, strict=True)]
+        state = policy.take(policy.join(observed), np.argsort(order))
+        gap = np.abs(played - together[t]).max()
+        expect(bool(gap <= 1e-9), f"runs that were split and joined differ from the whole batch by {gap:.3g}")
+
+
+def _check_mixed_rounds(policy: Policy[Any], scenario: Scenario) -> None:
+    """Check that runs that began in different rounds can be one batch, if the policy declares it."""
+    if scenario.only_batch is not None or not policy.mixes_rounds:
+        return
+    walk = scenario.walk((2,))
+
+    def begin(run: int) -> State[Any]:
+        return policy.start(np.zeros((1, scenario.dim)), None, [scenario.rng(1, run)])
+
+    def play(state: State[Any], runs: list[int], rounds: list[int]) -> tuple[Array, State[Any]]:
+        v = np.stack([walk[t, run] for run, t in zip(runs, rounds, strict=True)])
+        x, state = policy.act(state, v)
+        u = np.zeros((2, scenario.dim))
+        u[runs] = x - v
+        y = [scenario.reading(t, (2,), u)[run] for run, t in zip(runs, rounds, strict=True)]
+        return x, policy.observe(state, np.array(y))
+
+    alone: list[list[Array]] = [[], []]
+    for run in range(2):
+        state = begin(run)
+        for t in range(scenario.rounds):
+            x, state = play(state, [run], [t])
+            alone[run].append(x[0])
+    early = scenario.rounds // 4 + 1
+    state = begin(0)
+    for t in range(early):
+        _, state = play(state, [0], [t])
+    state = policy.join([begin(1), state])
+    for t in range(scenario.rounds - early):
+        expect(
+            np.array_equal(state.own_round, [t, t + early]),
+            f"own_round must be {[t, t + early]} for runs that began in different rounds, got {state.own_round}",
+        )
+        x, state = play(state, [1, 0], [t, t + early])
+        gap = max(np.abs(x[0] - alone[1][t]).max(), np.abs(x[1] - alone[0][t + early]).max())
+        expect(bool(gap <= 1e-9), f"runs that began in different rounds differ from the same alone by {gap:.3g}")
+    later = policy.take(state, [0])
+    expect(
+        later.began is None and later.round == scenario.rounds - early,
+        "a run that is taken out of a batch must count its own rounds",
+    )
 
 
 def _check_round_trip(policy: Policy[Any], scenario: Scenario) -> None:
@@ -460,6 +559,8 @@ POLICY_CHECKS: tuple[Callable[[Policy[Any], Scenario], None], ...] = (
     _check_batch_equals_loop,
     _check_forecast,
     _check_context_and_factor,
+    _check_split_and_join,
+    _check_mixed_rounds,
     _check_round_trip,
     _check_missing_reading,
     _check_applied,

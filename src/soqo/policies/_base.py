@@ -9,12 +9,15 @@ and ``begin`` and ``learn`` if the policy has a memory.
 A reading may come late. With ``start(..., max_delay=D)``, a round stays open for D further rounds, and
 ``observe(..., round=k)`` gives the reading of round k. ``learn`` then sees the position, the minimizer, the context and
 the factor of that round, so a policy needs to do nothing for it.
+
+``take`` and ``join`` split and merge batches, for plants that act together one time and apart the next (`_runs`).
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 
@@ -26,15 +29,19 @@ from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import add_fields, register
 from soqo.errors import ArgumentError, ProtocolError
 from soqo.policies._open_rounds import OpenRound, find_open, keep_open, replace_open
-from soqo.typing import Array, ArrayLike, BoolArray, Rng, RngLike
+from soqo.policies._runs import join_rows, join_states, rows_key, shift_state, take_rows, take_state
+from soqo.typing import Array, ArrayLike, BoolArray, IntArray, Rng, RngLike
 
 _M = TypeVar("_M")
 
 
 @register(
     "State",
-    version=2,
-    migrations={1: add_fields(context=None, factor=None, x_prev=None, max_delay=0, awaiting=None, open_rounds=())},
+    version=3,
+    migrations={
+        1: add_fields(context=None, factor=None, x_prev=None, max_delay=0, awaiting=None, open_rounds=()),
+        2: add_fields(began=None),
+    },
 )
 @dataclass(frozen=True)
 class State(Value, Generic[_M]):
@@ -68,6 +75,9 @@ class State(Value, Generic[_M]):
         The runs that wait for the reading of the current round; None if ``max_delay`` is 0.
     open_rounds : tuple of OpenRound
         The earlier rounds that wait for a reading, oldest first.
+    began : IntArray of shape (*batch,), or None
+        The value of ``round`` before the first round of each run, where runs that began in different rounds were
+        joined; None for zero.
     forecast : Array of shape (*batch, k, d), or None
         The expected minimizers of the next k rounds, while the policy decides; None between two calls.
     """
@@ -85,6 +95,7 @@ class State(Value, Generic[_M]):
     max_delay: int = 0
     awaiting: BoolArray | None = field(default=None, repr=False)
     open_rounds: tuple[OpenRound, ...] = field(default=(), repr=False)
+    began: IntArray | None = field(default=None, repr=False)
     forecast: Array | None = field(default=None, init=False, repr=False)
 
     @property
@@ -102,6 +113,28 @@ class State(Value, Generic[_M]):
     def rounds_to_go(self) -> float:
         """The number of rounds that have not begun: n of the next gain; infinite for an infinite horizon."""
         return math.inf if self.horizon is None else self.horizon - self.round
+
+    @property
+    def own_round(self) -> int | IntArray:
+        """The number of rounds that each run has begun: ``round``, or an array if the runs began in different ones."""
+        return self.round if self.began is None else self.round - self.began
+
+    def runs_key(self) -> tuple[Any, ...]:
+        """Return what states must have in common to be joined, beside the round and whether a reading is pending."""
+        kinds = {(rows_key(self.context), rows_key(self.factor))}
+        kinds |= {(rows_key(one.context), rows_key(one.factor)) for one in self.open_rounds}
+        # Where only some of the open rounds have a context, those with the same number must be alike.
+        ages = [] if len(kinds) == 1 else [self.round - one.round for one in self.open_rounds]
+        return (
+            self.x.shape[1:],
+            self.horizon,
+            self.max_delay,
+            rows_key(self.context),
+            rows_key(self.factor),
+            frozenset(kinds),
+            tuple(ages),
+            rows_key(self.memory),
+        )
 
 
 class Policy(Value, ABC, Generic[_M]):
@@ -191,6 +224,45 @@ class Policy(Value, ABC, Generic[_M]):
         """
         return memory
 
+    def take_runs(self, memory: _M, index: IntArray) -> _M:
+        """Return the memory of some of the runs of a batch of shape (n,).
+
+        By default, arrays anywhere in the memory have the runs as their first axis. Override it together with
+        ``join_runs`` if yours do not.
+
+        Parameters
+        ----------
+        memory
+            The memory.
+        index : IntArray, shape (k,)
+            The runs.
+        """
+        return cast(_M, take_rows(memory, index))
+
+    def join_runs(self, memories: Sequence[_M]) -> _M:
+        """Return one memory for the runs of several, in their order.
+
+        Parameters
+        ----------
+        memories : sequence
+            The memories, whose arrays have the same shape but for the number of runs.
+        """
+        return cast(_M, join_rows(memories))
+
+    def shift_rounds(self, memory: _M, by: int) -> _M:
+        """Return the memory with round numbers that are larger by some number.
+
+        Override it if ``mixes_rounds`` and the memory has numbers of rounds.
+
+        Parameters
+        ----------
+        memory
+            The memory.
+        by : int
+            What is added to every number of a round; it may be negative.
+        """
+        return memory
+
     # ---- what a policy may declare -----------------------------------------------------------------------------------
 
     @property
@@ -206,6 +278,14 @@ class Policy(Value, ABC, Generic[_M]):
     @property
     def state_grows(self) -> bool:
         """Whether the size of the memory grows with the rounds."""
+        return False
+
+    @property
+    def mixes_rounds(self) -> bool:
+        """Whether runs that began in different rounds can be one batch, if there is no horizon.
+
+        A policy that returns True uses ``state.own_round``, where it needs the number of rounds that a run has played.
+        """
         return False
 
     def diverged(self, state: State[_M]) -> BoolArray:
@@ -260,7 +340,7 @@ class Policy(Value, ABC, Generic[_M]):
         Parameters
         ----------
         state : State
-            The state of the batch ``()``.
+            The state of one plant, of the batch ``()`` or ``(1,)``.
 
         Returns
         -------
@@ -435,6 +515,84 @@ class Policy(Value, ABC, Generic[_M]):
         why = "has had its reading" if number >= state.round - state.max_delay else "is closed"
         raise ProtocolError(f"round {number} {why}: {opened}; the reading was not used")
 
+    # ---- batches that change -----------------------------------------------------------------------------------------
+
+    def take(self, state: State[_M], index: ArrayLike) -> State[_M]:
+        """Return the state of some of the runs, which then go on by themselves.
+
+        Parameters
+        ----------
+        state : State
+            The state of a batch of shape (n,).
+        index : array_like of int, shape (k,)
+            The runs, in the order in which they are wanted.
+
+        Returns
+        -------
+        State
+            The state of a batch of shape (k,).
+
+        Examples
+        --------
+        >>> from soqo import FTM
+        >>> state = FTM().start([[0.0], [1.0], [2.0]])
+        >>> FTM().take(state, [2, 0]).x
+        array([[2.],
+               [0.]])
+        """
+        _check_one_axis(state)
+        rows = np.asarray(index)
+        runs = len(state.x)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or not rows.size:
+            raise ArgumentError(f"index must be a sequence of integers, got {index!r}")
+        if rows.min() < 0 or rows.max() >= runs:
+            raise ArgumentError(f"index must be at least 0 and below {runs}, the number of runs, got {index!r}")
+        taken = take_state(self, state, rows)
+        if taken.began is not None and (taken.began == taken.began[0]).all():
+            return shift_state(self, taken, -int(taken.began[0]))
+        return taken
+
+    def join(self, states: Sequence[State[_M]]) -> State[_M]:
+        """Return one state for the runs of several, which then go on together.
+
+        Parameters
+        ----------
+        states : sequence of State
+            The states of batches of shape (n,) with the same :meth:`batch_key`.
+
+        Returns
+        -------
+        State
+            The state of all runs, in the order of the states.
+
+        Examples
+        --------
+        >>> from soqo import FTM
+        >>> FTM().join([FTM().start([[0.0]]), FTM().start([[1.0], [2.0]])]).batch_shape
+        (3,)
+        """
+        for state in states:
+            _check_one_axis(state)
+        if len({self.batch_key(state) for state in states}) != 1:
+            raise ArgumentError("states must be some states with the same batch_key, got different ones or none")
+        now = max(state.round for state in states)
+        return join_states(self, [shift_state(self, state, now - state.round) for state in states])
+
+    def batch_key(self, state: State[_M]) -> Any:
+        """Return a value that is the same for states that can be joined.
+
+        They have the same horizon and delay and wait for a reading or not, and their memories have arrays of the same
+        shapes. They are in the same round, unless the policy ``mixes_rounds`` and has no horizon.
+
+        Parameters
+        ----------
+        state : State
+            The state of a batch of shape (n,).
+        """
+        mixes = self.mixes_rounds and state.horizon is None
+        # If readings may be late, each run has its own mark of whether it waits for one.
+        return None if mixes else state.round, state.max_delay > 0 or state.pending, state.runs_key()
+
     # ---- the hot path: simulations and wrappers ----------------------------------------------------------------------
 
     def act_unchecked(
@@ -581,6 +739,13 @@ def _check_factor(factor: ArrayLike, batch: tuple[int, ...]) -> Array:
     if not (price > 0.0).all():
         raise ArgumentError(f"factor must be above 0, got {price.min()}")
     return price
+
+
+def _check_one_axis(state: Any) -> None:
+    """Refuse a state whose batch is not a sequence of runs."""
+    _check_state(state)
+    if len(state.batch_shape) != 1:
+        raise ArgumentError(f"state must have a batch of shape (n,), got {state.batch_shape}")
 
 
 def _check_state(state: Any) -> None:

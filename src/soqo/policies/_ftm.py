@@ -24,5 +24,9 @@ class FTM(Policy[None]):
     def decide(self, state: State[None], v: Array) -> tuple[Array, None]:
         return v, None
 
+    @property
+    def mixes_rounds(self) -> bool:
+        return True
+
     def explain(self, state: State[None]) -> str:
         return "FTM moves to v in every round and learns nothing."

@@ -79,6 +79,10 @@ class POL(Policy[GradientEstimate]):
         with np.errstate(over="ignore", invalid="ignore"):  # overflow marks the run as diverged
             return projected_gradient_step(state.memory, state.z, y, rate=self.learning_rate, form=self.gradient)
 
+    @property
+    def mixes_rounds(self) -> bool:
+        return True
+
     def diverged(self, state: State[GradientEstimate]) -> BoolArray:
         return state.diverged | state.memory.diverged
 
@@ -90,7 +94,7 @@ class POL(Policy[GradientEstimate]):
         }
 
     def explain(self, state: State[GradientEstimate]) -> str:
-        overshoots = int(state.memory.overshoots)
+        overshoots = int(state.memory.overshoots.item())
         text = f"{type(self).__name__} learns by a gradient step from each reading"
         if 10 * overshoots <= state.round:
             return f"{text}."

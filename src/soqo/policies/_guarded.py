@@ -53,6 +53,7 @@ minimizer that nobody knows.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Generic, TypeVar
 
@@ -63,7 +64,8 @@ from soqo._foundation.frozen_dataclasses import Value, evolve, freeze, set_field
 from soqo._storage.registry import add_fields, register
 from soqo.errors import ArgumentError
 from soqo.policies._base import Policy, State
-from soqo.typing import Array, ArrayLike, BoolArray, Rng
+from soqo.policies._runs import join_rows, join_states, shift_state, take_rows, take_state
+from soqo.typing import Array, ArrayLike, BoolArray, IntArray, Rng
 
 _M = TypeVar("_M")
 
@@ -225,6 +227,10 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
     def state_grows(self) -> bool:
         return self.policy.state_grows
 
+    @property
+    def mixes_rounds(self) -> bool:
+        return self.policy.mixes_rounds
+
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GuardMemory[_M]:
         if self.max_distance is not None and np.shape(self.max_distance) not in ((), x0.shape[-1:]):
             raise ArgumentError(f"max_distance must have shape {x0.shape[-1:]}, got {np.shape(self.max_distance)}")
@@ -248,6 +254,23 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
             unsettled=np.zeros(shape, dtype=np.bool_),
             away=np.zeros(shape, dtype=np.bool_),
         )
+
+    def take_runs(self, memory: GuardMemory[_M], index: IntArray) -> GuardMemory[_M]:
+        inner = take_state(self.policy, memory.inner, index)
+        return evolve(take_rows(evolve(memory, inner=None), index), inner=inner)
+
+    def join_runs(self, memories: Sequence[GuardMemory[_M]]) -> GuardMemory[_M]:
+        inner = join_states(self.policy, [memory.inner for memory in memories])
+        return evolve(join_rows([evolve(memory, inner=None) for memory in memories]), inner=inner)
+
+    def shift_rounds(self, memory: GuardMemory[_M], by: int) -> GuardMemory[_M]:
+        last = memory.last_intervention
+        slots = {
+            name: value if value is None else np.roll(value, by, axis=-1)
+            for name, value in (("counted", memory.counted), ("unsettled", memory.unsettled), ("away", memory.away))
+        }
+        inner = shift_state(self.policy, memory.inner, by)
+        return evolve(memory, inner=inner, last_intervention=np.where(last > 0.0, last + by, last), **slots)
 
     def decide(self, state: State[GuardMemory[_M]], v: Array) -> tuple[Array, GuardMemory[_M]]:
         memory = state.memory
@@ -334,17 +357,22 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
 
     def _relocate(self, memory: GuardMemory[_M], x: Array) -> GuardMemory[_M]:
         """Return the memory for a plant that is at x in the last round, of which there was no report."""
-        if np.array_equal(x, memory.inner.x):
+        moved = np.asarray((x != memory.inner.x).any(axis=-1))
+        if not moved.any():
             return memory
         assert memory.counted is not None
+        assert memory.away is not None
         slot = memory.inner.round % memory.counted.shape[-1]
         unknown = self._substitute(memory, x, memory.inner.v, memory.inner.factor)
+        # A run of the batch that is where it was may have had its reading.
+        measured = self._add(memory.earlier, x - memory.x_prev, unknown)
+        away = (x != memory.inner.v).any(axis=-1)
         return evolve(
             memory,
             inner=evolve(memory.inner, x=x),
-            measured=self._add(memory.earlier, x - memory.x_prev, unknown),
-            counted=_with_entry(memory.counted, slot, unknown),
-            away=_with_entry(memory.away, slot, (x != memory.inner.v).any(axis=-1)),
+            measured=np.where(moved, measured, memory.measured),
+            counted=_with_entry(memory.counted, slot, np.where(moved, unknown, memory.counted[..., slot])),
+            away=_with_entry(memory.away, slot, np.where(moved, away, memory.away[..., slot])),
         )
 
     def _is_implausible(self, v: Array) -> BoolArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Self
 
@@ -13,7 +14,7 @@ from soqo._model.problem import Problem
 from soqo._model.spectrum import Spectrum, positive_semidefinite
 from soqo.errors import ArgumentError
 from soqo.policies._base import Policy, State
-from soqo.typing import Array, ArrayLike, Rng
+from soqo.typing import Array, ArrayLike, IntArray, Rng
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,16 @@ class KnownCurvature(Policy[Spectrum]):
                 f"got shape {shape}"
             )
         return self.spectrum
+
+    def take_runs(self, memory: Spectrum, index: IntArray) -> Spectrum:
+        return memory if memory.values.ndim == 1 else super().take_runs(memory, index)
+
+    def join_runs(self, memories: Sequence[Spectrum]) -> Spectrum:
+        return memories[0] if memories[0].values.ndim == 1 else super().join_runs(memories)
+
+    @property
+    def mixes_rounds(self) -> bool:
+        return True
 
     def explain(self, state: State[Spectrum]) -> str:
         return f"{type(self).__name__} uses the A that it was given and learns nothing."

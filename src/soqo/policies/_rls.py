@@ -165,6 +165,10 @@ class RLS(Policy[RLSMemory]):
         inverse = np.where(known, 1.0 / np.where(known, values, 1.0), 0.0)
         return memory.spectrum.apply(inverse, memory.mean[..., -d - 1 : -1])
 
+    @property
+    def mixes_rounds(self) -> bool:
+        return True
+
     def diverged(self, state: State[RLSMemory]) -> BoolArray:
         return state.diverged | state.memory.diverged
 

@@ -344,7 +344,7 @@ class SCaLE(Policy[ScaleMemory]):
         }
 
     def explain(self, state: State[ScaleMemory]) -> str:
-        m, phase = state.memory.probes.shape[-2], Phase(int(state.memory.phase))
+        m, phase = state.memory.probes.shape[-2], Phase(int(state.memory.phase.item()))
         when = f", round {min(state.round, m)} of {m}" if phase is Phase.EXPLORING else ""
         return f"{type(self).__name__} is {phase.describe()}{when}."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -14,7 +15,8 @@ from soqo._storage.registry import add_fields, register, rename_fields
 from soqo.errors import ArgumentError
 from soqo.policies._base import Policy, State
 from soqo.policies._known_curvature import KnownCurvature
-from soqo.typing import Array, ArrayLike, BoolArray, Rng
+from soqo.policies._runs import join_states, shift_state, take_state
+from soqo.typing import Array, ArrayLike, BoolArray, IntArray, Rng
 
 _M = TypeVar("_M")
 
@@ -67,6 +69,15 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
     def make_room(self, memory: State[_M], max_delay: int) -> State[_M]:
         return evolve(memory, memory=self.policy.make_room(memory.memory, max_delay))
 
+    def take_runs(self, memory: State[_M], index: IntArray) -> State[_M]:
+        return take_state(self.policy, memory, index)
+
+    def join_runs(self, memories: Sequence[State[_M]]) -> State[_M]:
+        return join_states(self.policy, memories)
+
+    def shift_rounds(self, memory: State[_M], by: int) -> State[_M]:
+        return shift_state(self.policy, memory, by)
+
     def act_inside(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
         """Return the action of the inner policy, in its coordinates, and its new state.
 
@@ -107,6 +118,10 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
     @property
     def state_grows(self) -> bool:
         return self.policy.state_grows
+
+    @property
+    def mixes_rounds(self) -> bool:
+        return self.policy.mixes_rounds
 
     def diverged(self, state: State[State[_M]]) -> BoolArray:
         return state.diverged | self.policy.diverged(state.memory)

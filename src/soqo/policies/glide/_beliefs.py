@@ -17,6 +17,7 @@ Beliefs of low weight are dropped. The policy plays for the best one.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -27,6 +28,7 @@ from scipy.special import gammaln, log_ndtr
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
 from soqo.estimators.bayes import RELATIVE_ERROR, Posterior, ReadingModel, fit_is_due, frequent_fits
+from soqo.policies._runs import join_rows, take_rows
 from soqo.typing import Array, BoolArray, IntArray
 
 _MAX_BELIEFS = 6
@@ -309,6 +311,49 @@ class Beliefs(Value):
         posteriors = [part["posterior"].__dict__ for part in parts]
         joined = {name: _interleave([part[name] for part in posteriors], order) for name in posteriors[0]}
         return evolve(self, **fields, posterior=evolve(self.posterior, **joined))
+
+    # ---- runs ------------------------------------------------------------------------------------------------------
+
+    def take_runs(self, index: IntArray) -> Beliefs:
+        """Return the beliefs of some of the runs.
+
+        Parameters
+        ----------
+        index : IntArray, shape (k,)
+            The runs.
+        """
+        start = _first(self.owner)
+        counts = np.diff(np.append(start, self.owner.size))[index]
+        offsets = np.cumsum(counts) - counts
+        mine = np.arange(counts.sum()) + np.repeat(start[index] - offsets, counts)
+        # The first axis of an array is that of the runs or of the beliefs. If they are as many, the index is the same.
+        fields = {
+            name: take_rows(value, index if isinstance(value, np.ndarray) and len(value) == self.best.size else mine)
+            for name, value in self.__dict__.items()
+        }
+        fields["owner"] = np.repeat(np.arange(len(index)), counts)
+        fields["best"] = self.best[index] - start[index] + offsets
+        return evolve(self, **fields)
+
+    @staticmethod
+    def join_runs(parts: Sequence[Beliefs]) -> Beliefs:
+        """Return the beliefs of the runs of several.
+
+        Parameters
+        ----------
+        parts : sequence of Beliefs
+            The beliefs.
+        """
+        fields = {name: join_rows([part.__dict__[name] for part in parts]) for name in parts[0].__dict__}
+        for name, sizes in (
+            ("owner", [part.best.size for part in parts]),
+            ("best", [part.owner.size for part in parts]),
+        ):
+            offsets = np.cumsum([0, *sizes[:-1]])
+            fields[name] = np.concatenate(
+                [part.__dict__[name] + offset for part, offset in zip(parts, offsets, strict=True)]
+            )
+        return evolve(parts[0], **fields)
 
     # ---- a reading ---------------------------------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ from soqo.policies.glide._hedge import hedge
 from soqo.policies.glide._meter_faults import MeterFaults
 from soqo.policies.glide._minimizer import minimizer_shift
 from soqo.policies.glide._probes import EXPLORATION_ROUNDS, best_probe, exploratory_spectrum
-from soqo.typing import Array, BoolArray, Rng
+from soqo.typing import Array, BoolArray, IntArray, Rng
 
 _EARLY_PROBE_PERIOD, _LATE_PROBE_PERIOD, _EARLY_ROUNDS = 4, 16, 64
 """A probe is considered in every fourth round up to round 64, and in every sixteenth later."""
@@ -53,6 +53,9 @@ _MAX_BIAS_DIM = 12
 
 _CONFIDENT_DEVIATION = 0.05
 """GLIDE reports itself as confident if the deviation of the gain is at most this."""
+
+_NOWHERE = np.zeros((), dtype=np.bool_)
+"""No run."""
 
 _UNKNOWNS_PER_PAUSE = 100
 """With more unknowns than this, the estimate is not computed in every round."""
@@ -263,11 +266,13 @@ class GLIDE(Policy[GlideMemory]):
         memory, w = self._with_context(state, memory)
         model = self._model(d, memory.shift.shape[2] - 1)
         drift, spectrum = memory.drift, memory.played
-        posterior = None
-        if self.probing and (state.round in EXPLORATION_ROUNDS or _may_probe(state.round)):
-            posterior = memory.beliefs.played()
-        if posterior is not None and state.round in EXPLORATION_ROUNDS:
-            spectrum = exploratory_spectrum(posterior, model, spectrum)
+        rounds = state.own_round
+        exploring = np.asarray(_explores(rounds)) if self.probing else _NOWHERE
+        probing = np.asarray(_may_probe(rounds)) if self.probing else _NOWHERE
+        posterior = memory.beliefs.played() if exploring.any() or probing.any() else None
+        if posterior is not None and exploring.any():
+            explored = exploratory_spectrum(posterior, model, spectrum)
+            spectrum = Spectrum(np.where(exploring[..., None], explored.values, spectrum.values), spectrum.vectors)
         shift = memory.shift[:, :, 0]
         if w is not None:
             shift = shift + np.matvec(memory.shift[:, :, 1:], w)
@@ -280,6 +285,8 @@ class GLIDE(Policy[GlideMemory]):
         if self.drift:
             if state.round:
                 step = told - state.v.reshape(-1, d)
+                if state.began is not None:  # the first minimizer of a run is not a step
+                    step = np.where(np.asarray(rounds)[:, None] > 0, step, 0.0)
                 drift = drift.update(np.clip(step, -MAX_DISTANCE, MAX_DISTANCE))
             aim = target + drift.target_offset(spectrum, advances, state.rounds_to_go)
         forecast = None if state.forecast is None else state.forecast.reshape(len(target), *state.forecast.shape[-2:])
@@ -292,19 +299,23 @@ class GLIDE(Policy[GlideMemory]):
             expected = forecasts.expected(told, forecast) - shift[:, None]
             x = towards(spectrum, advances, x_prev, aim)
             x = x + anticipation(spectrum, state.rounds_to_go, target, expected, factor)
-        moment = _update_moment(memory.moment, np.clip(x_prev - target, -MAX_DISTANCE, MAX_DISTANCE), state.round)
+        moment = _update_moment(memory.moment, np.clip(x_prev - target, -MAX_DISTANCE, MAX_DISTANCE), rounds)
         probes, last_probe = memory.probes, memory.last_probe
-        if posterior is not None and _may_probe(state.round):
-            probe = best_probe(
-                posterior,
+        if posterior is not None and probing.any():
+            # Without a horizon, assume that as many rounds follow as have been played.
+            save = np.maximum(rounds, 100) if state.horizon is None else state.rounds_to_go - 1
+            where = np.flatnonzero(np.broadcast_to(probing, len(x)))
+            every = where.size == len(x)
+            probe = np.zeros_like(x)
+            probe[where] = best_probe(
+                posterior if every else posterior.take(where),
                 model,
-                memory.spectrum,
-                np.clip(x - told, -MAX_DISTANCE, MAX_DISTANCE),
-                moment=moment,
+                memory.spectrum if every else Spectrum(memory.spectrum.values[where], memory.spectrum.vectors[where]),
+                np.clip(x - told, -MAX_DISTANCE, MAX_DISTANCE)[where],
+                moment=moment[where],
                 rounds_to_go=state.rounds_to_go,
-                # Without a horizon, assume that as many rounds follow as have been played.
-                rounds_to_save=max(state.round, 100) if state.horizon is None else state.rounds_to_go - 1,
-                w=w,
+                rounds_to_save=save if np.ndim(save) == 0 else np.asarray(save)[where],
+                w=None if w is None else w[where],
             )
             probed = probe.any(axis=1)
             x, probes = x + probe, probes + probed
@@ -372,7 +383,7 @@ class GLIDE(Policy[GlideMemory]):
         posterior = beliefs.played_estimate()
         # With many times more readings than unknowns, one more changes little: every fourth round suffices.
         pause = 1 + model.unknowns // _UNKNOWNS_PER_PAUSE
-        now, fourth = (state.round % (k * pause) == 0 for k in (1, 4))
+        now, fourth = (state.own_round % (k * pause) == 0 for k in (1, 4))
         which = ~np.isnan(reading) & (now & (fourth | (posterior.readings <= 4 * model.unknowns)) | switched)
         spectrum, shift = map_estimate(model, posterior, memory.spectrum, which), memory.shift
         if model.extras and which.any():
@@ -386,6 +397,24 @@ class GLIDE(Policy[GlideMemory]):
             faults=faults,
             alarms=memory.alarms + alarm,
             last_alarm=np.where(alarm, epoch, memory.last_alarm),
+        )
+
+    # ---- batches that change ---------------------------------------------------------------------------------------
+
+    @property
+    def mixes_rounds(self) -> bool:
+        return True
+
+    def shift_rounds(self, memory: GlideMemory, by: int) -> GlideMemory:
+        def shift(rounds: Array) -> Array:
+            return np.where(rounds > 0.0, rounds + by, rounds)
+
+        beliefs = memory.beliefs
+        return evolve(
+            memory,
+            beliefs=evolve(beliefs, epoch=shift(beliefs.epoch), protected=shift(beliefs.protected)),
+            last_probe=shift(memory.last_probe),
+            last_alarm=shift(memory.last_alarm),
         )
 
     # ---- reports ---------------------------------------------------------------------------------------------------
@@ -408,6 +437,9 @@ class GLIDE(Policy[GlideMemory]):
         memory, batch = state.memory, state.batch_shape
         beliefs = memory.beliefs
         posterior = beliefs.played()
+        last_alarm = memory.last_alarm
+        if state.began is not None:
+            last_alarm = np.where(last_alarm > 0.0, last_alarm - state.began, 0.0)
         counts = np.bincount(beliefs.owner, minlength=beliefs.best.size).astype(np.float64)
         return {
             **super().diagnostics(state),
@@ -419,7 +451,7 @@ class GLIDE(Policy[GlideMemory]):
             "probes": memory.probes.reshape(batch),
             "outliers": beliefs.rejected[beliefs.best].reshape(batch),
             "alarms": memory.alarms.reshape(batch),
-            "last_alarm": memory.last_alarm.reshape(batch),
+            "last_alarm": last_alarm.reshape(batch),
             "drift": memory.drift.correlation().reshape(batch),
             "stuck": memory.faults.is_stuck().reshape(batch),
             "saturated": self._is_saturated(memory).reshape(batch),
@@ -453,7 +485,7 @@ class GLIDE(Policy[GlideMemory]):
         Parameters
         ----------
         state : State
-            The state of the batch ``()``.
+            The state of one plant.
         """
         memory, p = state.memory, self._model(state.x.shape[-1]).unknowns
         beliefs = memory.beliefs
@@ -531,15 +563,24 @@ def _reading_model(
     )
 
 
-def _may_probe(rounds: int) -> bool:
+def _explores(rounds: int | IntArray) -> bool | BoolArray:
+    """Return whether a run explores after this number of rounds."""
+    return (rounds >= EXPLORATION_ROUNDS.start) & (rounds < EXPLORATION_ROUNDS.stop)
+
+
+def _may_probe(rounds: int | IntArray) -> bool | BoolArray:
     """Return whether a probe is considered after this number of rounds."""
-    return rounds > 0 and rounds % (_EARLY_PROBE_PERIOD if rounds <= _EARLY_ROUNDS else _LATE_PROBE_PERIOD) == 0
+    early = rounds <= _EARLY_ROUNDS
+    due = (early & (rounds % _EARLY_PROBE_PERIOD == 0)) | (rounds % _LATE_PROBE_PERIOD == 0)
+    return (rounds > 0) & due
 
 
-def _update_moment(moment: Array, w: Array, rounds: int) -> Array:
+def _update_moment(moment: Array, w: Array, rounds: int | IntArray) -> Array:
     """Return the mean of w w' with one more term, clipped to ten times the mean so that no jump dominates it."""
     outer = w[:, :, None] * w[:, None, :]
-    if rounds:
+    count = np.asarray(rounds)[..., None, None]
+    if count.any():
         bound = 10.0 * np.trace(moment, axis1=1, axis2=2)
-        outer = outer * np.minimum(1.0, bound / np.maximum(np.vecdot(w, w), 1e-300))[:, None, None]
-    return np.asarray(moment + (outer - moment) / (rounds + 1))
+        share = np.minimum(1.0, bound / np.maximum(np.vecdot(w, w), 1e-300))[:, None, None]
+        outer = outer * np.where(count > 0, share, 1.0)
+    return np.asarray(moment + (outer - moment) / (count + 1))

@@ -44,7 +44,7 @@ def best_probe(
     *,
     moment: Array,
     rounds_to_go: float,
-    rounds_to_save: float,
+    rounds_to_save: float | Array,
     w: Array | None = None,
 ) -> Array:
     """Return the probe with the largest net value, shape (runs, d); zero if no probe pays.
@@ -61,7 +61,7 @@ def best_probe(
         The mean W of (x_prev - v)(x_prev - v)'.
     rounds_to_go : float
         The number of rounds to go, which determines the gain.
-    rounds_to_save : float
+    rounds_to_save : float or Array of shape (runs,)
         The number of rounds in which a better estimate saves cost.
     w : Array, shape (runs, k), optional
         The context of this round.

@@ -1,0 +1,1 @@
+"""Fleets: many live plants of one kind, steered as one batch."""

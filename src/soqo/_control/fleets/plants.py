@@ -1,0 +1,210 @@
+"""The plants of a fleet: their names, states and counts, without arguments to check and without files.
+
+A call is computed first (``act``, ``observe``) and takes effect later (``store``), so that it can be written to a
+journal in between. ``replay`` does both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from soqo._control.fleets.batches import Batches, Part
+from soqo._control.fleets.records import ActCall, FleetCall, JoinCall, LeaveCall, Name, ObserveCall, RestartCall
+from soqo._control.fleets.snapshot import FleetSnapshot, pack_batch
+from soqo._foundation.frozen_dataclasses import evolve
+from soqo._foundation.random_streams import stream
+from soqo.policies import State
+from soqo.typing import Array, BoolArray, IntArray
+
+
+class Change(NamedTuple):
+    """What a call will change: the numbers of its plants, their new states, and how many readings each has missed."""
+
+    plants: IntArray
+    parts: list[Part]
+    missed: IntArray
+
+
+class Status(NamedTuple):
+    """Where some plants are: rounds begun, whether the current one waits for its reading, missed rounds, positions."""
+
+    rounds: IntArray
+    pending: BoolArray
+    missed: IntArray
+    x: Array
+
+
+class Plants:
+    """All plants of a fleet.
+
+    Parameters
+    ----------
+    snapshot : FleetSnapshot
+        The state of the fleet.
+    """
+
+    def __init__(self, snapshot: FleetSnapshot) -> None:
+        self.settings = snapshot
+        self.player = snapshot.player()
+        self.batches = Batches(self.player)
+        self.begun = snapshot.begun
+        self.numbers: dict[Name, int] = dict(zip(snapshot.names, snapshot.numbers.tolist(), strict=True))
+        self._missed: dict[int, int] = dict(zip(snapshot.numbers.tolist(), snapshot.missed.tolist(), strict=True))
+        for batch in snapshot.batches:
+            state = batch.state if batch.x0 is None else self.start(batch.plants.tolist(), batch.x0)
+            assert state is not None
+            self.batches.put(state, batch.plants.tolist())
+
+    def snapshot(self) -> FleetSnapshot:
+        """Return the complete state."""
+        numbers = list(self.numbers.values())
+        return evolve(
+            self.settings,
+            names=tuple(self.numbers),
+            numbers=np.array(numbers, dtype=np.int64),
+            missed=np.array([self._missed[number] for number in numbers], dtype=np.int64),
+            begun=self.begun,
+            batches=tuple(pack_batch(state, plants) for state, plants in self.batches.all()),
+        )
+
+    def numbers_of(self, names: Sequence[Name]) -> IntArray:
+        """Return the numbers of plants."""
+        return np.array([self.numbers[name] for name in names], dtype=np.int64)
+
+    def status(self, names: Sequence[Name]) -> Status:
+        """Return where some plants are."""
+        plants = self.numbers_of(names)
+        rounds, missed = np.zeros(len(plants), dtype=np.int64), [self._missed[plant] for plant in plants.tolist()]
+        pending, x = np.zeros(len(plants), dtype=np.bool_), np.zeros((len(plants), self.settings.dim))
+        for state, rows, places in self.batches.locate(plants.tolist()):
+            rounds[places] = state.round if state.began is None else state.round - state.began[rows]
+            pending[places] = state.pending if state.awaiting is None else state.pending & state.awaiting[rows]
+            x[places] = state.x[rows]
+        return Status(rounds, pending, np.array(missed, dtype=np.int64), x)
+
+    def is_open(self, names: Sequence[Name], rounds: IntArray) -> BoolArray:
+        """Return whether a round of each plant waits for its reading."""
+        plants = self.numbers_of(names)
+        result = np.zeros(len(plants), dtype=np.bool_)
+        for state, rows, places in self.batches.locate(plants.tolist()):
+            when = rounds[places] if state.began is None else rounds[places] + state.began[rows]
+            awaiting = state.pending if state.awaiting is None else state.pending & state.awaiting[rows]
+            result[places] = (when == state.round) & awaiting
+            for one in state.open_rounds:
+                result[places] |= (when == one.round) & one.awaiting[rows]
+        return result
+
+    # ---- rounds ------------------------------------------------------------------------------------------------------
+
+    def act(self, plants: IntArray, v: Array, given: dict[str, Array | None]) -> tuple[Array, Change]:
+        """Return the actions of some plants, and what they change."""
+        missed = self._closing(plants)
+        x, parts = np.empty(v.shape), []
+        for state, places in self.batches.select(plants.tolist(), settle=True):
+            some = {name: None if value is None else value[places] for name, value in given.items()}
+            x[places], after = self.player.act(state, v[places], **some)
+            parts.append(Part(after, places))
+        return x, Change(plants, parts, missed)
+
+    def _closing(self, plants: IntArray) -> IntArray:
+        """Return how many rounds without a reading close when some plants act."""
+        result = np.zeros(len(plants), dtype=np.int64)
+        for state, rows, places in self.batches.locate(plants.tolist()):
+            if not state.max_delay:
+                result[places] = int(state.pending)
+            for one in state.open_rounds:
+                if one.round <= state.round - state.max_delay:
+                    result[places] += one.awaiting[rows]
+        return result
+
+    def observe(self, plants: IntArray, y: Array, applied: Array | None, rounds: IntArray | None) -> Change:
+        """Return what the readings of some plants change; rows of NaN in ``applied`` are as planned."""
+        parts = []
+        for state, places in self.batches.select(plants.tolist()):
+            moved = None if applied is None else applied[places]
+            if not state.max_delay:
+                after = self.player.observe(state, y[places], applied=_positions(state.x, moved))
+            else:
+                after = self._observe_late(state, y[places], moved, None if rounds is None else rounds[places])
+            parts.append(Part(after, places))
+        return Change(plants, parts, np.isnan(y) * np.int64(not self.settings.max_delay))
+
+    def _observe_late(self, state: State[Any], y: Array, applied: Array | None, rounds: IntArray | None) -> State[Any]:
+        """Return the state after readings of several rounds, the earliest first."""
+        when = np.full(len(y), state.round)
+        if rounds is not None:
+            when = rounds if state.began is None else rounds + state.began
+        for number in np.unique(when).tolist():
+            of_round = when == number
+            known = state.x
+            if number != state.round:
+                known = next(one.x for one in state.open_rounds if one.round == number)
+            moved = _positions(known, None if applied is None else np.where(of_round[:, None], applied, np.nan))
+            state = self.player.observe(state, np.where(of_round, y, np.nan), applied=moved, round=number)
+        return state
+
+    def store(self, change: Change) -> None:
+        """Let a call take effect."""
+        for state, places in change.parts:
+            self.batches.put(state, change.plants[places].tolist())
+        for place in np.flatnonzero(change.missed).tolist():
+            self._missed[int(change.plants[place])] += int(change.missed[place])
+
+    # ---- plants come and go ------------------------------------------------------------------------------------------
+
+    def start(self, plants: Sequence[int], x0: Array) -> State[Any]:
+        """Return the state of plants with these numbers before their first round."""
+        settings = self.settings
+        rng = [stream(settings.seed + number, run=0, purpose="policy") for number in plants]
+        return self.player.start(x0, settings.horizon, rng, max_delay=settings.max_delay)
+
+    def begin(self, names: Sequence[Name], x0: Array) -> None:
+        """Let plants begin, new or known."""
+        if not names:
+            return
+        plants = range(self.begun, self.begun + len(names))
+        state = self.start(plants, x0)
+        for name, number in zip(names, plants, strict=True):
+            if name in self.numbers:
+                self._forget(self.numbers[name])
+            self.numbers[name], self._missed[number] = number, 0
+        self.begun += len(names)
+        self.batches.put(state, plants)
+
+    def leave(self, names: Sequence[Name]) -> None:
+        """Remove plants."""
+        for name in names:
+            self._forget(self.numbers.pop(name))
+
+    def _forget(self, number: int) -> None:
+        self.batches.drop([number])
+        del self._missed[number]
+
+    def replay(self, call: FleetCall) -> None:
+        """Repeat a recorded call, with the actions that were returned then."""
+        if isinstance(call, ActCall):
+            given = {"forecast": call.forecast, "context": call.context, "factor": call.factor}
+            x, change = self.act(call.plants, call.v, given)
+            if not np.array_equal(x, call.x):
+                # Another processor or version may compute an action that differs in the last digit.
+                parts = [Part(evolve(state, x=call.x[places]), places) for state, places in change.parts]
+                change = change._replace(parts=parts)
+            self.store(change)
+        elif isinstance(call, ObserveCall):
+            self.store(self.observe(call.plants, call.y, call.applied, call.rounds))
+        elif isinstance(call, LeaveCall):
+            self.leave(call.names)
+        else:
+            assert isinstance(call, JoinCall | RestartCall)
+            self.begin(call.names, call.x0)
+
+
+def _positions(x: Array, applied: Array | None) -> Array | None:
+    """Return where the plants are: the applied action, or x for those without one; None if none was given."""
+    if applied is None:
+        return None
+    given = np.asarray(~np.isnan(applied).any(axis=1))
+    return np.where(given[:, None], applied, x) if given.any() else None

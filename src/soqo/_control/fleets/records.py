@@ -1,0 +1,176 @@
+r"""The records of a fleet's journal, in the layout of `soqo._storage.journal_format`.
+
+::
+
+    act       = n  k  c  f  plants v x forecast context factor
+    observe   = n  a  r  plants y applied rounds
+    change    = an encoded mapping of the names, and of x0 for plants that begin
+
+n, k and c are the numbers of plants, of forecast rounds and of entries of the context, 32 bits each, and f, a and r say
+whether there are factors, applied actions and rounds, one byte each. Plants and rounds are numbers of 32 bits, all else
+is float64. k and c are one more than the number, and zero for none.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from soqo._storage.codec import decode, encode
+from soqo._storage.journal_format import Record
+from soqo.errors import FileFormatError
+from soqo.typing import Array, IntArray
+
+Name = str | int
+"""The name of a plant."""
+
+Names = Name | Collection[Name] | npt.NDArray[Any]
+"""The name of a plant, or the names of several in the order of the rows of the other arguments."""
+
+_ACT, _OBSERVE, _JOIN, _LEAVE, _RESTART = b"a", b"o", b"j", b"l", b"r"
+_ACT_HEAD, _OBSERVE_HEAD = struct.Struct("<IIIB"), struct.Struct("<IBB")
+
+
+@dataclass(frozen=True, eq=False)
+class ActCall:
+    """A call of ``act``: the numbers of the plants, what was given, and the actions."""
+
+    plants: IntArray
+    v: Array
+    x: Array
+    forecast: Array | None = None
+    context: Array | None = None
+    factor: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ObserveCall:
+    """A call of ``observe``: the numbers of the plants, and what was given; rows of NaN were applied as planned."""
+
+    plants: IntArray
+    y: Array
+    applied: Array | None = None
+    rounds: IntArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class JoinCall:
+    """A call of ``join``: the names of the plants and where they begin."""
+
+    names: tuple[Name, ...]
+    x0: Array
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveCall:
+    """A call of ``leave``."""
+
+    names: tuple[Name, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class RestartCall:
+    """A call of ``restart``: the names of the plants and where they begin."""
+
+    names: tuple[Name, ...]
+    x0: Array
+
+
+FleetCall = ActCall | ObserveCall | JoinCall | LeaveCall | RestartCall
+
+
+def encode_fleet_call(call: FleetCall) -> tuple[bytes, bytes]:
+    """Return the kind and the payload of a call's record."""
+    if isinstance(call, ActCall):
+        k = 0 if call.forecast is None else 1 + call.forecast.shape[1]
+        c = 0 if call.context is None else 1 + call.context.shape[1]
+        head = _ACT_HEAD.pack(len(call.plants), k, c, call.factor is not None)
+        return _ACT, head + _join(call.plants, call.v, call.x, call.forecast, call.context, call.factor)
+    if isinstance(call, ObserveCall):
+        head = _OBSERVE_HEAD.pack(len(call.plants), call.applied is not None, call.rounds is not None)
+        return _OBSERVE, head + _join(call.plants, call.y, call.applied, call.rounds)
+    if isinstance(call, LeaveCall):
+        return _LEAVE, encode({"names": call.names})
+    kind = _JOIN if isinstance(call, JoinCall) else _RESTART
+    return kind, encode({"names": call.names, "x0": call.x0})
+
+
+def _join(*arrays: Any) -> bytes:
+    """Return arrays as bytes: integers as 32 bits, numbers as float64."""
+    kinds = {"i": "<u4", "u": "<u4", "f": "<f8"}
+    return b"".join(array.astype(kinds[array.dtype.kind]).tobytes() for array in arrays if array is not None)
+
+
+def decode_fleet_call(record: Record, dim: int, source: str | os.PathLike[str]) -> FleetCall:
+    """Return the call that a record holds, for plants of this dimension."""
+    try:
+        if record.kind == _ACT:
+            return _decode_act(record.payload, dim)
+        if record.kind == _OBSERVE:
+            return _decode_observe(record.payload, dim)
+        if record.kind == _LEAVE:
+            return LeaveCall(**decode(record.payload))
+        if record.kind in (_JOIN, _RESTART):
+            fields = decode(record.payload)
+            return JoinCall(**fields) if record.kind == _JOIN else RestartCall(**fields)
+    except (struct.error, ValueError, TypeError) as error:
+        raise FileFormatError(f"{source} holds a record at byte {record.start} that cannot be read: {error}") from error
+    raise FileFormatError(f"{source} holds a record of an unknown kind at byte {record.start}: {record.kind!r}")
+
+
+def _decode_act(payload: bytes, dim: int) -> ActCall:
+    n, k, c, factor = _ACT_HEAD.unpack_from(payload)
+    rest = _Reader(payload, _ACT_HEAD.size)
+    call = ActCall(
+        rest.integers(n),
+        rest.floats(n, dim),
+        rest.floats(n, dim),
+        rest.floats(n, k - 1, dim) if k else None,
+        rest.floats(n, c - 1) if c else None,
+        rest.floats(n) if factor else None,
+    )
+    rest.finish()
+    return call
+
+
+def _decode_observe(payload: bytes, dim: int) -> ObserveCall:
+    n, applied, rounds = _OBSERVE_HEAD.unpack_from(payload)
+    rest = _Reader(payload, _OBSERVE_HEAD.size)
+    call = ObserveCall(
+        rest.integers(n),
+        rest.floats(n),
+        rest.floats(n, dim) if applied else None,
+        rest.integers(n) if rounds else None,
+    )
+    rest.finish()
+    return call
+
+
+class _Reader:
+    """Reads arrays from bytes, one after the other."""
+
+    def __init__(self, data: bytes, at: int) -> None:
+        self._data, self._at = data, at
+
+    def integers(self, n: int) -> IntArray:
+        return np.asarray(self._next("<u4", n), dtype=np.int64)
+
+    def floats(self, *shape: int) -> Array:
+        values = self._next("<f8", int(np.prod(shape, dtype=int)))
+        return np.array(values, dtype=np.float64).reshape(shape)
+
+    def _next(self, kind: str, count: int) -> Any:
+        values = np.frombuffer(self._data, kind, count, self._at) if count else np.empty(0, kind)
+        self._at += values.nbytes
+        return values
+
+    def finish(self) -> None:
+        """Refuse bytes that were not read."""
+        if self._at != len(self._data):
+            raise ValueError(f"expected {self._at} bytes, got {len(self._data)}")

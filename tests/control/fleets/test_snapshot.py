@@ -1,0 +1,75 @@
+"""The state of a fleet in files: small while nothing was played, and readable by later versions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from soqo import FTM, GLIDE, Fleet
+from soqo._control.fleets.snapshot import FleetBatch, FleetSnapshot, decode_fleet_snapshot, read_shortcut
+from soqo._storage.codec import decode, encode
+from soqo._storage.journal_format import MARK, read
+from soqo.errors import FileFormatError
+
+
+def test_plants_that_have_not_played_take_only_the_space_of_their_positions(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    x0 = np.random.default_rng(0).standard_normal((50, 6))
+    Fleet(GLIDE(), x0, journal=path).close()
+    assert path.stat().st_size < 2 * x0.nbytes + 2000
+    with Fleet.resume(path) as fleet:
+        np.testing.assert_array_equal(fleet.x, x0)
+
+
+def test_a_snapshot_is_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    with Fleet(GLIDE(), np.zeros((3, 2)), names=["a", "b", 7], high=4.0, journal=path, durability="process") as fleet:
+        fleet.act(np.ones((2, 2)), ["b", 7])
+        fleet.observe([np.nan], [7])
+    shortcut = read_shortcut(path)
+    assert shortcut is not None
+    position, data = shortcut
+    assert position == (path.stat().st_size, read(path.read_bytes(), path).checksum)
+    snapshot = decode_fleet_snapshot(data, path)
+    assert isinstance(snapshot, FleetSnapshot)
+    assert snapshot.names == ("a", "b", 7)
+    np.testing.assert_array_equal(snapshot.missed, [0, 0, 1])
+    assert snapshot.policy == GLIDE()
+    assert decode(encode(snapshot)) == snapshot
+    kinds = {tuple(batch.plants.tolist()): batch.state is None for batch in snapshot.batches}
+    assert kinds == {(0,): True, (1,): False, (2,): False}
+
+
+def test_a_journal_alone_has_few_snapshots(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    with Fleet(FTM(), np.zeros((40, 4)), journal=path, durability="process") as fleet:
+        for t in range(100):
+            fleet.act(np.full((40, 4), float(t)))
+            fleet.observe(np.zeros(40))
+    records = 200 * 14 + 100 * (40 * (4 + 64) + 13) + 100 * (40 * 12 + 6)
+    data = path.read_bytes()
+    assert 1 < data.count(MARK) <= 1 + records // (1 << 16)
+    assert len(data) < 1.5 * records
+
+
+def test_a_large_state_waits_in_the_journal_until_the_records_take_as_much_space(tmp_path: Path) -> None:
+    path, shortcut = tmp_path / "journal", tmp_path / "journal.snapshot"
+    with Fleet(GLIDE(), np.zeros((20, 6)), journal=path, durability="process") as fleet:
+        for t in range(40):
+            fleet.act(np.full((20, 6), float(t)))
+            fleet.observe(np.zeros(20))
+    assert path.stat().st_size > 1 << 16 < shortcut.stat().st_size
+    assert path.read_bytes().count(MARK) == 1
+
+
+def test_something_else_is_refused() -> None:
+    with pytest.raises(FileFormatError, match="here must hold the state of a fleet, got a FleetBatch"):
+        decode_fleet_snapshot(encode(FleetBatch(np.zeros(1, dtype=np.int64))), "here")
+    with pytest.raises(FileFormatError, match=r"^here: "):
+        decode_fleet_snapshot(b"", "here")
+
+
+def test_a_file_that_is_missing_is_no_shortcut(tmp_path: Path) -> None:
+    assert read_shortcut(tmp_path / "journal") is None
