@@ -368,7 +368,7 @@ def test_a_snapshot_after_a_fast_resume_has_the_digest_of_the_whole_file(learned
     closed_journal(learned, path)
     calls = len(learned.returned)
     with Controller.resume(path, durability="process") as resumed:
-        for number in range(calls, calls + 120):
+        for number in range(calls, calls + 240):
             make_call(resumed, number)
         data = path.read_bytes()
     last = [record for record in records_of(data) if record.kind == SNAPSHOT][-1]

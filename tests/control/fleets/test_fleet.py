@@ -33,6 +33,14 @@ def reading(plant: int, t: int, x: Any) -> float:
     return float(0.5 * (1.0 + plant) * u @ A @ u + noise + 50.0 * (t == 12))
 
 
+def assert_same(policy: Policy[Any], actual: Any, expected: Any) -> None:
+    """Assert equality to the bit; for GLIDE up to the round-off of BLAS, which depends on where a matrix is stored."""
+    if "GLIDE" in repr(policy):
+        np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-9)
+    else:
+        np.testing.assert_array_equal(actual, expected)
+
+
 class Twin:
     """A fleet and one controller per plant, which get the same calls."""
 
@@ -69,7 +77,7 @@ class Twin:
         v = np.array([minimizer(self.plants[name], clocks[name]) for name in names])
         x = self.fleet.act(v, names)
         for row, name in enumerate(names):
-            np.testing.assert_array_equal(x[row], self.controllers[name].act(v[row]))
+            assert_same(self.policy, x[row], self.controllers[name].act(v[row]))
 
     def observe(self, names: list[Any], *, applied: bool = False) -> None:
         moved = np.full((len(names), DIM), np.nan)
@@ -89,7 +97,7 @@ class Twin:
         assert names == tuple(self.controllers)
         expected = [controller.diagnostics() for controller in self.controllers.values()]
         found = self.fleet.diagnostics()
-        np.testing.assert_array_equal(self.fleet.x, [c.x for c in self.controllers.values()])
+        assert_same(self.policy, self.fleet.x, [c.x for c in self.controllers.values()])
         np.testing.assert_array_equal(self.fleet.round, [c.round for c in self.controllers.values()])
         assert self.fleet.pending == tuple(n for n, c in self.controllers.items() if c.pending is not None)
         for row, (name, controller) in enumerate(self.controllers.items()):
@@ -97,8 +105,8 @@ class Twin:
             single = self.fleet.diagnostics(name)
             assert found.keys() == expected[row].keys() == single.keys()
             for key, value in expected[row].items():
-                np.testing.assert_array_equal(found[key][row], value)
-                np.testing.assert_array_equal(single[key], value)
+                assert_same(self.policy, found[key][row], value)
+                assert_same(self.policy, single[key], value)
 
 
 def random_calls(twin: Twin, calls: int, seed: int) -> None:
@@ -142,7 +150,7 @@ CASES: dict[str, tuple[Policy[Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_plant_acts_as_a_controller_would_to_the_bit(name: str) -> None:
+def test_every_plant_acts_as_a_controller_would(name: str) -> None:
     policy, options = CASES[name]
     twin = Twin(policy, 4, **options)
     random_calls(twin, 90 if "GLIDE" in name else 150, seed=5)
@@ -203,7 +211,7 @@ def test_contexts_forecasts_and_factors_reach_the_policy_of_their_plant() -> Non
         x = fleet.act(v, some, forecast=F, context=w, factor=s)
         for row, plant in enumerate(some):
             expected, after = policy.act(states[plant], v[row], forecast=F[row], context=w[row], factor=s[row])
-            np.testing.assert_array_equal(x[row], expected)
+            assert_same(policy, x[row], expected)
             states[plant] = policy.observe(after, y[row])
         fleet.observe(y, some)
 
@@ -226,7 +234,7 @@ def test_late_readings_belong_to_rounds_of_their_own_plant() -> None:
             missed[plant] += sum(one.round <= state.round - 2 for one in state.open_rounds)
             expected, states[plant] = policy.act(state, v[row])
             played[plant].append(expected)
-        np.testing.assert_array_equal(fleet.act(v, some), [played[plant][-1] for plant in some])
+        assert_same(policy, fleet.act(v, some), [played[plant][-1] for plant in some])
         for delay in rng.permutation(3):
             arrived = [
                 k
@@ -244,7 +252,7 @@ def test_late_readings_belong_to_rounds_of_their_own_plant() -> None:
     assert sum(missed) > 3
     for plant, state in enumerate(states):
         assert fleet.explain(plant).endswith(policy.explain(state) + f" {missed[plant]} readings were missed so far.")
-        np.testing.assert_array_equal(found["estimate"][plant], policy.diagnostics(state)["estimate"])
+        assert_same(policy, found["estimate"][plant], policy.diagnostics(state)["estimate"])
 
 
 def test_a_guarded_plant_at_its_limit_without_a_reading_does_not_affect_the_others() -> None:
@@ -260,7 +268,7 @@ def test_a_guarded_plant_at_its_limit_without_a_reading_does_not_affect_the_othe
         x = fleet.act(v)
         for plant in range(2):
             expected, states[plant] = policy.act(states[plant], v[plant])
-            np.testing.assert_array_equal(x[plant], expected)
+            assert_same(policy, x[plant], expected)
         for plant in range(2):
             for one in states[plant].open_rounds:
                 if rng.random() < 0.4:
@@ -283,7 +291,7 @@ def test_a_late_reading_may_say_what_was_applied() -> None:
         _, state = policy.act(state, [v])
     fleet.observe([0.7], [1], applied=[[1.25]], round=1)
     state = policy.observe(state, 0.7, applied=[1.25], round=1)
-    np.testing.assert_array_equal(fleet.diagnostics(1)["estimate"], policy.diagnostics(state)["estimate"])
+    assert_same(policy, fleet.diagnostics(1)["estimate"], policy.diagnostics(state)["estimate"])
     np.testing.assert_array_equal(fleet.diagnostics(0)["estimate"], [[1.0]])
     with pytest.raises(ProtocolError, match="round 1 of plant 1 is not open"):
         fleet.observe([0.7], [1], round=1)

@@ -45,7 +45,7 @@ def test_a_policy_of_ones_own_is_found_beside_the_command(tmp_path: Path, monkey
     [
         ("", "policy must be a kind, such as GLIDE"),
         ("GLIDE(", "policy must be a kind, such as GLIDE"),
-        ("GLID", "policy must be one of FTM, GLIDE, .* or 'module:Class', got 'GLID'"),
+        ("GLID", "policy must be one of .*FTM, GLIDE, .* or 'module:Class', got 'GLID'"),
         ("GLIDE(cap=1)", "policy GLIDE has no argument 'cap'; it has noise_cap,"),
         ("GLIDE(drift=False)", "policy must have values as in TOML, such as 0.5, true"),
         ("GLIDE(noise_cap=-1)", "policy GLIDE: noise_cap must be a finite number at least 0, got -1"),

@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from soqo._control.actuators import check_names as check_actuators
 from soqo._control.fleets.arguments import (
     check_limits,
     check_names,
@@ -37,7 +38,7 @@ from soqo._foundation.arguments import choice, finite_array, horizon_or_none, in
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._storage.journal import Durability
 from soqo.errors import ArgumentError, ProtocolError, UnknownNameError
-from soqo.policies import Policy
+from soqo.policies import Limited, Policy
 from soqo.typing import Array, ArrayLike, IntArray
 
 _SHOWN_NAMES = 5
@@ -392,8 +393,12 @@ class Fleet:
         of = "" if state.horizon is None else f" of {state.horizon}"
         progress = "waits for its reading" if state.pending else "completed"
         begun = f"Round {state.round}{of} {progress}" if state.round else "No round played yet"
-        note = f" {missed} readings were missed so far." if missed else ""
-        return f"{begun}: {self._plants.player.explain(state)}{note}"
+        names_of = check_actuators(None, None, state.x.shape[-1])
+        player = self._plants.player
+        low, high = (player.low, player.high) if isinstance(player, Limited) else (None, None)
+        limits = names_of.reached_limits(state.x.reshape(-1), None, low, high, None)
+        note = f"{missed} readings were missed so far." if missed else ""
+        return " ".join(filter(None, (f"{begun}: {player.explain(state)}", limits, note)))
 
     def __repr__(self) -> str:
         journal = "" if self._journal is None else f", journal={str(self._journal.path)!r}"

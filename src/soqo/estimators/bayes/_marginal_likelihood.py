@@ -240,7 +240,8 @@ class MarginalLikelihood:
         log_weights[log_noise < top[:, None] - (_COARSE_POINTS - 1) * _SCALE_STEP - 1e-9] = -np.inf
         highest = log_weights.max(axis=(1, 2))
         weights = np.exp(log_weights - highest[:, None, None])
-        total = weights.sum(axis=(1, 2))
+        # One axis after the other: the order of a sum over two axes depends on the number of runs.
+        total = weights.sum(axis=1).sum(axis=1)
         weights /= total[:, None, None]
         of_scale, of_noise = weights.sum(axis=1), weights.sum(axis=2)
         inverse, inverse_s, share = grid.sums(weights)

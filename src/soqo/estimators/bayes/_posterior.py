@@ -12,7 +12,8 @@ scalar Kalman filter of the level has whitened: with the variance P sigma^2 of t
 
     row~ = (row - level) / sqrt(F),    level += K (row - level),    P <- P (1 - K) + rho^2,
 
-where ``level`` is the filtered mean of the rows themselves. The first row defines the level and is not stored.
+where ``level`` is the filtered mean of the rows themselves. The first row defines the level and is not stored. An
+offset that walks is filtered together with the base load, in the same way (``_walking_offset``).
 
 Whether there is an offset, and whether there is a bias N, is decided by the marginal likelihood: a fit evaluates the
 variants that the model allows, and the posterior is the mixture of them with the same mean and covariance.
@@ -39,6 +40,7 @@ from soqo.estimators.bayes._marginal_likelihood import (
     MarginalLikelihood,
 )
 from soqo.estimators.bayes._model import RELATIVE_ERROR, ReadingModel, prior_root
+from soqo.estimators.bayes._walking_offset import displacements, filter_walk, no_walk, predict_walk
 from soqo.typing import Array, BoolArray, IntArray
 
 _GROWTH = 1.1
@@ -50,6 +52,9 @@ batch are fitted together."""
 
 _MAX_FREQUENT_FITS = 40
 """Every reading is followed by a fit up to twice the number of unknowns, and up to this number at most."""
+
+_UNNOTICED_STEPS = 20.0
+"""The number of steps that an offset may have walked before it is released."""
 
 _KEPT_SCALE_DEVIATION = 0.1
 """The prior's deviation of log s where s is known; less than the step of the grid."""
@@ -107,8 +112,10 @@ def _reorder(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_next_fit(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of version 2 without the time of the next fit, which follows from the number of readings."""
-    return {name: value for name, value in fields.items() if name != "next_fit"}
+    """Return the fields of version 2 without the time of the next fit, and with an offset that does not walk."""
+    runs, d, _ = fields["second_moment"].shape
+    kept = {name: value for name, value in fields.items() if name != "next_fit"}
+    return {**kept, **no_walk(runs, d, fields["mean"].shape[1] + 1)}
 
 
 @register("GLIDE.belief", version=3, migrations={0: _rename, 1: _reorder, 2: _without_next_fit})
@@ -146,6 +153,11 @@ class Posterior(Value):
     level, level_variance, level_speed : Array, shape (runs, m + 1), (runs,) and (runs,)
         The filtered mean of the rows, its variance P (zero without a base load, infinite before the first reading) and
         rho.
+    offset_step : Array, shape (runs,)
+        The deviation of a step of g, in units of sigma, if the offset walks; zero if it does not.
+    walk_mean, walk_covariance : Array, shape (runs, 1 + d, m + 1) and (runs, 1 + d, 1 + d)
+        If the offset walks, the filtered means of the base load and of g for each column of the rows, and their
+        covariance in units of sigma^2.
     first_reading : Array, shape (runs,)
         The absolute value of the reading that defined the level, which is not stored; NaN for none.
     log_evidence, log_marginal, log_jacobian : Array, shape (runs,)
@@ -184,6 +196,9 @@ class Posterior(Value):
     level: Array
     level_variance: Array
     level_speed: Array
+    offset_step: Array
+    walk_mean: Array
+    walk_covariance: Array
     first_reading: Array
     log_evidence: Array
     log_marginal: Array
@@ -233,6 +248,7 @@ class Posterior(Value):
             level=np.zeros((runs, columns)),
             level_variance=np.full(runs, 0.0 if base_load is None else math.inf),
             level_speed=np.full(runs, base_load or 0.0),
+            **no_walk(runs, d, columns),
             first_reading=np.full(runs, math.nan),
             log_evidence=np.zeros(runs),
             log_marginal=np.zeros(runs),
@@ -254,7 +270,7 @@ class Posterior(Value):
 
     def without_rows(self) -> Posterior:
         """Return the posterior without the stored rows and the root, for copies that do not need them."""
-        return evolve(self, factor=_NO_ROWS, buffer=_NO_ROWS, root=_NO_ROWS, level=_NO_ROWS)
+        return evolve(self, factor=_NO_ROWS, buffer=_NO_ROWS, root=_NO_ROWS, level=_NO_ROWS, walk_mean=_NO_ROWS)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Posterior]) -> Posterior:
@@ -280,10 +296,22 @@ class Posterior(Value):
         features : Array, shape (runs, m)
             The features, from :meth:`ReadingModel.features`.
         """
-        difference = features - self.level[:, :-1]
+        level, variance = self._level_at(features)
+        difference = features - level[:, :-1]
         spread = np.vecmat(difference, self.root)
-        mean = np.vecdot(difference, self.mean) + self.level[:, -1]
-        return mean, np.vecdot(spread, spread), self.noise * np.sqrt(1.0 + self.level_variance)
+        mean = np.vecdot(difference, self.mean) + level[:, -1]
+        return mean, np.vecdot(spread, spread), self.noise * np.sqrt(1.0 + variance)
+
+    def _level_at(self, features: Array) -> tuple[Array, Array]:
+        """Return the filtered mean of the rows at these features, and its variance: base load and walking offset."""
+        walking = np.flatnonzero(self.offset_step)
+        if not walking.size:
+            return self.level, self.level_variance
+        level, variance = self.level.copy(), self.level_variance.copy()
+        u = displacements(features[walking], self.second_moment.shape[1])
+        level[walking], variance[walking] = predict_walk(self.walk_mean[walking], self.walk_covariance[walking], u)
+        variance[np.isinf(self.level_variance)] = np.inf
+        return level, variance
 
     def cross_covariance(self, model: ReadingModel, features: Array) -> tuple[Array, Array]:
         """Return the variance of readings without noise, and their covariance with A, shape (runs, d, d).
@@ -295,7 +323,7 @@ class Posterior(Value):
         features : Array, shape (runs, m)
             The features, from :meth:`ReadingModel.features`.
         """
-        spread = np.vecmat(features - self.level[:, :-1], self.root)
+        spread = np.vecmat(features - self._level_at(features)[0][:, :-1], self.root)
         return np.vecdot(spread, spread), smat(np.matvec(self.root[:, -model.unknowns :], spread))
 
     def deviations(self, directions: Array) -> Array:
@@ -413,7 +441,129 @@ class Posterior(Value):
             log_jacobian=self.log_jacobian + jacobian,
             log_evidence=self.log_evidence + np.where(first, _log_first_density(first_reading, 1e-150), 0.0),
         )
-        return weight[:, None] * difference, weight, after
+        white = weight[:, None] * difference
+        walking = np.flatnonzero(self.offset_step)
+        return (
+            self._whiten_walking(row, R, observed, walking, white, weight, after)
+            if walking.size
+            else (
+                white,
+                weight,
+                after,
+            )
+        )
+
+    def _whiten_walking(
+        self, row: Array, R: Array, observed: BoolArray, runs: IntArray, white: Array, weight: Array, after: Posterior
+    ) -> tuple[Array, Array, Posterior]:
+        """Replace what the filter of the level has found in the runs whose offset walks."""
+        u = displacements(row[runs], self.second_moment.shape[1], with_reading=True)
+        found = filter_walk(
+            self.walk_mean[runs],
+            self.walk_covariance[runs],
+            row[runs],
+            u,
+            R[runs],
+            diffuse=np.isinf(self.level_variance[runs]),
+            observed=observed[runs],
+            steps2=self._walk_steps()[runs],
+        )
+        white, weight = white.copy(), weight.copy()
+        white[runs], weight[runs] = found.white, found.weight
+        jacobian, level, variance = after.log_jacobian.copy(), after.level.copy(), after.level_variance.copy()
+        jacobian[runs] = self.log_jacobian[runs] + np.log(np.where(found.weight > 0.0, found.weight, 1.0))
+        level[runs] = found.mean[:, 0]
+        unknown = np.isinf(self.level_variance[runs]) & ~observed[runs]
+        variance[runs] = np.where(unknown, np.inf, found.covariance[:, 0, 0])
+        return (
+            white,
+            weight,
+            evolve(
+                after,
+                log_jacobian=jacobian,
+                level=level,
+                level_variance=variance,
+                walk_mean=_overwrite(self.walk_mean, runs, found.mean),
+                walk_covariance=_overwrite(self.walk_covariance, runs, found.covariance),
+            ),
+        )
+
+    def _walk_steps(self) -> Array:
+        """Return the variances of the steps of base load and g in units of sigma^2, shape (runs, 1 + d)."""
+        steps = np.repeat(self.offset_step[:, None], 1 + self.second_moment.shape[1], axis=1)
+        steps[:, 0] = self.level_speed
+        return np.asarray(np.square(steps))
+
+    def skip(self) -> Posterior:
+        """Return the posterior after a reading that is not used: base load and offset have taken another step."""
+        variance = self.level_variance + np.square(self.level_speed)
+        if not self.offset_step.any():
+            return evolve(self, level_variance=variance)
+        d = self.second_moment.shape[1]
+        steps = np.where(self.offset_step[:, None] > 0.0, self._walk_steps(), 0.0)
+        covariance = self.walk_covariance + steps[:, :, None] * np.eye(1 + d)
+        return evolve(self, level_variance=variance, walk_covariance=covariance)
+
+    def let_offset_walk(self, step: Array, deviation: Array) -> Posterior:
+        """Return the prior with an offset that walks.
+
+        Parameters
+        ----------
+        step, deviation : Array, shape (runs,)
+            The deviations of a step of g and of g at first, in units of sigma. Where the step is zero, g does not walk.
+        """
+        d = self.second_moment.shape[1]
+        first = np.where(step > 0.0, np.square(deviation), 0.0)[:, None, None] * np.diag(np.arange(1 + d) > 0)
+        return evolve(self, offset_step=step, walk_covariance=first, walk_mean=np.zeros_like(self.walk_mean))
+
+    def release_offset(self, model: ReadingModel, speed: float) -> Posterior:
+        """Return the posterior with an offset that walks from now on, with a fit.
+
+        What the readings say about A, given the constant offset, is kept.
+
+        Parameters
+        ----------
+        model : ReadingModel
+            The model, with an offset and without a context.
+        speed : float
+            How far a step changes a typical reading, in units of the noise.
+        """
+        d, q = model.dim, model.biases
+        linear = slice(q, q + d)
+        g = self.mean[:, linear]
+        rows = _merge(self.factor, self.buffer, self.buffer_rows)
+        rows[:, :, -1] -= np.matvec(rows[:, :, linear], g)
+        mean = np.zeros_like(self.walk_mean)
+        mean[:, 0] = self.level
+        mean[:, 0, -1] -= np.vecdot(self.level[:, linear], g)
+        mean[:, 0, linear] = 0.0
+        mean[:, 1:, -1] = g
+        size = np.maximum(self.sizes[:, 0], 1e-150)
+        step = speed / size
+        # With b, the constant 1/2 b'A b of the readings walks as well.
+        relative = np.sqrt(np.vecdot(g, g) / d) / np.maximum(self.scale * size, 1e-150)
+        level_speed = np.maximum(self.level_speed, speed * np.maximum(1.0, relative))
+        root = self.root[:, linear] / np.maximum(self.noise, 1e-150)[:, None, None]
+        covariance = np.zeros_like(self.walk_covariance)
+        covariance[:, 0, 0] = self.level_variance + _UNNOTICED_STEPS * np.square(level_speed)
+        # It may have walked for a while before this was noticed.
+        covariance[:, 1:, 1:] = root @ root.mT + (_UNNOTICED_STEPS * np.square(step))[:, None, None] * np.eye(d)
+        variants = np.zeros_like(self.variants)
+        variants[:, 0] = 1.0
+        released = evolve(
+            self,
+            factor=rows,
+            buffer=np.zeros_like(self.buffer),
+            buffer_rows=np.zeros_like(self.buffer_rows),
+            level=mean[:, 0],
+            level_variance=covariance[:, 0, 0],
+            level_speed=level_speed,
+            offset_step=step,
+            walk_mean=mean,
+            walk_covariance=covariance,
+            variants=variants,
+        )
+        return released.fit(model, np.ones(step.size, dtype=np.bool_))
 
     def _append(
         self, model: ReadingModel, u: Array, row: Array, w: Array | None, weight: Array, stored: BoolArray
@@ -541,6 +691,7 @@ class Posterior(Value):
             prior_unit=factor * self.scale,
             scale_deviation=np.full(factor.size, _KEPT_SCALE_DEVIATION),
             level=self.level * columns,
+            walk_mean=self.walk_mean * columns[:, None, :],
         )
         return scaled.fit(model, everywhere)
 
@@ -620,7 +771,7 @@ def fit_is_due(model: ReadingModel, readings: Array) -> BoolArray:
 
     Examples
     --------
-    >>> fit_is_due(ReadingModel(dim=2), np.array([5.0, 100.0, 101.0, 110.0]))
+    >>> fit_is_due(ReadingModel(dim=2), np.array([5.0, 94.0, 95.0, 104.0]))
     array([ True,  True, False,  True])
     """
     due = readings <= frequent_fits(model)
@@ -698,7 +849,7 @@ def _wanted_variants(model: ReadingModel, part: Posterior) -> BoolArray:
     """Return which variants to evaluate, shape (runs, variants)."""
     runs = part.readings.size
     # An offset adds a constant to the readings, so it needs a base load.
-    offset = (part.level_variance > 0.0) & (model.extras > 0)
+    offset = (part.level_variance > 0.0) & (model.extras > 0) & (part.offset_step == 0.0)
     unbiased = (part.readings >= 4 * model.unknowns) & model.optional_bias & (model.biases > 0)
     wanted = np.stack([np.ones(runs, dtype=np.bool_), offset, unbiased, offset & unbiased], axis=1)
     n = np.maximum(part.readings, 1.0)
@@ -742,7 +893,7 @@ def _mixture(fits: list[dict[str, Array] | None], wanted: BoolArray, shares: Arr
         log_noise[where] += share * np.log(fit["noise"][inside])
         scale[where] += share * fit["scale"][inside]
     share = shares[mixed]
-    mean = np.einsum("rv,rvm->rm", share, means)
+    mean = (share[:, :, None] * means).sum(axis=1)
     spread = np.sqrt(share)[:, :, None] * (means - mean[:, None])
     stack = np.concatenate([columns.swapaxes(-1, -2).reshape(mixed.size, -1, size), spread], axis=1)
     result["mean"][mixed], result["root"][mixed] = mean, triangular_factor(stack).swapaxes(-1, -2)

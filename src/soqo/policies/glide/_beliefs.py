@@ -27,7 +27,7 @@ from scipy.special import gammaln, log_ndtr
 
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
-from soqo.estimators.bayes import RELATIVE_ERROR, Posterior, ReadingModel, fit_is_due, frequent_fits
+from soqo.estimators.bayes import OFFSET_SIZE, RELATIVE_ERROR, Posterior, ReadingModel, fit_is_due, frequent_fits
 from soqo.policies._runs import join_rows, take_rows
 from soqo.typing import Array, BoolArray, IntArray
 
@@ -102,6 +102,12 @@ _SPEEDS = (0.05, 0.3, 2.0, 10.0)
 
 _NOTHING = np.broadcast_to(0.0, (1 << 40, 1))
 """Takes the place of stored rows, without memory."""
+
+_OFFSET_SPEEDS = (0.05, 0.3, 2.0)
+"""The speeds of offsets that walk: how far a step changes a typical reading, in units of the noise."""
+
+_LOG_WALKING_OFFSET = math.log(0.02)
+"""The logarithm of the prior probability that an offset walks."""
 
 _OF_A_BELIEF = (
     "owner",
@@ -470,10 +476,9 @@ class Beliefs(Value):
         )
         doubt = self._worth_keeping(model, keep, doubt, after.total, self.total + reject)
         if doubt.any() or not keep.all():
-            speed2 = np.square(before.level_speed)
             refused = evolve(
                 self,
-                posterior=evolve(before, level_variance=before.level_variance + speed2),
+                posterior=before.skip(),
                 log_weight=self.log_weight + reject,
                 in_a_row=self.in_a_row + 1.0,
                 rejected=self.rejected + 1.0,
@@ -495,6 +500,8 @@ class Beliefs(Value):
             change = np.abs(np.log(np.maximum(gain[best], 1e-300)))  # not a number if the gain is unknown
             likely = (change > math.log(_MIN_SCALE_CHANGE)) & (change < math.log(_MAX_CHANGE))
             scaled = surprising & likely & (self.in_a_row[best] < 2.0)
+            if model.offset and not model.context:
+                after = after._release_offsets(self, model, surprising, u, y, features)
             after = after._rescale(self, model, scaled, y, gain[best], gain_error[best], round_number)
         after = after._first_readings(model, seen)
         after = after._review(model, seen, base_load=base_load, misled=True)._choose(model, seen, round_number)
@@ -506,12 +513,13 @@ class Beliefs(Value):
 
     def _wrong_again(self, reject: Array, y: Array, mean: Array, deviation: Array) -> tuple[Array, BoolArray]:
         """Return the log density of a wrong reading after another, and whether it repeats the factor of that one."""
-        known = ~np.isnan(self.gain)
+        known = ~np.isnan(self.gain) & ~np.isnan(y)
+        y = np.where(known, y, 0.0)
         g, error = np.where(known, self.gain, 1.0), np.where(known, self.gain_error, 0.0)
         spread = np.maximum(np.abs(g) * np.hypot(deviation, mean * error), 1e-300)
         same = -0.5 * np.square((y - g * mean) / spread) - np.log(spread) - 0.5 * math.log(2.0 * math.pi)
         same = same + _LOG_NEXT_WRONG + np.log(self.same_gain)
-        other = reject + np.log1p(-self.same_gain)
+        other = np.where(known, reject, 0.0) + np.log1p(-self.same_gain)
         return np.where(known, np.logaddexp(other, same), reject), known & (same > other)
 
     def _worth_keeping(
@@ -632,6 +640,35 @@ class Beliefs(Value):
         )
         return kept._join(*parts)
 
+    def _release_offsets(
+        self, before: Beliefs, model: ReadingModel, which: BoolArray, u: Array, y: Array, features: Array
+    ) -> Beliefs:
+        """Add beliefs whose offset, if there is one, walks from now on."""
+        posterior, best = before.posterior, before.best
+        known = which & (posterior.variants[best][:, [1, 3]].sum(axis=1) > 0.5) & (posterior.offset_step[best] == 0.0)
+        runs = np.flatnonzero(known & (posterior.readings[best] > frequent_fits(model)))
+        if not runs.size:
+            return self
+        parts = []
+        for speed in _OFFSET_SPEEDS:
+            part = before._take(best[runs])
+            start = part["posterior"].release_offset(model, speed)
+            learned = start.update(model, u[runs], y[runs], features[runs], fit=np.zeros(runs.size, dtype=np.bool_))
+            density = learned.log_evidence - start.log_evidence
+            part |= {
+                "posterior": learned,
+                "log_weight": part["log_weight"] + _LOG_WALKING_OFFSET,
+                "in_a_row": np.zeros(runs.size),
+                "age": part["age"] + 1.0,
+                "protected": np.zeros(runs.size),
+                "surprise": np.ones(runs.size),
+                "gain": np.full(runs.size, np.nan),
+                "gain_error": np.full(runs.size, np.nan),
+                "densities": _push(part["densities"], density, np.ones(runs.size, dtype=np.bool_)),
+            }
+            parts.append(part)
+        return self._join(*parts)
+
     def _rescale(
         self,
         before: Beliefs,
@@ -643,7 +680,8 @@ class Beliefs(Value):
         round_number: int,
     ) -> Beliefs:
         """Add beliefs in which A is now a multiple of what it was, as this reading says."""
-        runs = np.flatnonzero(which & (before.posterior.readings[before.best] > frequent_fits(model)))
+        many = before.posterior.readings[before.best] > frequent_fits(model)
+        runs = np.flatnonzero(which & many & (before.posterior.offset_step[before.best] == 0.0))
         if not runs.size:
             return self
         old = before.best[runs]
@@ -695,7 +733,10 @@ class Beliefs(Value):
         now = set(age.tolist())
         if base_load and not now.isdisjoint(base_load_ages):
             due = np.flatnonzero(np.isin(age, list(base_load_ages)))
-            after = after._add_base_loads(model, due, best)
+            after = after._add_base_loads(model, due[self.posterior.offset_step[best[due]] == 0.0], best)
+        if base_load and model.offset and not model.context and not now.isdisjoint(_offset_ages(model.unknowns)):
+            due = np.flatnonzero(np.isin(age, list(_offset_ages(model.unknowns))))
+            after = after._add_walking_offsets(model, due, _best_index(after))
         if not misled:
             return after
         for when, count in fresh_ages.items():
@@ -709,13 +750,51 @@ class Beliefs(Value):
                 after = after._add_fresh_fit(model, np.flatnonzero(stuck), _best_index(after), count)
         return after
 
-    def _add_base_loads(self, model: ReadingModel, runs: IntArray, best: IntArray) -> Beliefs:
-        """Add beliefs with a constant base load and with ones that walk, fitted to the latest readings."""
-        chosen = best[runs]
-        u, w = self.recent_u[runs], self.recent_w[runs]
+    def _latest(self, runs: IntArray, chosen: IntArray) -> tuple[Array, Array, Array]:
+        """Return the latest u, w and y of some runs, with NaN for readings that the chosen belief has not accepted."""
         rows = self.recent_y.shape[1]
         earlier = np.arange(rows) < rows - self.age[chosen][:, None]  # before the belief started to learn
         y = np.where(self.recent_refused[runs] | earlier, np.nan, self.recent_y[runs])
+        return self.recent_u[runs], self.recent_w[runs], y
+
+    def _add_walking_offsets(self, model: ReadingModel, runs: IntArray, best: IntArray) -> Beliefs:
+        """Add beliefs whose offset walks, where there is an offset, if the latest readings support them."""
+        posterior = self.posterior
+        offset = posterior.variants[best[runs]][:, [1, 3]].sum(axis=1)
+        known = (
+            (offset > 0.5) & (posterior.level_variance[best[runs]] > 0.0) & (posterior.offset_step[best[runs]] == 0.0)
+        )
+        runs = runs[known]
+        if not runs.size:
+            return self
+        chosen = best[runs]
+        u, w, y = self._latest(runs, chosen)
+        start = evolve(Posterior.start(model, runs.size, base_load=0.0), level_speed=posterior.level_speed[chosen])
+        size = np.maximum(posterior.sizes[chosen, 0], 1e-150)
+        deviation = OFFSET_SIZE * size * posterior.scale[chosen] / np.maximum(posterior.noise[chosen], 1e-150)
+        speeds = (0.0, *_OFFSET_SPEEDS)
+        starts = Posterior.concatenate([start.let_offset_walk(rho / size, deviation) for rho in speeds])
+        repeated = (len(speeds), 1)
+        fits = _fit_rows(model, starts, np.tile(u, (*repeated, 1)), np.tile(w, (*repeated, 1)), np.tile(y, repeated))
+        evidence = fits.log_evidence.reshape(len(speeds), runs.size)
+        fastest = evidence[1:].argmax(axis=0) + 1
+        gain = evidence[fastest, np.arange(runs.size)] - evidence[0] + _LOG_WALKING_OFFSET
+        where = np.flatnonzero(gain > 0.0)
+        if not where.size:
+            return self
+        learned = fits.take(fastest[where] * runs.size + where)
+        part = _new(
+            runs[where], learned, self.total[chosen[where]] + gain[where] - learned.log_evidence, age=0.0, rejected=0.0
+        )
+        part["age"], part["epoch"] = self.age[chosen[where]], self.epoch[chosen[where]]
+        return self._join(part)
+
+    def _add_base_loads(self, model: ReadingModel, runs: IntArray, best: IntArray) -> Beliefs:
+        """Add beliefs with a constant base load and with ones that walk, fitted to the latest readings."""
+        if not runs.size:
+            return self
+        chosen = best[runs]
+        u, w, y = self._latest(runs, chosen)
         mode = self.posterior.level_variance[chosen] > 0.0
         speeds = self.posterior.level_speed[chosen]
 
@@ -764,6 +843,10 @@ class Beliefs(Value):
         start = evolve(
             start, level_variance=np.where(kind, np.inf, 0.0), level_speed=self.posterior.level_speed[chosen]
         )
+        if self.posterior.offset_step[chosen].any():
+            parent = self.posterior.take(chosen)
+            deviation = OFFSET_SIZE * parent.sizes[:, 0] * parent.scale / np.maximum(parent.noise, 1e-150)
+            start = start.let_offset_walk(parent.offset_step, deviation)
         learned = _fit_rows(
             model, start, u[:, :-_DECISIVE_READINGS], w[:, :-_DECISIVE_READINGS], y[:, :-_DECISIVE_READINGS]
         )
@@ -820,6 +903,12 @@ def _review_ages(unknowns: int) -> tuple[frozenset[float], dict[float, int]]:
         frozenset(first * 4.0**k for k in range(10)),
         {float(math.ceil(age * p)): math.ceil(count * p) for age, count in fresh.items()},
     )
+
+
+@cache
+def _offset_ages(unknowns: int) -> frozenset[float]:
+    """Return the ages at which it is reviewed whether an offset walks."""
+    return frozenset(4.0 * max(unknowns, 5) * 2.0**k for k in range(20))
 
 
 def _log_prior(rho: float | None) -> float:

@@ -28,6 +28,8 @@ def minimizer_shift(model: ReadingModel, posterior: Posterior, spectrum: Spectru
     d, q, k = model.dim, model.biases, model.context
     linear = slice(q, q + d * (1 + k))
     mean = posterior.mean[:, linear]
+    if posterior.offset_step.any():
+        return _walking_shift(model, posterior, spectrum)
     if not mean.any():
         return np.zeros((len(mean), d, 1 + k))
     g = _given_estimate(model, posterior, spectrum, linear)
@@ -41,6 +43,29 @@ def minimizer_shift(model: ReadingModel, posterior: Posterior, spectrum: Spectru
         size = OFFSET_SIZE * sizes[:, :1] / (sizes[:, j : j + 1] if j else 1.0)
         ratio = np.square(deviation / np.maximum(size, 1e-150))
         result[:, :, j] = np.matvec(Q, a * along / np.maximum(a * a + ratio, 1e-300))
+    return result
+
+
+def _walking_shift(model: ReadingModel, posterior: Posterior, spectrum: Spectrum) -> Array:
+    """Return the shift of runs some of which have an offset that walks; these have no context."""
+    walking = posterior.offset_step > 0.0
+    result = np.zeros((walking.size, model.dim, 1))
+    for runs in (np.flatnonzero(~walking), np.flatnonzero(walking)):
+        if not runs.size:
+            continue
+        part, own = posterior.take(runs), Spectrum(spectrum.values[runs], spectrum.vectors[runs])
+        if not walking[runs[0]]:
+            result[runs] = minimizer_shift(model, part, own)
+            continue
+        Q, a, S = own.vectors, own.values, part.walk_mean[:, 1:]
+        unknowns = part.mean.copy()
+        unknowns[:, -model.unknowns :] = svec(own.matrix())
+        g = S[:, :, -1] - np.matvec(S[:, :, :-1], unknowns)
+        along = np.vecmat(g, Q)
+        filtered = np.square(part.noise)[:, None] * np.einsum("rik,rij,rjk->rk", Q, part.walk_covariance[:, 1:, 1:], Q)
+        deviation2 = filtered + np.square(Q.mT @ S[:, :, :-1] @ part.root).sum(axis=2)
+        ratio = deviation2 / np.square(np.maximum(OFFSET_SIZE * part.sizes[:, :1], 1e-150))
+        result[runs, :, 0] = np.matvec(Q, a * along / np.maximum(a * a + ratio, 1e-300))
     return result
 
 
