@@ -276,7 +276,7 @@ def main() -> None:
     if "changes" in options.tables:
         change_table(runs, policy)
     if "alarms" in options.tables:
-        alarm_table(20 if options.quick else 200, policy)
+        alarm_table(20 if options.quick else 400, policy)
 
 
 if __name__ == "__main__":

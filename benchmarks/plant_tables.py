@@ -24,6 +24,7 @@ from soqo.processes import Gaussian
 
 RUNS = 16
 ROUNDS = 600
+CONTEXT_ROUNDS = 1000
 CAP = 0.1
 PROBLEM = soqo.RandomProblem(3, 3, min_eigenvalue=0.5, max_eigenvalue=2.0)
 
@@ -86,9 +87,9 @@ def told(**options: Any) -> dict[str, Any]:
     return {f"GLIDE({text})": soqo.GLIDE(**options)}
 
 
-def cost_row(environment: soqo.Environment, policies: Mapping[str, Any]) -> dict[str, float]:
+def cost_row(environment: soqo.Environment, policies: Mapping[str, Any], rounds: int = ROUNDS) -> dict[str, float]:
     """Return the median cost of the policies and of LAI, and for each GLIDE the worst run's ratio to FTM's cost."""
-    result = soqo.simulate(environment, policies, horizon=ROUNDS, runs=RUNS)
+    result = soqo.simulate(environment, policies, horizon=rounds, runs=RUNS)
     costs = {name: result.cost(name).sum(axis=1) for name in result}
     benchmark = (result.benchmark_hitting + result.benchmark_switching).sum(axis=1)
     return {
@@ -141,7 +142,32 @@ def context_rows() -> dict[str, dict[str, float]]:
     for size in (0.0, 0.5, 2.0):
         for correlation in (0.9, 0.99):
             context = soqo.Context(size=size, dim=2, correlation=correlation)
-            rows[f"{size}, {correlation}"] = cost_row(plant(context=context), policies)
+            row = cost_row(plant(context=context), policies, CONTEXT_ROUNDS)
+            row["regret of GLIDE/FTM"] = (row["GLIDE"] - row["LAI"]) / (row["FTM"] - row["LAI"])
+            rows[f"{size}, {correlation}"] = row
+    return rows
+
+
+def walk_rows() -> dict[str, dict[str, float]]:
+    """Return the regrets if the error of v walks."""
+    rows = {}
+    for steps, size, walk in ((5.0, 5.0, 0.0), (5.0, 5.0, 0.1), (5.0, 5.0, 0.5), (50.0, 20.0, 1.0), (50.0, 20.0, 5.0)):
+        environment = soqo.Environment(
+            soqo.RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=4.0),
+            soqo.processes.Gaussian(steps),
+            soqo.noise.Uniform(10.0),
+            offset=soqo.Offset(scale=size, walk=walk),
+        )
+        policies = {
+            "FTM": soqo.FTM(),
+            "GLIDE": soqo.GLIDE(),
+            "GLIDE(offset=False)": soqo.GLIDE(offset=False),
+            "RLS with offset": soqo.RLS(10.0 / math.sqrt(3.0), offset=True),
+        }
+        result = soqo.simulate(environment, policies, horizon=ROUNDS, runs=RUNS)
+        rows[f"{steps:g}, {size:g}, {walk:g}"] = {
+            name: float(np.median(result.regret(name)[:, -1])) for name in policies
+        }
     return rows
 
 
@@ -189,6 +215,7 @@ def offset_rows() -> dict[str, dict[str, float]]:
 
 TABLES: dict[str, tuple[str, Callable[[], dict[str, dict[str, float]]]]] = {
     "offset": ("steps, |b|, noise, load", offset_rows),
+    "walk": ("steps, |b|, step of b", walk_rows),
     "saturation": ("limit of the meter", saturation_rows),
     "stuck": ("meter stuck", stuck_rows),
     "switching": ("switching cost", switching_rows),

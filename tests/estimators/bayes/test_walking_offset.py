@@ -116,6 +116,29 @@ def test_a_posterior_with_a_walking_offset_finds_the_matrix() -> None:
     np.testing.assert_allclose(np.linalg.solve(A, g), b[-1], atol=0.3)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_an_offset_that_hardly_walks_has_the_evidence_of_a_constant_one(seed: int) -> None:
+    rng = np.random.default_rng([5, seed])
+    model, A, n = ReadingModel(3, "none", offset=True), np.diag([3.0, 2.0, 1.0]), 30
+    U = 2.0 * rng.standard_normal((n, 3))
+    y = measure(U + [1.0, -0.5, 2.0], A) + 0.1 * rng.standard_normal(n)
+    everywhere = np.array([True])
+
+    def fit(posterior: Posterior) -> Posterior:
+        for k in range(n):
+            posterior = posterior.update(model, U[k : k + 1], y[k : k + 1], fit=False)
+        return posterior.fit(model, everywhere, review=True).with_marginal_evidence()
+
+    constant = fit(Posterior.start(model, 1, base_load=0.0))
+    # The same prior of g, for the noise and the scale that were found.
+    size = constant.sizes[:, 0]
+    start = Posterior.start(model, 1, base_load=0.0)
+    walking = fit(start.let_offset_walk(1e-6 / size, 3.0 * size * constant.scale / constant.noise))
+    # The prior probability of an offset is 0.3 for one and 0.7 for the other.
+    assert walking.log_evidence[0] - constant.log_evidence[0] == pytest.approx(np.log(0.7 / 0.3), abs=1.0)
+    np.testing.assert_allclose(walking.mean[0, -6:], constant.mean[0, -6:], atol=0.02)
+
+
 def test_a_released_offset_keeps_what_was_learned_about_the_matrix() -> None:
     rng = np.random.default_rng(4)
     model, A, b, n = ReadingModel(2, "none", offset=True), np.array([[2.0, 0.6], [0.6, 1.0]]), np.array([2.0, -1.0]), 60

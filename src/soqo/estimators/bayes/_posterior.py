@@ -621,7 +621,7 @@ class Posterior(Value):
         log_density = np.where(stored, log_density + np.log(np.where(stored, weight, 1.0)), 0.0)
         return evolve(self, mean=mean, root=root, log_evidence=self.log_evidence + log_density)
 
-    def fit(self, model: ReadingModel, which: BoolArray) -> Posterior:
+    def fit(self, model: ReadingModel, which: BoolArray, *, review: bool = False) -> Posterior:
         """Return the posterior with the noise and the scale estimated again in some of the runs.
 
         Parameters
@@ -630,12 +630,14 @@ class Posterior(Value):
             The model.
         which : BoolArray, shape (runs,)
             The runs to fit.
+        review : bool
+            Whether to evaluate all variants, also those that were unlikely at the last fit.
         """
         runs = np.flatnonzero(which)
         if not runs.size:
             return self
         factor = _merge(self.factor[runs], self.buffer[runs], self.buffer_rows[runs])
-        fields = _fit_variants(model, self, factor, runs)
+        fields = _fit_variants(model, self, factor, runs, review=review)
         readings = self.readings[runs]
         fields["factor"], fields["buffer"] = factor, np.zeros_like(self.buffer[runs])
         # The marginal density replaces the product of predictive densities while there is a fit at every reading.
@@ -820,10 +822,12 @@ def triangular_factor(rows: Array) -> Array:
 # ---- fits ------------------------------------------------------------------------------------------------------------
 
 
-def _fit_variants(model: ReadingModel, posterior: Posterior, factor: Array, runs: IntArray) -> dict[str, Array]:
+def _fit_variants(
+    model: ReadingModel, posterior: Posterior, factor: Array, runs: IntArray, *, review: bool = False
+) -> dict[str, Array]:
     """Return mean, root, noise, scale, evidence and the weights of the variants, from the factor of all rows."""
     part = posterior.without_rows().take(runs)
-    wanted = _wanted_variants(model, part)
+    wanted = _wanted_variants(model, part, review)
     log_weights = np.full(wanted.shape, -np.inf)
     fits: list[dict[str, Array] | None] = [None] * len(_VARIANTS)
     for index, (offset, biased) in enumerate(_VARIANTS):
@@ -845,7 +849,7 @@ def _fit_variants(model: ReadingModel, posterior: Posterior, factor: Array, runs
     return result
 
 
-def _wanted_variants(model: ReadingModel, part: Posterior) -> BoolArray:
+def _wanted_variants(model: ReadingModel, part: Posterior, review_all: bool) -> BoolArray:
     """Return which variants to evaluate, shape (runs, variants)."""
     runs = part.readings.size
     # An offset adds a constant to the readings, so it needs a base load.
@@ -853,7 +857,9 @@ def _wanted_variants(model: ReadingModel, part: Posterior) -> BoolArray:
     unbiased = (part.readings >= 4 * model.unknowns) & model.optional_bias & (model.biases > 0)
     wanted = np.stack([np.ones(runs, dtype=np.bool_), offset, unbiased, offset & unbiased], axis=1)
     n = np.maximum(part.readings, 1.0)
-    review = (part.readings < 4 * model.unknowns) | (np.floor(np.log2(n)) != np.floor(np.log2(n / _GROWTH)))
+    review = (
+        review_all | (part.readings < 4 * model.unknowns) | (np.floor(np.log2(n)) != np.floor(np.log2(n / _GROWTH)))
+    )
     likely = wanted & (part.variants > _UNLIKELY)
     likely[~likely.any(axis=1)] |= wanted[~likely.any(axis=1)]
     return np.where(review[:, None], wanted, likely)

@@ -11,6 +11,10 @@ estimate.
     estimate    the MAP estimate in the cone                            soqo.estimators.bayes
     minimizer   where the minimizer is, if v is told with an offset     soqo.policies.glide._minimizer
     beliefs     hypotheses about outliers, changes and base loads       soqo.policies.glide._beliefs
+    readings    what a reading does to them                             soqo.policies.glide._readings
+    outliers    densities of wrong readings                             soqo.policies.glide._outliers
+    changes     beliefs that start again after a suspected change       soqo.policies.glide._changes
+    reviews     fits of the latest readings                             soqo.policies.glide._reviews
     hedge       what to play for while A may have changed               soqo.policies.glide._hedge
     faults      meters that are stuck or saturated                      soqo.policies.glide._meter_faults
     probes      deviations that are worth their cost                    soqo.policies.glide._probes
@@ -43,6 +47,7 @@ from soqo.policies.glide._hedge import hedge
 from soqo.policies.glide._meter_faults import MeterFaults
 from soqo.policies.glide._minimizer import minimizer_shift
 from soqo.policies.glide._probes import EXPLORATION_ROUNDS, best_probe, exploratory_spectrum
+from soqo.policies.glide._readings import learn as learn_reading
 from soqo.typing import Array, BoolArray, IntArray, Rng
 
 _EARLY_PROBE_PERIOD, _LATE_PROBE_PERIOD, _EARLY_ROUNDS = 4, 16, 64
@@ -364,7 +369,8 @@ class GLIDE(Policy[GlideMemory]):
             reading, precision = reading / factor, np.square(factor)
         u, reading = clip_inputs(displacement, reading)
         before = memory.beliefs
-        beliefs = before.learn(
+        beliefs = learn_reading(
+            before,
             model,
             u,
             reading,
