@@ -121,7 +121,7 @@ def test_an_offset_that_hardly_walks_has_the_evidence_of_a_constant_one(seed: in
     rng = np.random.default_rng([5, seed])
     model, A, n = ReadingModel(3, "none", offset=True), np.diag([3.0, 2.0, 1.0]), 30
     U = 2.0 * rng.standard_normal((n, 3))
-    y = measure(U + [1.0, -0.5, 2.0], A) + 0.1 * rng.standard_normal(n)
+    y = measure(U + np.array([1.0, -0.5, 2.0]), A) + 0.1 * rng.standard_normal(n)
     everywhere = np.array([True])
 
     def fit(posterior: Posterior) -> Posterior:
