@@ -2,7 +2,8 @@
 
     python benchmarks/glide_settings.py                    all tables (half an hour, most of it for d = 30)
     python benchmarks/glide_settings.py --runs 6           a quick version
-    python benchmarks/glide_settings.py --tables changes   some of: regret, growth, changes, outliers
+    python benchmarks/glide_settings.py --tables changes   some of: regret, refinements,
+                                                           growth, changes, outliers
 
 Regret after 1,000 rounds, median and mean over the runs. The columns with a star are the best of a grid of tuning
 parameters in each setting, chosen in hindsight by the median regret: the learning rate of POL and HySCaLE, and the
@@ -12,6 +13,7 @@ number and the variance of SCaLE's probes. GLIDE always has its defaults.
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -189,6 +191,7 @@ def policies(setting: Setting) -> dict[str, dict[str, Any]]:
         "GLIDE": {"": soqo.GLIDE()},
         "robust": {"": soqo.GLIDE(robust=True)},
         "knows cap": {"": soqo.GLIDE(noise_cap=setting.cap)},
+        "RLS": {"": soqo.RLS(setting.cap / math.sqrt(3.0))},
     }
 
 
@@ -228,6 +231,41 @@ def summarize_sixteen(medians: list[dict[str, float]], rows: list[Setting]) -> N
         f"GLIDE(drift=False) over SCaLE: geometric mean {np.exp(np.log(ratios).mean()):.4f}, "
         f"largest {ratios.max():.3f}; with drift, {drift} of 16 regrets are negative (below LAI)"
     )
+
+
+def refinement_table(rows: list[Setting]) -> None:
+    """Print the median regret of RLS, and of GLIDE with one refinement after the other."""
+    off: dict[str, Any] = {
+        "bias": "none",
+        "probing": False,
+        "alarms": False,
+        "base_load": False,
+        "offset": False,
+        "drift": False,
+    }
+    columns: dict[str, Any] = {"posterior": soqo.GLIDE(**off)}
+    for name, options in (
+        ("+ probes", {"probing": True}),
+        ("+ bias", {"bias": "auto"}),
+        ("+ beliefs", {"alarms": True}),
+        ("+ base load", {"base_load": True, "offset": True}),
+        ("+ drift", {"drift": True}),
+    ):
+        off |= options
+        columns[name] = soqo.GLIDE(**off)
+    print(f"\nRLS, and GLIDE with one refinement after the other: median regret after {ROUNDS} rounds")
+    print("setting".ljust(24), "RLS".rjust(11), *(name.rjust(11) for name in columns))
+    ratios: dict[str, list[float]] = {name: [] for name in columns}
+    for setting in rows:
+        found = {"RLS": soqo.RLS(setting.cap / math.sqrt(3.0)), **columns}
+        result = soqo.simulate(setting.environment, found, horizon=ROUNDS, runs=setting.runs, seed=0)
+        row = {name: float(np.median(result.regret(name)[:, -1])) for name in found}
+        print(setting.name.ljust(24), *(format_short(value).rjust(11) for value in row.values()), flush=True)
+        for name in columns:
+            if row[name] > 0.0 and row["RLS"] > 0.0:
+                ratios[name].append(row[name] / row["RLS"])
+    means = (f"{np.exp(np.mean(np.log(values))):.3f} ({len(values)})".rjust(11) for values in ratios.values())
+    print("of RLS, geometric mean".ljust(36), *means)
 
 
 def growth_table(rows: list[Setting]) -> None:
@@ -365,7 +403,7 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=24)
-    parser.add_argument("--tables", nargs="+", default=["regret", "growth", "changes", "outliers"])
+    parser.add_argument("--tables", nargs="+", default=["regret", "refinements", "growth", "changes", "outliers"])
     options = parser.parse_args()
     sixteen = [replace(s, runs=min(s.runs, options.runs)) for s in paper_settings()]
     if "regret" in options.tables:
@@ -374,6 +412,9 @@ def main() -> None:
         others = [replace(s, runs=min(s.runs, options.runs)) for s in other_settings()]
         worst = [row["GLIDE"] / min(list(row.values())[:5]) for row in regret_table("Other settings", others)]
         print(f"GLIDE over the best of the others, which are tuned in hindsight: at most {max(worst):.2f}")
+    if "refinements" in options.tables:
+        simple = [s for s in other_settings() if s.name in ("steps of 1", "one direction, r=1", "A 10..100")]
+        refinement_table([*sixteen, *(replace(s, runs=min(s.runs, options.runs)) for s in simple)])
     if "growth" in options.tables:
         growth_table(sixteen)
     if "changes" in options.tables:

@@ -52,6 +52,19 @@ def test_the_number_of_beliefs_and_the_weight_of_the_best_are_reported() -> None
     assert alone.diagnostics(alone.start(np.zeros(2)))["beliefs"] == 1
 
 
+def test_each_hypothesis_is_reported_with_what_it_assumes() -> None:
+    found = steer(52, {51: 1e4, 52: 2e4}).diagnostics()
+    rows = found["hypotheses"][~np.isnan(found["hypotheses"][:, 0])]
+    assert len(rows) == min(found["beliefs"], 6)
+    assert (np.diff(rows[:, 0]) <= 0.0).all()
+    assert rows[:, 0].sum() <= 1.0 + 1e-9
+    assert rows[0, 0] == found["weight"]
+    # The best one has rejected both readings.
+    np.testing.assert_array_equal(rows[0, 1:3], [0.0, 2.0])
+    alone = steer(1, {}).diagnostics()["hypotheses"]
+    assert np.isnan(alone[2:]).all()
+
+
 def test_a_reading_under_test_is_saved_and_loaded(tmp_path: Any) -> None:
     controller = steer(50, {50: 1e4})
     controller.save(tmp_path / "saved")

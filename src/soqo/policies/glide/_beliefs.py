@@ -198,6 +198,22 @@ class Beliefs(Value):
             best=np.arange(runs),
         )
 
+    def trail(self) -> Array:
+        """Return what is known about each belief, most probable first, shape (runs, 6, 4).
+
+        The columns are the probability, the round in which it started to learn, the number of readings that it has
+        rejected, and its base load. Rows without a belief are NaN; less probable beliefs are left out.
+        """
+        total = self.total
+        rank, _ = _rank_and_gap(self.owner, total)
+        shown = np.flatnonzero(rank < _MAX_BELIEFS)
+        weight = np.exp(total - total[self.best][self.owner])
+        weight /= np.bincount(self.owner, weight)[self.owner]
+        columns = np.stack([weight, self.epoch, self.rejected, self.posterior.base_load()], axis=1)
+        found = np.full((self.best.size, _MAX_BELIEFS, columns.shape[1]), np.nan)
+        found[self.owner[shown], rank[shown].astype(np.int64)] = columns[shown]
+        return found
+
     def best_probability(self) -> Array:
         """Return the probability of the best belief of each run, shape (runs,)."""
         total = self.total

@@ -433,7 +433,9 @@ class GLIDE(Policy[GlideMemory]):
         that of the base load, and ``drift`` the correlation of successive steps of v. ``probes``, ``alarms`` and
         ``outliers`` are numbers, and ``last_alarm`` is the round of the last alarm (0 for none). ``stuck`` and
         ``saturated`` say whether the meter repeats itself. ``beliefs`` is the number of hypotheses and ``weight`` the
-        probability of the one that the policy plays for.
+        probability of the one that the policy plays for. ``hypotheses`` has a row for each, the most probable first:
+        the probability, the round in which it started to learn (0 for the beginning), the number of readings that it has
+        rejected, and its base load; NaN for none.
 
         Parameters
         ----------
@@ -447,6 +449,10 @@ class GLIDE(Policy[GlideMemory]):
         if state.began is not None:
             last_alarm = np.where(last_alarm > 0.0, last_alarm - state.began, 0.0)
         counts = np.bincount(beliefs.owner, minlength=beliefs.best.size).astype(np.float64)
+        trail = beliefs.trail()
+        if state.began is not None:
+            started = trail[:, :, 1]
+            trail[:, :, 1] = np.where(started > 0.0, started - np.reshape(state.began, (-1, 1)), started)
         return {
             **super().diagnostics(state),
             "estimate": memory.spectrum.matrix().reshape(*state.x.shape, -1),
@@ -463,6 +469,7 @@ class GLIDE(Policy[GlideMemory]):
             "saturated": self._is_saturated(memory).reshape(batch),
             "beliefs": counts.reshape(batch),
             "weight": beliefs.best_probability().reshape(batch),
+            "hypotheses": trail.reshape(*batch, *trail.shape[1:]),
         }
 
     def _is_saturated(self, memory: GlideMemory) -> BoolArray:
