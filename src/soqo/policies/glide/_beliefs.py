@@ -225,7 +225,7 @@ class Beliefs(Value):
         """The log weight of each belief with the evidence of its readings."""
         total = self.log_weight + self.posterior.log_evidence
         # A density that overflows or is not a number is no evidence for a belief.
-        return np.nan_to_num(total, nan=-1e250, posinf=-1e250, neginf=-1e250)
+        return np.where(np.abs(total) < 1e250, total, -1e250)
 
     def later_epochs(self, round_number: int) -> tuple[IntArray, Array] | None:
         """Return the best belief of each epoch after the best belief's, with its probability; None for none.
@@ -333,8 +333,6 @@ class Beliefs(Value):
         self, model: ReadingModel, keep: BoolArray, doubt: BoolArray, accepted: Array, rejected: Array
     ) -> BoolArray:
         """Return which beliefs that reject a reading would not be dropped at once, from the log weights after it."""
-        if not doubt.any():
-            return doubt
         kept, new = np.flatnonzero(keep), np.flatnonzero(doubt)
         owner = np.concatenate([self.owner[kept], self.owner[new]])
         total = np.concatenate([accepted[kept], rejected[new]])

@@ -434,8 +434,8 @@ class GLIDE(Policy[GlideMemory]):
         ``outliers`` are numbers, and ``last_alarm`` is the round of the last alarm (0 for none). ``stuck`` and
         ``saturated`` say whether the meter repeats itself. ``beliefs`` is the number of hypotheses and ``weight`` the
         probability of the one that the policy plays for. ``hypotheses`` has a row for each, the most probable first:
-        the probability, the round in which it started to learn (0 for the beginning), the number of readings that it has
-        rejected, and its base load; NaN for none.
+        the probability, the round in which it started to learn (0 for the beginning), the number of readings that it
+        has rejected, and its base load; NaN for none.
 
         Parameters
         ----------

@@ -147,7 +147,8 @@ def learn(
         # Of two outcomes, the more probable one inherits the protection.
         protected=np.where(doubt & (reject > accept), 0.0, beliefs.protected),
     )
-    doubt = beliefs.worth_keeping(model, keep, doubt, after.total, beliefs.total + reject)
+    if doubt.any():
+        doubt = beliefs.worth_keeping(model, keep, doubt, after.total, beliefs.total + reject)
     if doubt.any() or not keep.all():
         refused = evolve(
             beliefs,
