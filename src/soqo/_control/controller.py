@@ -235,7 +235,7 @@ class Controller:
             stamp = None if time is None and not self._opening.timestamps else self._time_of(time)
             if round is not None and not before.max_delay:
                 self._check_round(integer("round", round, least=1))
-                round = None  # noqa: A001
+                round = None  # noqa: A001  # the argument; the builtin is not used here
             reading = _single_number(y)
             position = None if applied is None else vector("applied", applied, before.x.shape)
             state = self._player.observe(before, reading, applied=position, round=round)
