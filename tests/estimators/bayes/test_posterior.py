@@ -829,6 +829,32 @@ def test_an_uncertain_factor_adds_variance_along_the_matrix_only() -> None:
     assert ours == pytest.approx(before, rel=0.05)
 
 
+# ---- a direction that is forgotten ---------------------------------------------------------------------------------
+
+
+def test_without_a_direction_the_rest_is_known_as_well_as_before() -> None:
+    # The information about the other unknowns is the Schur complement of that about all of them.
+    model = ReadingModel(3, "none")
+    _, U, y = readings(82, 3, 200)
+    posterior = fit(model, learn(model, U, y)[0])
+    w = np.array([1.0, 2.0, -1.0]) / math.sqrt(6.0)
+    forgotten = posterior.forget_direction(model, w[None])
+    information = np.square(posterior.factor[0, :-1, :-1]).sum()  # the scale of what is left by round-off
+    R = forgotten.factor[0, :, :-1]
+    along = np.array([svec(0.5 * (np.outer(w, e) + np.outer(e, w))) for e in np.eye(3)])
+    assert np.abs(R @ along.T).max() < 1e-12 * math.sqrt(information)
+    rest = np.linalg.svd(along)[2][3:]  # a basis of the matrices Z with Z w = 0
+    full = posterior.factor[0, :-1, :-1].T @ posterior.factor[0, :-1, :-1]
+    schur = full - full @ along.T @ np.linalg.solve(along @ full @ along.T, along @ full)
+    np.testing.assert_allclose(rest @ R.T @ R @ rest.T, rest @ schur @ rest.T, rtol=1e-9, atol=1e-9 * information)
+    # Hence the marginal distribution of z'A z for z orthogonal to w stays as it is, up to the prior.
+    z = np.linalg.svd(w[None])[2][1:]
+    assert_close(forgotten.deviations(z[None]), posterior.deviations(z[None]), 0.1)
+    A, before = smat(forgotten.mean[0]), smat(posterior.mean[0])
+    assert_close(z @ A @ z.T, z @ before @ z.T, 0.01)
+    assert forgotten.deviations(w[None, None]).item() > 20.0 * posterior.deviations(w[None, None]).item()
+
+
 # ---- stored rows and independent runs ------------------------------------------------------------------------------
 
 

@@ -697,6 +697,36 @@ class Posterior(Value):
         )
         return scaled.fit(model, everywhere)
 
+    def forget_direction(self, model: ReadingModel, direction: Array) -> Posterior:
+        """Return the posterior without what the readings say about A w for one direction w, with a fit.
+
+        With the rows R and a basis S of the matrices w z' + z w', the rows P R contain exactly the information about
+        the other unknowns, where P projects onto the orthogonal complement of the columns of R S. The prior is that
+        of a plant without readings.
+
+        Parameters
+        ----------
+        model : ReadingModel
+            The model.
+        direction : Array, shape (runs, d)
+            The direction w.
+        """
+        d, p = model.dim, model.unknowns
+        outer = direction[:, None, :, None] * np.eye(d)[:, None, :]  # the matrices w e_j'
+        basis = svec(0.5 * (outer + outer.swapaxes(-1, -2)))
+        rows = _merge(self.factor, self.buffer, self.buffer_rows)
+        columns, _ = np.linalg.qr(rows[:, :, -p - 1 : -1] @ basis.swapaxes(-1, -2))
+        forgotten = evolve(
+            self,
+            factor=rows - columns @ (columns.swapaxes(-1, -2) @ rows),
+            buffer=np.zeros_like(self.buffer),
+            buffer_rows=np.zeros_like(self.buffer_rows),
+            prior_mean=np.broadcast_to(np.eye(d), self.prior_mean.shape).copy(),
+            prior_unit=np.ones_like(self.prior_unit),
+            scale_deviation=np.full_like(self.scale_deviation, LOG_SCALE_DEVIATION),
+        )
+        return forgotten.fit(model, np.ones(len(direction), dtype=np.bool_))
+
     def restart(self, which: BoolArray, matrix: Array) -> Posterior:
         """Return the posterior with a new prior in some runs, around this matrix and with the estimated scale.
 

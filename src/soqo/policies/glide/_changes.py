@@ -172,3 +172,41 @@ def rescale(
         "densities": push(part["densities"], density, np.ones(runs.size, dtype=np.bool_)),
     }
     return beliefs.join(part)
+
+
+def forget_eigenvalue(
+    beliefs: Beliefs,
+    before: Beliefs,
+    model: ReadingModel,
+    which: BoolArray,
+    u: Array,
+    y: Array,
+    features: Array,
+    w: Array | None,
+    estimate: Array,
+    round_number: int,
+) -> Beliefs:
+    """Add beliefs in which the eigenvalue that determines this reading was wrong, and the rest of A was right."""
+    runs = np.flatnonzero(which & (before.posterior.readings[before.best] > frequent_fits(model)))
+    if not runs.size:
+        return beliefs
+    part = before.take(before.best[runs])
+    values, vectors = np.linalg.eigh(estimate[runs])
+    largest = (values * np.square(np.vecmat(u[runs], vectors))).argmax(axis=1)
+    start = part["posterior"].forget_direction(model, vectors[np.arange(runs.size), :, largest])
+    learned = start.update(model, u[runs], y[runs], features[runs], w=None if w is None else w[runs])
+    density = learned.log_evidence - start.log_evidence
+    part |= {
+        "posterior": learned,
+        "log_weight": part["log_weight"] + _LOG_HAZARD + negative_penalty(model, start, y[runs], density),
+        "epoch": np.full(runs.size, float(round_number)),
+        "in_a_row": np.zeros(runs.size),
+        "age": part["age"] + 1.0,
+        "protected": np.zeros(runs.size),
+        "surprise": np.ones(runs.size),
+        "gain": np.full(runs.size, np.nan),
+        "gain_error": np.full(runs.size, np.nan),
+        "same_gain": np.full(runs.size, SAME_GAIN),
+        "densities": push(part["densities"], density, np.ones(runs.size, dtype=np.bool_)),
+    }
+    return beliefs.join(part)

@@ -18,6 +18,7 @@ estimate.
     hedge       what to play for while A may have changed               soqo.policies.glide._hedge
     faults      meters that are stuck or saturated                      soqo.policies.glide._meter_faults
     probes      deviations that are worth their cost                    soqo.policies.glide._probes
+    verify      deviations that verify a large eigenvalue               soqo.policies.glide._verification
     drift       the predictable part of the steps of v                  soqo.policies.glide._drift
     forecasts   how far a forecast of v deserves trust                  soqo.policies.glide._forecasts
 """
@@ -38,7 +39,7 @@ from soqo._model.planner import anticipation, towards
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import add_fields, compose, map_field, register, rename_fields
 from soqo.errors import ArgumentError
-from soqo.estimators.bayes import MAX_DISTANCE, ReadingModel, clip_inputs, map_estimate
+from soqo.estimators.bayes import MAX_DISTANCE, Posterior, ReadingModel, clip_inputs, map_estimate
 from soqo.policies._base import Policy, State
 from soqo.policies.glide._beliefs import Beliefs
 from soqo.policies.glide._drift import Drift
@@ -48,6 +49,7 @@ from soqo.policies.glide._meter_faults import MeterFaults
 from soqo.policies.glide._minimizer import minimizer_shift
 from soqo.policies.glide._probes import EXPLORATION_ROUNDS, best_probe, exploratory_spectrum
 from soqo.policies.glide._readings import learn as learn_reading
+from soqo.policies.glide._verification import is_due, verification_probe
 from soqo.typing import Array, BoolArray, IntArray, Rng
 
 _EARLY_PROBE_PERIOD, _LATE_PROBE_PERIOD, _EARLY_ROUNDS = 4, 16, 64
@@ -305,28 +307,63 @@ class GLIDE(Policy[GlideMemory]):
             x = towards(spectrum, advances, x_prev, aim)
             x = x + anticipation(spectrum, state.rounds_to_go, target, expected, factor)
         moment = _update_moment(memory.moment, np.clip(x_prev - target, -MAX_DISTANCE, MAX_DISTANCE), rounds)
-        probes, last_probe = memory.probes, memory.last_probe
+        memory = evolve(memory, moment=moment, drift=drift, forecasts=forecasts)
+        if self.probing:
+            probe = self._probe(state, memory, x - told, w, posterior, probing)
+            probed = probe.any(axis=1)
+            x = x + probe
+            memory = evolve(
+                memory,
+                probes=memory.probes + probed,
+                last_probe=np.where(probed, float(state.round + 1), memory.last_probe),
+            )
+        return x.reshape(v.shape), memory
+
+    def _probe(
+        self,
+        state: State[GlideMemory],
+        memory: GlideMemory,
+        planned: Array,
+        w: Array | None,
+        posterior: Posterior | None,
+        probing: BoolArray,
+    ) -> Array:
+        """Return the probe of each run, zero for none: one that pays, or one that verifies the estimate."""
+        probe = np.zeros_like(planned)
+        rounds = state.own_round
+        # Without a horizon, assume that as many rounds follow as have been played.
+        save = np.broadcast_to(
+            np.maximum(rounds, 100) if state.horizon is None else state.rounds_to_go - 1, len(planned)
+        )
+        model = self._model(planned.shape[1], memory.shift.shape[2] - 1)
         if posterior is not None and probing.any():
-            # Without a horizon, assume that as many rounds follow as have been played.
-            save = np.maximum(rounds, 100) if state.horizon is None else state.rounds_to_go - 1
-            where = np.flatnonzero(np.broadcast_to(probing, len(x)))
-            every = where.size == len(x)
-            probe = np.zeros_like(x)
+            where = np.flatnonzero(np.broadcast_to(probing, len(probe)))
+            every = where.size == len(probe)
             probe[where] = best_probe(
                 posterior if every else posterior.take(where),
                 model,
                 memory.spectrum if every else Spectrum(memory.spectrum.values[where], memory.spectrum.vectors[where]),
-                np.clip(x - told, -MAX_DISTANCE, MAX_DISTANCE)[where],
-                moment=moment[where],
+                np.clip(planned, -MAX_DISTANCE, MAX_DISTANCE)[where],
+                moment=memory.moment[where],
                 rounds_to_go=state.rounds_to_go,
-                rounds_to_save=save if np.ndim(save) == 0 else np.asarray(save)[where],
+                rounds_to_save=save[where],
                 w=None if w is None else w[where],
             )
-            probed = probe.any(axis=1)
-            x, probes = x + probe, probes + probed
-            last_probe = np.where(probed, float(state.round + 1), last_probe)
-        memory = evolve(memory, moment=moment, probes=probes, last_probe=last_probe, drift=drift, forecasts=forecasts)
-        return x.reshape(v.shape), memory
+        if not self.alarms:
+            return probe
+        due = is_due(memory.beliefs, state.round, memory.last_probe) & ~probe.any(axis=1)
+        if due.any():
+            where = np.flatnonzero(due)
+            probe[where] = verification_probe(
+                memory.beliefs,
+                model,
+                memory.spectrum,
+                where,
+                moment=memory.moment,
+                rounds_to_go=state.rounds_to_go,
+                rounds_to_save=save[where],
+            )
+        return probe
 
     def _with_context(self, state: State[GlideMemory], memory: GlideMemory) -> tuple[GlideMemory, Array | None]:
         """Return the memory for the context of this round, and the context, shape (runs, k).
@@ -379,12 +416,14 @@ class GLIDE(Policy[GlideMemory]):
             precision=precision,
             censored=censored,
             estimate=memory.spectrum.matrix(),
+            probed=memory.last_probe == state.round,
             round_number=state.round,
             alarms=self.alarms,
             base_load=self.base_load,
         )
         epoch, last_epoch = beliefs.epoch[beliefs.best], before.epoch[before.best]
-        alarm = epoch > last_epoch
+        # A change is reported when a second reading supports it: a single one that does not fit is usually wrong.
+        alarm = (epoch > memory.last_alarm) & (epoch < state.round) & ~np.isnan(reading)
         switched = (epoch != last_epoch) | (beliefs.rejected[beliefs.best] != before.rejected[before.best])
         posterior = beliefs.played_estimate()
         # With many times more readings than unknowns, one more changes little: every fourth round suffices.

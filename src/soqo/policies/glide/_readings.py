@@ -9,7 +9,14 @@ import numpy as np
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo.estimators.bayes import RELATIVE_ERROR, ReadingModel
 from soqo.policies.glide._beliefs import Beliefs, push
-from soqo.policies.glide._changes import MAX_CHANGE, MIN_SCALE_CHANGE, release_offsets, rescale, restart
+from soqo.policies.glide._changes import (
+    MAX_CHANGE,
+    MIN_SCALE_CHANGE,
+    forget_eigenvalue,
+    release_offsets,
+    rescale,
+    restart,
+)
 from soqo.policies.glide._outliers import (
     LOG_EARLY_WRONG,
     LOG_ERROR_RANGE,
@@ -50,6 +57,7 @@ def learn(
     precision: Array | None = None,
     censored: BoolArray | None = None,
     estimate: Array,
+    probed: BoolArray,
     round_number: int,
     alarms: bool,
     base_load: bool,
@@ -70,6 +78,8 @@ def learn(
         The readings that are lower bounds only, since the meter was at its limit.
     estimate : Array, shape (runs, d, d)
         The estimate of A that the policy plays for.
+    probed : BoolArray, shape (runs,)
+        The runs whose action was a probe.
     round_number : int
         The number of this round.
     alarms, base_load : bool
@@ -177,6 +187,8 @@ def learn(
         if model.offset and not model.context:
             after = release_offsets(after, beliefs, model, surprising, u, y, features)
         after = rescale(after, beliefs, model, scaled, y, gain[best], gain_error[best], round_number)
+        below = surprising & probed & (error[best] < 0.0)
+        after = forget_eigenvalue(after, beliefs, model, below, u, y, features, w, estimate, round_number)
     after = doubt_first_readings(after, model, seen)
     after = review(after, model, seen, base_load=base_load, misled=True).choose(model, seen, round_number)
     not_used = (after.in_a_row[after.best] > 0.0) & ~np.isnan(y)

@@ -1,0 +1,109 @@
+r"""Probes that verify a large eigenvalue of the estimate.
+
+If an eigenvalue a_k of the estimate is large, the policy follows v along q_k, and u has almost no component there: few
+later readings depend on a_k. If a_k itself is an error, which a burst of wrong readings may cause, nothing contradicts
+it, and the policy pays for every step of v along q_k.
+
+The latest readings alone give the estimate a_k + sum r f / sum f^2 of the eigenvalue, where r is the residual of a
+reading and f = (q_k'u)^2 / 2, with deviation sigma / sqrt(sum f^2). The eigenvalue is verified if this estimate is
+above zero by a few deviations. Otherwise, a deviation along q_k whose reading should be several times the noise shows
+whether the eigenvalue is wrong. It costs about that reading. If the eigenvalue is in fact zero, each round costs
+
+    1/2 (c(0) - c(a_k))^2 / c(0) E (q_k'(x_prev - v))^2
+
+more than it should, with the eigenvalues c of the gain; the probe is worth its cost if this loss over the rounds to
+come, times a small prior probability, is larger. The ages at which it is considered grow geometrically.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from soqo._model.gains import contraction
+from soqo._model.spectrum import Spectrum
+from soqo.estimators.bayes import ReadingModel
+from soqo.policies.glide._beliefs import Beliefs
+from soqo.typing import Array, BoolArray, IntArray
+
+_AGES = np.unique(np.ceil(16.0 * 1.25 ** np.arange(80)))
+"""The numbers of readings of a belief at which its eigenvalues are verified."""
+
+_VERIFIED_DEVIATIONS = 3.0
+"""An eigenvalue is verified if the latest readings alone exclude zero by this many deviations."""
+
+_PROBE_DEVIATIONS = 6.0
+"""The reading that a probe should give, in units of the noise."""
+
+_ERROR_PROBABILITY = 1e-3
+"""The prior probability that an eigenvalue that is not verified is an error."""
+
+
+def is_due(beliefs: Beliefs, round_number: int, last_probe: Array) -> BoolArray:
+    """Return the runs whose estimate is verified now: at some ages, and again after a probe whose reading did not fit.
+
+    Parameters
+    ----------
+    beliefs : Beliefs
+        The beliefs.
+    round_number : int
+        The number of the last round.
+    last_probe : Array, shape (runs,)
+        The round of the last probe.
+    """
+    best = beliefs.best
+    age = beliefs.age[best]
+    at_age = _AGES[np.searchsorted(_AGES, age).clip(max=_AGES.size - 1)] == age
+    return np.asarray(at_age | ((last_probe == round_number) & (beliefs.in_a_row[best] > 0.0) & (age >= _AGES[0])))
+
+
+def verification_probe(
+    beliefs: Beliefs,
+    model: ReadingModel,
+    spectrum: Spectrum,
+    runs: IntArray,
+    *,
+    moment: Array,
+    rounds_to_go: float,
+    rounds_to_save: float | Array,
+) -> Array:
+    """Return a probe along the eigenvector whose eigenvalue, if it were an error, would cost most; shape (k, d).
+
+    It is zero if every eigenvalue is verified, or if no probe is worth its cost.
+
+    Parameters
+    ----------
+    beliefs : Beliefs
+        The beliefs.
+    model : ReadingModel
+        The assumptions about the readings.
+    spectrum : Spectrum
+        The spectrum of the estimate of all runs.
+    runs : IntArray, shape (k,)
+        The runs to verify.
+    moment : Array, shape (runs, d, d)
+        The mean of (x_prev - v)(x_prev - v)' of all runs.
+    rounds_to_go, rounds_to_save : float; float or Array of shape (k,)
+        The number of rounds to go, which determines the gain, and the number of rounds in which the error costs.
+    """
+    values, Q = spectrum.values[runs], spectrum.vectors[runs]
+    best = beliefs.best[runs]
+    posterior = beliefs.posterior.take(best)
+    u, w, y = beliefs.latest(runs, best)
+    information, score = np.zeros_like(values), np.zeros_like(values)
+    for k in range(y.shape[1]):
+        mean, _, _ = posterior.predict(model.features(u[:, k], w[:, k] if model.context else None))
+        f = 0.5 * np.square(np.vecmat(u[:, k], Q))
+        seen = ~np.isnan(y[:, k, None])
+        score += np.where(seen, f * (y[:, k] - mean)[:, None], 0.0)
+        information += np.where(seen, np.square(f), 0.0)
+    noise = posterior.noise[:, None]
+    verified = values * information + score > _VERIFIED_DEVIATIONS * noise * np.sqrt(information)
+    length = np.sqrt(2.0 * _PROBE_DEVIATIONS * noise / np.maximum(values, 1e-300))
+    c, free = contraction(values, rounds_to_go), contraction(np.zeros(()), rounds_to_go)
+    loss = 0.5 * np.square(free - c) / free * np.einsum("rik,rij,rjk->rk", Q, moment[runs], Q)
+    loss = np.asarray(rounds_to_save)[..., None] * _ERROR_PROBABILITY * loss
+    value = np.where(verified, -np.inf, loss - 0.5 * np.square(length) / c)
+    worst = value.argmax(axis=1)
+    chosen = np.take_along_axis(value, worst[:, None], axis=1) > 0.0
+    probe = np.take_along_axis(length, worst[:, None], axis=1) * Q[np.arange(len(Q)), :, worst]
+    return np.where(chosen, probe, 0.0)

@@ -1,0 +1,92 @@
+"""Probes that verify large eigenvalues: when they are made, how long they are, and what they are good for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from disturbed_plants import FULL
+
+from soqo import Change, Environment, Problem, simulate
+from soqo._model.spectrum import Spectrum
+from soqo.noise import Uniform
+from soqo.policies.glide import GLIDE, _policy
+from soqo.policies.glide._beliefs import Beliefs
+from soqo.policies.glide._verification import _AGES, _PROBE_DEVIATIONS, is_due, verification_probe
+from soqo.processes import Gaussian
+from soqo.typing import Array
+
+STEEP, FLAT = np.diag([3000.0, 1.0]), np.diag([2.0, 1.0])
+
+
+def believe(readings: int, A: Array, size: Array) -> Beliefs:
+    """Return the beliefs after readings without noise at random u, whose entries have these sizes."""
+    policy, rng = GLIDE(), np.random.default_rng(0)
+    state = policy.start(x0=np.zeros(2))
+    for _ in range(readings):
+        u = size * rng.standard_normal(2)
+        _, state = policy.act(state, np.zeros(2))
+        state = policy.observe(state, 0.5 * u @ A @ u + rng.uniform(-1.0, 1.0), applied=u)
+    return state.memory.beliefs
+
+
+def probe(beliefs: Beliefs, A: Array, rounds: float = 1e4) -> Array:
+    spectrum = Spectrum.of(A[None])
+    moment = 100.0 * np.eye(2)[None]
+    found = verification_probe(
+        beliefs,
+        GLIDE()._model(2),
+        spectrum,
+        np.array([0]),
+        moment=moment,
+        rounds_to_go=np.inf,
+        rounds_to_save=rounds,
+    )
+    return np.asarray(found[0])
+
+
+def test_an_eigenvalue_that_the_readings_do_not_show_is_verified_by_a_reading_above_the_noise() -> None:
+    beliefs = believe(60, STEEP, np.array([1e-3, 3.0]))  # half of 3000 times 1e-6 is far below the noise
+    found = probe(beliefs, STEEP)
+    noise = float(beliefs.played().noise[0])
+    assert found[1] == 0.0
+    assert 0.5 * found @ STEEP @ found == pytest.approx(_PROBE_DEVIATIONS * noise, rel=1e-12)
+
+
+def test_an_eigenvalue_that_the_readings_show_is_not_verified_again() -> None:
+    assert not probe(believe(60, STEEP, np.array([0.1, 3.0])), STEEP).any()
+
+
+def test_a_probe_must_be_worth_its_cost() -> None:
+    beliefs = believe(60, STEEP, np.array([1e-3, 3.0]))
+    assert probe(beliefs, STEEP, rounds=1e4).any()
+    assert not probe(beliefs, STEEP, rounds=10.0).any()
+
+
+def test_the_ages_grow_geometrically() -> None:
+    beliefs, none = believe(16, STEEP, np.ones(2)), np.zeros(1)
+    assert beliefs.age[beliefs.best] == _AGES[0]
+    assert is_due(beliefs, 16, none).all()
+    assert not is_due(believe(17, STEEP, np.ones(2)), 17, none).any()
+    assert np.all(np.diff(_AGES) <= 0.25 * _AGES[:-1] + 1.0)
+
+
+def test_a_fall_of_an_eigenvalue_along_which_the_policy_follows_v_is_found(monkeypatch: Any) -> None:
+    change = Change(60, Problem(FLAT))
+    environment = Environment(Problem(STEEP), Gaussian(50.0), Uniform(10.0), changes=(change,))
+
+    def late_losses() -> Array:
+        result = simulate(environment, {"G": GLIDE()}, horizon=300, runs=8, seed=0)["G"]
+        return np.asarray(result.low_variance_regret[:, -60:].mean(axis=1))
+
+    found = late_losses()
+    monkeypatch.setattr(_policy, "is_due", lambda beliefs, *_: np.zeros(beliefs.best.size, dtype=np.bool_))
+    missed = late_losses()
+    assert np.sum(missed > 100.0) >= 3  # these runs follow v for good
+    assert np.all(found < 1.0)
+
+
+def test_ordinary_plants_are_not_probed() -> None:
+    result = simulate(FULL, {"G": GLIDE()}, horizon=200, runs=20, seed=0)["G"]
+    assert not result.diagnostics["probes"].any()
