@@ -114,6 +114,7 @@ def drive(
         readings=record.readings,
         seconds=np.array([player.seconds for player in players]) / (rounds * len(chosen)),
         diverged=np.stack([player.diverged() for player in players]),
+        explanations=tuple(player.explain() for player in players),
     )
 
 
@@ -186,3 +187,7 @@ class _Player:
 
     def diverged(self) -> Any:
         return self.policy.diverged(self.state)
+
+    def explain(self) -> str:
+        """Return what the policy says about itself in the first run."""
+        return self.policy.explain(self.policy.take(self.state, [0]))

@@ -6,12 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from soqo._foundation.figure_style import Theme
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.typing import Array, ArrayLike, BoolArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 HOURS_PER_YEAR = 8760.0
 """For costs in money per year."""
@@ -95,6 +99,16 @@ class Plant(Value, ABC):
     @abstractmethod
     def actuators(self) -> Sequence[str]:
         """The names of the actuators."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What the plant is, in a few words."""
+
+    @property
+    @abstractmethod
+    def round_minutes(self) -> float:
+        """The duration of a round in minutes."""
 
     @property
     @abstractmethod
@@ -196,6 +210,32 @@ class Plant(Value, ABC):
         if weight.ndim == 2:
             return np.asarray(0.5 * np.einsum("...i,ij,...j->...", step, weight, step))
         return np.asarray(0.5 * np.sum(weight * step**2, axis=-1))
+
+    @abstractmethod
+    def draw_map(self, axes: Axes, conditions: Conditions, x: Array, theme: Theme) -> None:
+        """Draw the plant at a moment (extra ``lab``).
+
+        Parameters
+        ----------
+        axes : matplotlib.axes.Axes
+            Where to draw.
+        conditions : Conditions
+            The conditions of one case, without leading axes.
+        x : Array, shape (d,)
+            The position.
+        theme : Theme
+            The colors.
+        """
+
+    @abstractmethod
+    def describe(self, conditions: Conditions) -> str:
+        """Return a sentence or two about the plant and its conditions.
+
+        Parameters
+        ----------
+        conditions : Conditions
+            The conditions of all rounds and runs.
+        """
 
     def violations(self, conditions: Conditions, x: Array) -> Array:
         """Return the share of the plant's limits that a position violates, shape (..., n).

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from soqo._foundation.figure_style import ThemeName
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.errors import UnknownNameError
 from soqo.plants._plant import HOURS_PER_YEAR, Conditions, Plant
 from soqo.typing import Array, BoolArray
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,8 @@ class Drive(Value, Mapping[str, Cost]):
         The time of a round of one run.
     diverged : BoolArray, shape (policies, runs)
         The runs in which a policy asked for a non-finite position.
+    explanations : tuple of str
+        What each policy says about itself at the end of the first run.
     """
 
     _: KW_ONLY
@@ -85,6 +92,7 @@ class Drive(Value, Mapping[str, Cost]):
     readings: Array = field(repr=False)
     seconds: Array = field(repr=False)
     diverged: BoolArray = field(repr=False)
+    explanations: tuple[str, ...] = field(repr=False)
 
     @property
     def rounds(self) -> int:
@@ -142,6 +150,25 @@ class Drive(Value, Mapping[str, Cost]):
                 ]
             )
         return header, rows
+
+    def plot(self, *, theme: ThemeName = "light", focus: str = "GLIDE") -> Figure:
+        """Draw the plant at a moment, the costs, and positions and costs over time (extra ``lab``).
+
+        Parameters
+        ----------
+        theme : {"light", "dark"}
+            The colors.
+        focus : str
+            The policy whose positions are shown; the first policy if there is none of this name.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, independent of pyplot.
+        """
+        from soqo.plants._figures import draw_drive  # Matplotlib is an extra
+
+        return draw_drive(self, theme=theme, focus=focus)
 
     def __str__(self) -> str:
         header, rows = self.table()

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from soqo._foundation.arguments import integer, number
+from soqo._foundation.figure_style import Theme
 from soqo._foundation.frozen_dataclasses import set_fields
 from soqo._foundation.random_streams import stream
 from soqo._simulation.autoregression import draw_autoregression
 from soqo.errors import ArgumentError
 from soqo.plants._data_center._load import ROUNDS_PER_DAY, Load, rack_utilization
+from soqo.plants._data_center._map import draw_room
 from soqo.plants._data_center._room import Room, make_room
 from soqo.plants._data_center._set_points import CoolingCost
 from soqo.plants._plant import Conditions, Plant
 from soqo.plants._tables import window_of_run
 from soqo.typing import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _IDLE_SHARE = 0.4
 """The power of an idle rack as a share of its peak."""
@@ -123,6 +128,14 @@ class DataCenter(Plant):
         return [f"unit {k + 1}" for k in range(self.units)]
 
     @property
+    def title(self) -> str:
+        return f"A data center with {self.units} cooling units"
+
+    @property
+    def round_minutes(self) -> float:
+        return 24.0 * 60.0 / ROUNDS_PER_DAY
+
+    @property
     def position_unit(self) -> str:
         return "°C"
 
@@ -184,6 +197,22 @@ class DataCenter(Plant):
 
     def violations(self, conditions: Conditions, x: Array) -> Array:
         return np.asarray(np.mean(self.room.inlet(x, conditions.physics["power"]) > self.limit, axis=-1))
+
+    def draw_map(self, axes: Axes, conditions: Conditions, x: Array, theme: Theme) -> None:
+        inlet = self.room.inlet(x, conditions.physics["power"])
+        places = self.room.racks, self.room.units
+        draw_room(axes, places, (inlet, x, conditions.best), (self.warm - 4.0, self.limit), theme)
+
+    def describe(self, conditions: Conditions) -> str:
+        power = conditions.physics["power"].sum(axis=-1)
+        cooling = self.cost.cooling_power(conditions.best, conditions.physics["power"])
+        return (
+            f"{self.rows * self.racks_per_row} racks use {power.min():.0f} to {power.max():.0f} kW, and the best cooling "
+            f"{cooling.mean():.0f} kW on average. The position is the supply temperature of each unit, v the best one for "
+            f"the load, and the reading the metered power minus what a model expects at v: it contains other consumers "
+            f"that swing by {self.base_swing:g} kW over the day. Changing a set point by z K wears a unit by "
+            f"{self.wear:g}/2 z² kW. Inlets above {self.limit:g} °C violate the limit."
+        )
 
     # ---- random parts ------------------------------------------------------------------------------------------------
 

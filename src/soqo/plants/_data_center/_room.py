@@ -39,11 +39,15 @@ class Room(Value):
         D: the rise of each inlet temperature per kW of each rack, in K/kW.
     heat : Array, shape (units, racks)
         The share of the heat of each rack that each unit removes; columns sum to 1.
+    racks, units : Array, shape (n, 2)
+        The positions in m.
     """
 
     air: Array
     recirculation: Array
     heat: Array
+    racks: Array
+    units: Array
 
     def inlet(self, x: Array, power: Array) -> Array:
         """Return the inlet temperatures, shape (..., racks).
@@ -83,6 +87,8 @@ def make_room(units: int, rows: int, racks_per_row: int) -> Room:
         air=near / near.sum(axis=1, keepdims=True),
         recirculation=spread * (_RECIRCULATION / spread.sum(axis=1).mean()),
         heat=(near / near.sum(axis=1, keepdims=True)).T,
+        racks=racks,
+        units=np.array(places),
     )
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from soqo._foundation.arguments import finite_array, integer, number
+from soqo._foundation.figure_style import Theme
 from soqo._foundation.frozen_dataclasses import freeze, set_fields
 from soqo._foundation.random_streams import stream
 from soqo.errors import ArgumentError
@@ -16,9 +17,13 @@ from soqo.plants._plant import Conditions, Plant
 from soqo.plants._tables import window_of_run
 from soqo.plants._wind_farm._gaussian_wake import GaussianWake
 from soqo.plants._wind_farm._headings import HeadingTable, WakeModel, make_table, mean_power
+from soqo.plants._wind_farm._map import draw_farm
 from soqo.plants._wind_farm._turbine import Turbine
 from soqo.plants._wind_farm._wind import Wind
 from soqo.typing import Array, ArrayLike, BoolArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _CALM = 3.5
 """Below this wind speed in m/s the farm hardly produces, and there is no reading."""
@@ -136,6 +141,14 @@ class WindFarm(Plant):
         return [f"turbine {k + 1}" for k in range(self.dim)]
 
     @property
+    def title(self) -> str:
+        return f"A wind farm with {self.dim} turbines"
+
+    @property
+    def round_minutes(self) -> float:
+        return 10.0
+
+    @property
     def position_unit(self) -> str:
         return "deg"
 
@@ -209,6 +222,20 @@ class WindFarm(Plant):
     def read(self, conditions: Conditions, lost: Array) -> Array:
         reference = conditions.physics["reference"]
         return (1.0 + self.offset) * reference - (reference - lost) * (1.0 + self.noise * conditions.noise)
+
+    def draw_map(self, axes: Axes, conditions: Conditions, x: Array, theme: Theme) -> None:
+        wind = float(conditions.physics["direction"]), float(conditions.physics["speed"])
+        model = self.model if isinstance(self.model, GaussianWake) else GaussianWake(turbine=self.turbine)
+        draw_farm(axes, model, self.places, wind, (x, conditions.best), theme)
+
+    def describe(self, conditions: Conditions) -> str:
+        power, speed = conditions.physics["reference"].mean(), conditions.physics["speed"]
+        return (
+            f"{self.dim} turbines of the NREL 5 MW type produce {power / 1e3:.1f} MW on average at "
+            f"{speed.min():.1f} to {speed.max():.1f} m/s. The position is the heading of each turbine, v the heading with "
+            f"which the farm produces most, and the reading the power lost, by a meter with {100 * self.noise:g} % noise "
+            f"and a model that is {100 * self.offset:g} % off. Turning by z degrees wears a turbine by {self.wear:g}/2 z² kW."
+        )
 
     def _power(self, direction: Array, speed: Array, headings: Array, active: BoolArray | None) -> Array:
         """Return the power of the farm in kW; the wind has shape (...,), and headings (..., d) after more axes."""

@@ -97,16 +97,48 @@ class GaussianWake(Value):
         """
         x, y = _downwind(layout / self.turbine.diameter, direction)
         order = np.argsort(x, axis=1)
-        x, y = np.take_along_axis(x, order, 1), np.take_along_axis(y, order, 1)
         angle = np.deg2rad(np.take_along_axis(np.clip(yaw, -MAX_YAW, MAX_YAW), order, 1))
         runs = None if running is None else np.take_along_axis(running, order, 1)
-        power = self._sorted_power(x, y, speed, angle, runs)
+        places = np.take_along_axis(x, order, 1), np.take_along_axis(y, order, 1)
+        rotor_speed, _ = self._solve(*places, speed, angle, runs)
+        power = self.turbine.power_at(rotor_speed * np.cos(angle) ** (self.turbine.yaw_exponent / 3.0))
+        if runs is not None:
+            power = power * runs
         result = np.empty_like(power)
         np.put_along_axis(result, order, power, 1)
         return result
 
-    def _sorted_power(self, x: Array, y: Array, speed: Array, angle: Array, running: BoolArray | None) -> Array:
-        """Return the power of turbines that are sorted from upstream to downstream."""
+    def flow(self, layout: Array, direction: float, speed: float, yaw: Array, points: Array) -> Array:
+        """Return the wind speed at hub height in m/s at some points, shape (n,), for a picture.
+
+        Parameters
+        ----------
+        layout : Array, shape (d, 2)
+            The positions of the turbines in m, to the east and to the north.
+        direction, speed : float
+            The wind.
+        yaw : Array, shape (d,)
+            The wind direction minus the heading of each turbine, in degrees.
+        points : Array, shape (n, 2)
+            The points in m.
+        """
+        wind = np.array([direction])
+        x, y = (part[0] for part in _downwind(layout / self.turbine.diameter, wind))
+        order = np.argsort(x)
+        angle = np.deg2rad(np.clip(yaw, -MAX_YAW, MAX_YAW))[order]
+        x, y = x[order], y[order]
+        _, wakes = self._solve(x[None], y[None], np.array([speed]), angle[None], None)
+        along, across = _downwind(points / self.turbine.diameter, wind)
+        squares = np.zeros(len(points))
+        for k, wake in enumerate(wakes):
+            side = np.repeat((across - y[k])[..., None], len(_POINTS), axis=-1)
+            squares += wake.deficit(along - x[k], side)[0, :, 1, 1] ** 2  # the middle of the rotor
+        return np.asarray(speed * (1.0 - np.sqrt(squares)))
+
+    def _solve(
+        self, x: Array, y: Array, speed: Array, angle: Array, running: BoolArray | None
+    ) -> tuple[Array, list[_Wake]]:
+        """Return the wind speed at each rotor, and its wake, for turbines that are sorted from upstream to downstream."""
         rows, count = x.shape
         profile = (1.0 + _POINTS * self.turbine.diameter / self.turbine.hub_height) ** self.shear
         undisturbed = speed[:, None, None, None] * profile
@@ -114,28 +146,25 @@ class GaussianWake(Value):
         turbulence = np.full((rows, count, len(_POINTS)), self.turbulence)
         across = y[:, :, None] + _POINTS
         cos = np.cos(angle)
-        rotor_speed = np.empty((rows, count))
+        rotor_speed, wakes = np.empty((rows, count)), []
         for i in range(count):
             flow = undisturbed[:, 0] - np.sqrt(squares[:, i])
             rotor_speed[:, i] = np.cbrt(np.mean(flow**3, axis=(1, 2)))
-            if i == count - 1:
-                break
             wake = _Wake(self.turbine.thrust_at(rotor_speed[:, i]) * cos[:, i], angle[:, i], turbulence[:, i])
+            wakes.append(wake)
             after = slice(i + 1, None)
-            along = x[:, after] - x[:, i, None]
-            deficit = wake.deficit(along, across[:, after] - y[:, i, None, None])
+            along, side = x[:, after] - x[:, i, None], across[:, after] - y[:, i, None, None]
+            deficit = wake.deficit(along, side)
             if running is not None:
                 deficit = deficit * running[:, i, None, None, None]
             loss = deficit * undisturbed
             squares[:, after] += loss**2
             share = np.mean(loss > _VISIBLE_DEFICIT, axis=(2, 3))
-            near = (np.abs(across[:, after] - y[:, i, None, None]) < _TURBULENCE_HALF_WIDTH) & (
-                (along > 0.0) & (along <= _TURBULENCE_REACH)
-            )[:, :, None]
+            reached = (along > 0.0) & (along <= _TURBULENCE_REACH)
+            near = (np.abs(side) < _TURBULENCE_HALF_WIDTH) & reached[:, :, None]
             added = (share * wake.added_turbulence(along, self.turbulence))[:, :, None] * near
             turbulence[:, after] = np.maximum(turbulence[:, after], np.hypot(added, self.turbulence))
-        power = self.turbine.power_at(rotor_speed * cos ** (self.turbine.yaw_exponent / 3.0))
-        return power if running is None else power * running
+        return rotor_speed, wakes
 
 
 class _Wake:
