@@ -29,6 +29,7 @@ NAMES = [
         "Policy",
         "State",
         "Limited",
+        "Periodic",
         "Weighted",
         "Guarded",
     ),

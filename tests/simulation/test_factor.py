@@ -120,7 +120,7 @@ def test_factors_do_not_depend_on_the_runs_or_on_the_horizon() -> None:
         (lambda: Factor(deviation=-1.0), "deviation must be"),
         (lambda: Factor(correlation=1.0), "correlation must be below 1, got 1.0"),
         (lambda: Environment(Problem(A), Gaussian(1.0), Uniform(0.1), factor=WRONG), "factor must be a Factor, got"),
-        (lambda: FTM().act(FTM().start([0.0]), [1.0], factor=0.0), "factor must be above 0, got 0.0"),
+        (lambda: FTM().act(FTM().start([0.0]), [1.0], factor=-1.0), "factor must be at least 0, got -1.0"),
     ],
 )
 def test_bad_settings_are_refused(make: Any, message: str) -> None:

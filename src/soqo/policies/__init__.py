@@ -8,6 +8,7 @@ from soqo.policies._gradient_learners import OAL, POL
 from soqo.policies._guarded import Guarded
 from soqo.policies._hyscale import HySCaLE
 from soqo.policies._lai import LAI
+from soqo.policies._periodic import Periodic
 from soqo.policies._rls import RLS
 from soqo.policies._robd import ROBD
 from soqo.policies._scale import Phase, SCaLE
@@ -25,6 +26,7 @@ __all__ = [
     "Guarded",
     "HySCaLE",
     "Limited",
+    "Periodic",
     "Phase",
     "Policy",
     "SCaLE",

@@ -80,6 +80,10 @@ class State(Value, Generic[_M]):
         joined; None for zero.
     forecast : Array of shape (*batch, k, d), or None
         The expected minimizers of the next k rounds, while the policy decides; None between two calls.
+    felt : Array of shape (*batch, d), or None
+        Where the reading was felt, if that is not the position, while the policy learns; None between two calls.
+    unit : Array of shape (*batch,), or None
+        What the reading was divided by, while the policy learns; ``factor`` then contains it. None between two calls.
     """
 
     x: Array
@@ -97,6 +101,8 @@ class State(Value, Generic[_M]):
     open_rounds: tuple[OpenRound, ...] = field(default=(), repr=False)
     began: IntArray | None = field(default=None, repr=False)
     forecast: Array | None = field(default=None, init=False, repr=False)
+    felt: Array | None = field(default=None, init=False, repr=False)
+    unit: Array | None = field(default=None, init=False, repr=False)
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -104,9 +110,14 @@ class State(Value, Generic[_M]):
         return self.x.shape[:-1]
 
     @property
+    def u(self) -> Array:
+        """The displacement that causes the hitting cost: x - v, or that of the point where the reading was felt."""
+        return (self.x if self.felt is None else self.felt) - self.v
+
+    @property
     def z(self) -> Array:
-        """The vector at which the reading measures A, 1/2 z'Az: x - v, times the root of the factor if there is one."""
-        u = self.x - self.v
+        """The vector at which the reading measures A, 1/2 z'Az: u, times the root of the factor if there is one."""
+        u = self.u
         return u if self.factor is None else np.sqrt(self.factor)[..., None] * u
 
     @property
@@ -393,6 +404,7 @@ class Policy(Value, ABC, Generic[_M]):
         forecast: ArrayLike | None = None,
         context: ArrayLike | None = None,
         factor: ArrayLike | None = None,
+        active: ArrayLike | None = None,
     ) -> tuple[Array, State[_M]]:
         """Play a round.
 
@@ -410,7 +422,10 @@ class Policy(Value, ABC, Generic[_M]):
         context : array_like, shape (*batch, k), optional
             What is known about this round beside v, such as the weather. A policy that does not use it ignores it.
         factor : array_like, shape (*batch,), optional
-            What multiplies the hitting cost of this round, such as a price, above 0; 1 if it is not given.
+            What multiplies the hitting cost of this round, such as a price, at least 0; 1 if it is not given.
+        active : array_like of bool, shape (*batch, d) or (d,), optional
+            The actuators that can move. The others stay where they are, and the hitting cost of this round does not
+            depend on them; what v says about them is ignored. All can move if it is not given.
 
         Returns
         -------
@@ -418,9 +433,20 @@ class Policy(Value, ABC, Generic[_M]):
             The action.
         state : State
             The new state.
+
+        Examples
+        --------
+        >>> from soqo import FTM
+        >>> x, state = FTM().act(FTM().start([0.0, 0.0]), [3.0, 4.0], active=[True, False])
+        >>> x
+        array([3., 0.])
         """
         _check_state(state)
         target = vector("v", v, state.x.shape)
+        moving = None if active is None else _check_active(active, state.x.shape)
+        before = state.x
+        if moving is not None:
+            target = np.where(moving, target, before)
         expected = None if forecast is None else _check_forecast(forecast, state.x.shape)
         known = None if context is None else _check_context(context, state.batch_shape)
         price = None if factor is None else _check_factor(factor, state.batch_shape)
@@ -432,6 +458,9 @@ class Policy(Value, ABC, Generic[_M]):
             x, state = self.act_unchecked(state, target, expected)
         else:
             x, state = self.act_unchecked(state, target, expected, context=known, factor=price)
+        if moving is not None:
+            x = np.where(moving, x, before)
+            state = evolve(state, x=x)
         return x.copy(), state  # the state keeps its own array, whatever the caller does with the action
 
     def observe(
@@ -441,6 +470,8 @@ class Policy(Value, ABC, Generic[_M]):
         *,
         applied: ArrayLike | None = None,
         round: int | None = None,  # noqa: A002  # the field of the state; the builtin is not used here
+        at: ArrayLike | None = None,
+        unit: ArrayLike | None = None,
     ) -> State[_M]:
         """Learn from the reading of the current round, or of an earlier one that is still open.
 
@@ -457,6 +488,12 @@ class Policy(Value, ABC, Generic[_M]):
         round : int, optional
             The round of the reading, counted from 1; by default the current one. It must be open: the current round, or
             one of the ``max_delay`` rounds before it, without a reading so far.
+        at : array_like, shape (*batch, d), optional
+            Where the reading was felt, if the plant follows its actuators with a lag. It says to which point the
+            reading belongs, and does not move the plant.
+        unit : array_like, shape (*batch,), optional
+            The size of the noise and of the base load of this reading relative to others, above 0; 1 if it is not
+            given. With the factor s, y = s 1/2 u'A u + unit (base load + noise).
 
         Returns
         -------
@@ -497,7 +534,33 @@ class Policy(Value, ABC, Generic[_M]):
             else:
                 moved = evolve(find_open(state.open_rounds, number), x=position)
                 state = evolve(state, open_rounds=replace_open(state.open_rounds, moved))
-        return self.observe_unchecked(state, reading, number)
+        if at is None and unit is None:
+            return self.observe_unchecked(state, reading, number)
+        felt = None if at is None else vector("at", at, state.x.shape)
+        return self._observe_in_unit(state, reading, number, felt, None if unit is None else _check_unit(unit, reading))
+
+    def _observe_in_unit(
+        self, state: State[_M], y: Array, number: int | None, felt: Array | None, unit: Array | None
+    ) -> State[_M]:
+        """Learn from a reading that was felt elsewhere, or whose noise has another unit.
+
+        With y / unit and factor / unit the noise and the base load are those of other readings.
+        """
+        late = None if number is None or number == state.round else find_open(state.open_rounds, number)
+        factor = state.factor if late is None else late.factor
+        view = evolve(state, felt=felt, unit=unit)
+        if unit is not None:
+            y = y / unit
+            scaled = 1.0 / unit if factor is None else factor / unit
+            if late is None:
+                view = evolve(view, factor=scaled)
+            else:
+                view = evolve(view, open_rounds=replace_open(state.open_rounds, evolve(late, factor=scaled)))
+        after = self.observe_unchecked(view, y, number)
+        rounds = after.open_rounds
+        if late is not None:
+            rounds = tuple(evolve(one, factor=factor) if one.round == number else one for one in rounds)
+        return evolve(after, felt=None, unit=None, factor=state.factor, open_rounds=rounds)
 
     @staticmethod
     def _check_open(state: State[_M], number: int | None) -> None:
@@ -736,9 +799,27 @@ def _check_context(context: ArrayLike, batch: tuple[int, ...]) -> Array:
 def _check_factor(factor: ArrayLike, batch: tuple[int, ...]) -> Array:
     """Return a factor as an array, for this batch shape."""
     price = vector("factor", factor, batch)
-    if not (price > 0.0).all():
-        raise ArgumentError(f"factor must be above 0, got {price.min()}")
+    if not (price >= 0.0).all():
+        raise ArgumentError(f"factor must be at least 0, got {price.min()}")
     return price
+
+
+def _check_unit(unit: ArrayLike, reading: Array) -> Array:
+    """Return the unit of a reading as an array."""
+    size = vector("unit", unit, reading.shape)
+    if not (size > 0.0).all():
+        raise ArgumentError(f"unit must be above 0, got {size.min()}")
+    return size
+
+
+def _check_active(active: ArrayLike, shape: tuple[int, ...]) -> BoolArray:
+    """Return a mask of actuators, for actions of this shape."""
+    mask = np.asarray(active)
+    if mask.dtype != np.bool_:
+        raise ArgumentError(f"active must be True or False for each actuator, got {mask.dtype}")
+    if mask.shape not in (shape, shape[-1:]):
+        raise ArgumentError(f"active must have shape {shape}, got {mask.shape}")
+    return np.broadcast_to(mask, shape)
 
 
 def _check_one_axis(state: Any) -> None:

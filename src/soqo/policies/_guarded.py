@@ -385,21 +385,24 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
         is_current = state.round == memory.inner.round
         v = memory.inner.v if is_current else state.v
         plausible = ~np.isnan(y)
+        cost = y if state.unit is None else y * state.unit  # as it was measured
         if self.y_limits is not None:
-            plausible &= (y >= self.y_limits[0]) & (y <= self.y_limits[1])
+            plausible &= (cost >= self.y_limits[0]) & (cost <= self.y_limits[1])
         if self.v_limits is not None:
             plausible &= ~self._is_implausible(state.v)
-        reading = np.where(plausible, y, np.nan)
-        higher, same = reading > memory.max_reading, reading == memory.max_reading
+        measured_cost, reading = np.where(plausible, cost, np.nan), np.where(plausible, y, np.nan)
+        higher, same = measured_cost > memory.max_reading, measured_cost == memory.max_reading
         repeats = np.where(higher, 1.0, memory.repeats + same)
-        max_reading = np.where(higher, reading, memory.max_reading)
-        saturated = plausible & (reading == max_reading) & (repeats >= _SATURATED_REPEATS)
+        max_reading = np.where(higher, measured_cost, memory.max_reading)
+        saturated = plausible & (measured_cost == max_reading) & (repeats >= _SATURATED_REPEATS)
         away = (state.x != v).any(axis=-1)
-        hitting = np.where(away, reading - self.base_load, 0.0)
+        hitting = np.where(away, measured_cost - self.base_load, 0.0)
+        known: dict[str, Any] = {"factor": state.factor, "felt": state.felt, "unit": state.unit}
         if is_current:
-            inner = self.policy.observe_unchecked(evolve(memory.inner, x=state.x), reading)
+            inner = self.policy.observe_unchecked(evolve(memory.inner, x=state.x, **known), reading)
+            inner = evolve(inner, factor=memory.inner.factor, felt=None, unit=None)
         else:
-            known: dict[str, Any] = {"context": state.context, "factor": state.factor, "x_prev": state.x_prev}
+            known |= {"context": state.context, "x_prev": state.x_prev}
             view = evolve(memory.inner, x=state.x, v=v, round=state.round, **known)
             inner = evolve(memory.inner, memory=self.policy.learn(view, reading))
         if memory.counted is None:

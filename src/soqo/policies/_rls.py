@@ -118,7 +118,7 @@ class RLS(Policy[RLSMemory]):
         return lai_step(memory.spectrum, state.rounds_to_go, state.x, aim, state.factor), memory
 
     def learn(self, state: State[RLSMemory], y: Array) -> RLSMemory:
-        memory, u = state.memory, state.x - state.v
+        memory, u = state.memory, state.u
         with np.errstate(over="ignore", invalid="ignore"):  # an update that overflows is refused
             row = svec_rows(u)
             if self.offset:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, Generic, TypeVar
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -48,6 +48,9 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
     """
 
     policy: Policy[_M]
+
+    goes_around_weights: ClassVar[bool] = False
+    """Whether the wrapper is in plant coordinates, so that a switching weight belongs inside of it."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.policy, Policy):
@@ -98,8 +101,14 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
 
     def learn(self, state: State[State[_M]], y: Array) -> State[_M]:
         inner = state.memory
+        felt = None if state.felt is None else self.inward(state.felt)
         if state.round == inner.round:
-            return self.policy.observe_unchecked(evolve(inner, x=self.inward(state.x)), y)
+            moved = evolve(inner, x=self.inward(state.x))
+            if felt is None and state.unit is None:
+                return self.policy.observe_unchecked(moved, y)
+            view = evolve(moved, factor=state.factor, felt=felt, unit=state.unit)
+            after = self.policy.observe_unchecked(view, y)
+            return evolve(after, factor=inner.factor, felt=None, unit=None)
         view = evolve(
             inner,
             x=self.inward(state.x),
@@ -108,6 +117,8 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
             context=state.context,
             factor=state.factor,
             x_prev=None if state.x_prev is None else self.inward(state.x_prev),
+            felt=felt,
+            unit=state.unit,
         )
         return evolve(inner, memory=self.policy.learn(view, y))
 
@@ -259,6 +270,8 @@ class Limited(Wrapper[_M]):
     high: ArrayLike | None = None
     rate: ArrayLike | None = None
 
+    goes_around_weights: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         low, high = _limit("low", self.low), _limit("high", self.high)
@@ -327,9 +340,8 @@ def match_switching_weight(policy: Policy[Any], switching_weight: ArrayLike | No
     >>> match_switching_weight(Limited(FTM(), low=-1.0), 2.0)
     Limited(policy=Weighted(policy=FTM(), switching_weight=array(2.)), low=array(-1.))
     """
-    if isinstance(policy, Limited):
-        inner = match_switching_weight(policy.policy, switching_weight)
-        return Limited(inner, low=policy.low, high=policy.high, rate=policy.rate)
+    if isinstance(policy, Wrapper) and policy.goes_around_weights:
+        return replace(policy, policy=match_switching_weight(policy.policy, switching_weight))
     return policy if policy.in_plant_coordinates or switching_weight is None else Weighted(policy, switching_weight)
 
 

@@ -69,6 +69,9 @@ class ReadingModel:
         Whether the minimizer may differ from v by a constant, if the evidence supports it.
     context : int
         The number k of entries of the context.
+    factor : bool
+        Whether the hitting cost has a factor. An offset b then adds the factor times 1/2 b'A b, which is not part of
+        the base load: one more unknown, the first of the terms of the offset.
 
     Examples
     --------
@@ -88,6 +91,7 @@ class ReadingModel:
     forgetting: float = 1.0
     offset: bool = False
     context: int = 0
+    factor: bool = False
 
     @cached_property
     def unknowns(self) -> int:
@@ -103,14 +107,22 @@ class ReadingModel:
     def extras(self) -> int:
         """The number e of terms of offset and context."""
         k = self.context
-        return (self.dim if self.offset or k else 0) + self.dim * k + k + k * (k + 1) // 2
+        if not (self.offset or k):
+            return 0
+        return self.factor + self.dim + self.dim * k + k + k * (k + 1) // 2
+
+    @cached_property
+    def linear(self) -> slice:
+        """The terms that are linear in u: those of g = A b and, for a context, of A M."""
+        first = self.biases + self.factor
+        return slice(first, first + self.dim * (1 + self.context))
 
     @cached_property
     def size(self) -> int:
         """The number q + e + p of all unknowns."""
         return self.biases + self.extras + self.unknowns
 
-    def features(self, u: Array, w: Array | None = None) -> Array:
+    def features(self, u: Array, w: Array | None = None, factor: Array | None = None) -> Array:
         """Return the rows by which the unknowns are multiplied in a reading at u, shape (runs, q + e + p).
 
         Parameters
@@ -119,6 +131,8 @@ class ReadingModel:
             The displacement from the minimizer, x - v.
         w : Array, shape (runs, k), optional
             The context.
+        factor : Array, shape (runs,), optional
+            What multiplies the hitting cost, and not the bias; one by default.
         """
         parts = [svec_rows(u)]
         if self.context:
@@ -127,6 +141,10 @@ class ReadingModel:
             parts = [u, products, w, svec_rows(w), *parts]
         elif self.offset:
             parts = [u, *parts]
+        if factor is not None:
+            parts = [factor[:, None] * part for part in parts]
+        if self.factor and self.extras:
+            parts = [np.zeros((len(u), 1)) if factor is None else factor[:, None] - 1.0, *parts]
         if self.bias == "constant":
             parts = [np.ones((u.shape[0], 1)), *parts]
         elif self.bias == "direction":
@@ -155,6 +173,8 @@ class ReadingModel:
                 self.dim * beta * per_entry,
                 self.dim * per_entry[:, rows] * per_entry[:, columns],
             ]
+        if self.factor and self.extras:
+            parts = [0.5 * self.dim * beta * beta, *parts]
         return np.concatenate(parts, axis=1)
 
 

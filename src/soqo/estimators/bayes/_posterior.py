@@ -528,8 +528,7 @@ class Posterior(Value):
         speed : float
             How far a step changes a typical reading, in units of the noise.
         """
-        d, q = model.dim, model.biases
-        linear = slice(q, q + d)
+        d, linear = model.dim, model.linear
         g = self.mean[:, linear]
         rows = _merge(self.factor, self.buffer, self.buffer_rows)
         rows[:, :, -1] -= np.matvec(rows[:, :, linear], g)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -79,6 +79,39 @@ _OF_A_BELIEF = (
 """The fields with one entry for each belief, beside its posterior."""
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Some readings of several runs.
+
+    Attributes
+    ----------
+    u, w, factor, y : Array, shape (runs, n, d), (runs, n, k), (runs, n) and (runs, n)
+        The displacements, the contexts, what multiplied the hitting costs, and the readings; y is NaN for none.
+    """
+
+    u: Array
+    w: Array
+    factor: Array
+    y: Array
+
+    def __len__(self) -> int:
+        return int(self.y.shape[1])
+
+    def features(self, model: ReadingModel, k: int) -> Array:
+        """Return the features of the k-th readings."""
+        return model.features(self.u[:, k], self.w[:, k] if model.context else None, self.factor[:, k])
+
+    def context(self, k: int) -> Array | None:
+        """Return the contexts of the k-th readings, None for none."""
+        return self.w[:, k] if self.w.shape[2] else None
+
+    def repeat(self, times: int) -> Rows:
+        """Return the rows of all runs several times, one after the other."""
+        return Rows(
+            *(np.tile(part, (times, *(1,) * (part.ndim - 1))) for part in (self.u, self.w, self.factor, self.y))
+        )
+
+
 @register("GLIDE.beliefs")
 @dataclass(frozen=True)
 class Beliefs(Value):
@@ -107,7 +140,7 @@ class Beliefs(Value):
         probability that the next wrong reading is wrong by the same factor.
     densities : Array, shape (beliefs, 5)
         The log densities of the latest readings.
-    recent_u, recent_w, recent_y : Array, shape (runs, rows, d), (runs, rows, k) and (runs, rows)
+    recent_u, recent_w, recent_factor, recent_y : Array, shape (runs, rows, d), (runs, rows, k) and (runs, rows)
         The latest readings, the last one at the end; y is NaN for none.
     best : IntArray, shape (runs,)
         The belief of each run with the largest weight.
@@ -128,6 +161,7 @@ class Beliefs(Value):
     densities: Array
     recent_u: Array
     recent_w: Array
+    recent_factor: Array
     recent_y: Array
     recent_refused: BoolArray
     best: IntArray
@@ -160,6 +194,7 @@ class Beliefs(Value):
             densities=np.zeros((kinds * runs, DECISIVE_READINGS)),
             recent_u=np.zeros((runs, rows, model.dim)),
             recent_w=np.zeros((runs, rows, model.context)),
+            recent_factor=np.ones((runs, rows)),
             recent_y=np.full((runs, rows), np.nan),
             recent_refused=np.zeros((runs, rows), dtype=np.bool_),
             best=kinds * np.arange(runs),
@@ -193,6 +228,7 @@ class Beliefs(Value):
             densities=np.zeros((runs, DECISIVE_READINGS)),
             recent_u=np.zeros((runs, rows, d)),
             recent_w=np.zeros((runs, rows, posterior.log_sizes.shape[1] - 1)),
+            recent_factor=np.ones((runs, rows)),
             recent_y=np.full((runs, rows), np.nan),
             recent_refused=np.zeros((runs, rows), dtype=np.bool_),
             best=np.arange(runs),
@@ -362,26 +398,37 @@ class Beliefs(Value):
         gap = best_total(self, self.owner) - self.total
         return evolve(self, log_weight=self.log_weight + np.where(protected, np.maximum(gap - _RETURN_NATS, 0.0), 0.0))
 
-    def remember(self, u: Array, y: Array, w: Array | None) -> Beliefs:
+    def remember(self, u: Array, y: Array, w: Array | None, factor: Array | None) -> Beliefs:
         """Return the beliefs with one more row among the latest readings."""
         seen = ~np.isnan(y)
         if not seen.any():
             return self
         recent_w = self.recent_w if w is None else _shift(self.recent_w, w, seen)
+        recent_factor = self.recent_factor
+        if factor is not None:
+            recent_factor = _shift(recent_factor, factor, seen)
+        elif not (recent_factor == 1.0).all():
+            recent_factor = _shift(recent_factor, np.ones(seen.size), seen)
         return evolve(
             self,
             recent_u=_shift(self.recent_u, u, seen),
             recent_w=recent_w,
+            recent_factor=recent_factor,
             recent_y=_shift(self.recent_y, y, seen),
             recent_refused=_shift(self.recent_refused, np.zeros(seen.size, dtype=np.bool_), seen),
         )
 
-    def latest(self, runs: IntArray, chosen: IntArray) -> tuple[Array, Array, Array]:
-        """Return the latest u, w and y of some runs, with NaN for readings that the chosen belief has not accepted."""
-        rows = self.recent_y.shape[1]
-        earlier = np.arange(rows) < rows - self.age[chosen][:, None]  # before the belief started to learn
-        y = np.where(self.recent_refused[runs] | earlier, np.nan, self.recent_y[runs])
-        return self.recent_u[runs], self.recent_w[runs], y
+    def latest(self, runs: IntArray, count: int | None = None) -> Rows:
+        """Return the latest readings of some runs: all that are kept, or this many."""
+        rows = slice(None) if count is None else slice(-count, None)
+        u, w, factor, y = self.recent_u, self.recent_w, self.recent_factor, self.recent_y
+        return Rows(u[runs, rows], w[runs, rows], factor[runs, rows], y[runs, rows])
+
+    def latest_accepted(self, runs: IntArray, chosen: IntArray) -> Rows:
+        """Return the latest readings of some runs, with NaN for those that the chosen belief has not accepted."""
+        rows = self.latest(runs)
+        earlier = np.arange(len(rows)) < len(rows) - self.age[chosen][:, None]  # before the belief started to learn
+        return replace(rows, y=np.where(self.recent_refused[runs] | earlier, np.nan, rows.y))
 
     # ---- weights ---------------------------------------------------------------------------------------------------
 

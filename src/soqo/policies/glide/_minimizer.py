@@ -25,8 +25,7 @@ def minimizer_shift(model: ReadingModel, posterior: Posterior, spectrum: Spectru
     spectrum : Spectrum
         The spectrum of the estimate of A.
     """
-    d, q, k = model.dim, model.biases, model.context
-    linear = slice(q, q + d * (1 + k))
+    d, k, linear = model.dim, model.context, model.linear
     mean = posterior.mean[:, linear]
     if posterior.offset_step.any():
         return _walking_shift(model, posterior, spectrum)

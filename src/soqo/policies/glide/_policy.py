@@ -238,17 +238,25 @@ class GLIDE(Policy[GlideMemory]):
         if self.robust and self.bias == "none":
             raise ArgumentError("bias must be 'auto', 'direction' or 'constant' if robust is True, got 'none'")
 
-    def _model(self, dim: int, context: int = 0) -> ReadingModel:
+    def _model(self, dim: int, context: int = 0, factor: bool = False) -> ReadingModel:
         offset = self.offset and self.base_load
-        return _reading_model(dim, self.bias, self.robust, self.noise_cap, self.window, offset, context)
+        return _reading_model(dim, self.bias, self.robust, self.noise_cap, self.window, offset, context, factor)
+
+    def _model_of(self, memory: GlideMemory) -> ReadingModel:
+        """Return the model of a memory, which the first round has chosen."""
+        _, d, columns = memory.shift.shape
+        model = self._model(d, columns - 1)
+        if memory.beliefs.posterior.mean.shape[1] > model.size:
+            model = self._model(d, columns - 1, factor=True)
+        return model
 
     # ---- a round ---------------------------------------------------------------------------------------------------
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GlideMemory:
         return self._fresh_memory(math.prod(x0.shape[:-1]), x0.shape[-1], 0)
 
-    def _fresh_memory(self, runs: int, d: int, context: int) -> GlideMemory:
-        beliefs = Beliefs.start(self._model(d, context), runs, base_load=self.base_load)
+    def _fresh_memory(self, runs: int, d: int, context: int, factor: bool = False) -> GlideMemory:
+        beliefs = Beliefs.start(self._model(d, context, factor), runs, base_load=self.base_load)
         posterior = beliefs.played()
         zeros = np.zeros(runs)
         spectrum = Spectrum.of(posterior.scale[:, None, None] * posterior.prior_mean)
@@ -271,7 +279,7 @@ class GLIDE(Policy[GlideMemory]):
         d, memory = v.shape[-1], state.memory
         x_prev, told = state.x.reshape(-1, d), v.reshape(-1, d)
         memory, w = self._with_context(state, memory)
-        model = self._model(d, memory.shift.shape[2] - 1)
+        model = self._model_of(memory)
         drift, spectrum = memory.drift, memory.played
         rounds = state.own_round
         exploring = np.asarray(_explores(rounds)) if self.probing else _NOWHERE
@@ -335,7 +343,7 @@ class GLIDE(Policy[GlideMemory]):
         save = np.broadcast_to(
             np.maximum(rounds, 100) if state.horizon is None else state.rounds_to_go - 1, len(planned)
         )
-        model = self._model(planned.shape[1], memory.shift.shape[2] - 1)
+        model = self._model_of(memory)
         if posterior is not None and probing.any():
             where = np.flatnonzero(np.broadcast_to(probing, len(probe)))
             every = where.size == len(probe)
@@ -366,54 +374,59 @@ class GLIDE(Policy[GlideMemory]):
         return probe
 
     def _with_context(self, state: State[GlideMemory], memory: GlideMemory) -> tuple[GlideMemory, Array | None]:
-        """Return the memory for the context of this round, and the context, shape (runs, k).
+        """Return the memory for the context and the factor of this round, and the context, shape (runs, k).
 
-        The first context makes the model larger. A round without one has the context zero. Without ``base_load`` and
-        ``offset``, contexts are ignored.
+        The first context makes the model larger, and so does a factor before the first reading. A round without a
+        context has the context zero. Without ``base_load`` and ``offset``, contexts are ignored.
         """
         known = memory.shift.shape[2] - 1
         runs, d, _ = memory.shift.shape
-        if state.context is None or not (self.offset and self.base_load):
-            return memory, np.zeros((runs, known)) if known else None
-        w = np.clip(state.context.reshape(runs, -1), -MAX_DISTANCE, MAX_DISTANCE)
-        if w.shape[1] == known:
+        learns_offset = self.offset and self.base_load
+        first = not memory.beliefs.age.any()
+        w = np.zeros((runs, known)) if known else None
+        if state.context is not None and learns_offset:
+            w = np.clip(state.context.reshape(runs, -1), -MAX_DISTANCE, MAX_DISTANCE)
+            if w.shape[1] != known and (known or not first):
+                raise ArgumentError(f"context must have {known} entries as in the first round, got {w.shape[1]}")
+        if not (first and learns_offset):
             return memory, w
-        if known or memory.beliefs.age.any():
-            raise ArgumentError(f"context must have {known} entries as in the first round, got {w.shape[1]}")
-        fresh = self._fresh_memory(runs, d, w.shape[1])
-        return evolve(memory, beliefs=fresh.beliefs, shift=fresh.shift), w
+        entries = 0 if w is None else w.shape[1]
+        with_factor = state.factor is not None or self._model_of(memory).factor
+        model = self._model(d, entries, with_factor)
+        if memory.beliefs.posterior.mean.shape[1] != model.size:
+            fresh = self._fresh_memory(runs, d, entries, with_factor)
+            memory = evolve(memory, beliefs=fresh.beliefs, shift=fresh.shift)
+        return memory, w
 
     def learn(self, state: State[GlideMemory], y: Array) -> GlideMemory:
         d = state.x.shape[-1]
         memory, w = self._with_context(state, state.memory)
-        model = self._model(d, memory.shift.shape[2] - 1)
+        model = self._model_of(memory)
         reading, faults = y.reshape(-1), memory.faults
-        censored = None if self.y_max is None else reading >= self.y_max
+        unit = 1.0 if state.unit is None else state.unit.reshape(-1)
+        censored = None if self.y_max is None else reading * unit >= self.y_max
         if self.switching_included and state.x_prev is not None:
             step = (state.x - state.x_prev).reshape(-1, d)
             with np.errstate(over="ignore"):
-                reading = reading - np.minimum(0.5 * np.vecdot(step, step), 1e300)
-        displacement = (state.x - state.v).reshape(-1, d)
+                reading = reading - np.minimum(0.5 * np.vecdot(step, step), 1e300) / unit
+        displacement = state.u.reshape(-1, d)
         if self.alarms:
             # A meter that is at a known limit is not stuck.
-            shown = y.reshape(-1) if censored is None else np.where(censored, np.nan, y.reshape(-1))
+            shown = y.reshape(-1) * unit
+            shown = shown if censored is None else np.where(censored, np.nan, shown)
             repeated, faults = faults.update(displacement, shown)
             reading = np.where(repeated, np.nan, reading)
-        precision = None
-        if state.factor is not None:
-            # The reading per unit of the factor; its noise is divided by the factor as well.
-            factor = state.factor.reshape(-1)
-            reading, precision = reading / factor, np.square(factor)
         u, reading = clip_inputs(displacement, reading)
+        factor = None if state.factor is None else state.factor.reshape(-1)
         before = memory.beliefs
         beliefs = learn_reading(
             before,
             model,
             u,
             reading,
-            model.features(u, w),
+            model.features(u, w, factor),
             w=w,
-            precision=precision,
+            factor=factor,
             censored=censored,
             estimate=memory.spectrum.matrix(),
             probed=memory.last_probe == state.round,
@@ -597,6 +610,7 @@ def _reading_model(
     window: float | None,
     offset: bool,
     context: int,
+    factor: bool,
 ) -> ReadingModel:
     """Return the assumptions about the readings; cached, because every round needs them."""
     optional = bias == "auto"
@@ -612,6 +626,7 @@ def _reading_model(
         forgetting=forgetting,
         offset=offset,
         context=context,
+        factor=factor and offset,
     )
 
 

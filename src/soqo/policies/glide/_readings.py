@@ -54,7 +54,7 @@ def learn(
     features: Array,
     *,
     w: Array | None,
-    precision: Array | None = None,
+    factor: Array | None = None,
     censored: BoolArray | None = None,
     estimate: Array,
     probed: BoolArray,
@@ -69,11 +69,11 @@ def learn(
     model : ReadingModel
         The assumptions about the readings.
     u, y, features : Array, shape (runs, d), (runs,) and (runs, m)
-        The readings and ``model.features(u, w)``; y is NaN if there is no reading.
+        The readings and ``model.features(u, w, factor)``; y is NaN if there is no reading.
     w : Array, shape (runs, k), optional
         The context.
-    precision : Array, shape (runs,), optional
-        The precision of each reading in units of that of the noise; one by default.
+    factor : Array, shape (runs,), optional
+        What multiplies the hitting cost; one by default.
     censored : BoolArray, shape (runs,), optional
         The readings that are lower bounds only, since the meter was at its limit.
     estimate : Array, shape (runs, d, d)
@@ -95,13 +95,14 @@ def learn(
     wb = w if w is None or shared else w[owner]
     observed = ~np.isnan(yb)
     mean, variance, noise = before.predict(fb)
-    if precision is not None:
-        noise = noise / np.sqrt(precision if shared else precision[owner])
-    variance = variance + np.square(RELATIVE_ERROR * np.vecdot(ub, ub))
+    square_length = np.vecdot(ub, ub)
+    if factor is not None:
+        square_length = square_length * (factor if shared else factor[owner])
+    variance = variance + np.square(RELATIVE_ERROR * square_length)
     diffuse = np.isinf(noise)
     error = np.where(diffuse, 0.0, yb - mean)
     deviation = np.where(diffuse, 1.0, np.sqrt(variance + np.square(noise)))
-    weights = None if precision is None else (precision if shared else precision[owner])
+    weights = None
     limited = np.zeros(owner.size, dtype=np.bool_)
     limited_runs = np.zeros(y.size, dtype=np.bool_)
     if censored is not None and censored.any():
@@ -109,7 +110,7 @@ def learn(
         limited = censored[owner] & observed
         pseudo, tau, log_probability = one_sided(yb, mean, variance, noise)
         yb = np.where(limited, pseudo, yb)
-        weights = np.where(limited, tau, 1.0 if weights is None else weights)
+        weights = np.where(limited, tau, 1.0)
     accepted = before.update(
         model, ub, yb, fb, w=wb, precision=weights, fit=beliefs.fits_due(model, beliefs.age + observed)
     )
@@ -121,7 +122,7 @@ def learn(
         beliefs = evolve(beliefs, log_weight=after.log_weight)
         y = np.where(limited_runs, np.nan, y)  # not among the latest readings
     if not alarms:
-        after = review(after.remember(u, y, w), model, seen, base_load=base_load, misled=False)
+        after = review(after.remember(u, y, w, factor), model, seen, base_load=base_load, misled=False)
         return after.choose(model, seen, round_number)
     square = np.square(error / deviation)
     penalty = negative_penalty(model, before, yb, density)
@@ -144,7 +145,7 @@ def learn(
     ready = observed & ~limited & (before.readings >= model.unknowns + 5)
     ready &= (yb >= np.minimum(before.base_load(), 0.0) - 3.0 * noise) | diffuse
     size_of_A = np.trace(estimate, axis1=1, axis2=2)[owner] / model.dim
-    ready &= np.abs(error) < MAX_CHANGE * size_of_A * 0.5 * np.vecdot(ub, ub) + 6.0 * noise
+    ready &= np.abs(error) < MAX_CHANGE * size_of_A * 0.5 * square_length + 6.0 * noise
     ratio = beliefs.surprise + (np.minimum(square, _MAX_SQUARE) - beliefs.surprise) / _AVERAGING_READINGS
     after = evolve(
         after,
@@ -175,7 +176,7 @@ def learn(
             protected=np.where(keep & (reject <= accept), 0.0, beliefs.protected),
         ).take(doubt)
         after = evolve(after, **after.take(keep)).join(refused)
-    after = after.remember(u, y, w)
+    after = after.remember(u, y, w, factor)
     best = beliefs.best
     forced = ready[best] & (ratio[best] > _CHANGE_RATIO)
     surprising = ready[best] & ((square[best] > _SURPRISE_SQUARE) | forced)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -13,13 +14,14 @@ from soqo.policies.glide._beliefs import (
     BASE_LOAD_LOG_PRIORS,
     DECISIVE_READINGS,
     Beliefs,
+    Rows,
     best_index,
     first_of_runs,
     new_beliefs,
 )
 from soqo.policies.glide._changes import LOG_WALKING_OFFSET, OFFSET_SPEEDS
 from soqo.policies.glide._outliers import LOG_ERROR_RANGE, LOG_FIRST_WRONG, LOG_NEXT_WRONG
-from soqo.typing import Array, BoolArray, IntArray
+from soqo.typing import BoolArray, IntArray
 
 _SPEEDS = (0.05, 0.3, 2.0, 10.0)
 """The speeds rho of base loads that walk."""
@@ -36,8 +38,8 @@ def doubt_first_readings(beliefs: Beliefs, model: ReadingModel, seen: BoolArray)
         return beliefs
     parts = []
     for wrong in (0, 1):
-        rows = slice(-5, None)
-        y = beliefs.recent_y[runs, rows].copy()
+        rows = beliefs.latest(runs, 5)
+        y = rows.y.copy()
         # A negative reading is wrong as well: without a base load only the noise explains it.
         dropped = y < 0.0
         dropped[:, wrong] = True
@@ -46,7 +48,7 @@ def doubt_first_readings(beliefs: Beliefs, model: ReadingModel, seen: BoolArray)
         cost = np.where(follows, LOG_NEXT_WRONG, LOG_FIRST_WRONG) - LOG_ERROR_RANGE - size
         y[dropped] = np.nan
         start = Posterior.start(model, runs.size)
-        learned = _fit_rows(model, start, beliefs.recent_u[runs, rows], beliefs.recent_w[runs, rows], y)
+        learned = _fit_rows(model, start, replace(rows, y=y))
         weight = BASE_LOAD_LOG_PRIORS["none"] + np.where(dropped, cost, 0.0).sum(axis=1)
         parts.append(new_beliefs(runs, learned, weight, age=5.0, rejected=1.0))
     return beliefs.join(*parts)
@@ -83,14 +85,13 @@ def _add_base_loads(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best:
     if not runs.size:
         return beliefs
     chosen = best[runs]
-    u, w, y = beliefs.latest(runs, chosen)
+    rows = beliefs.latest_accepted(runs, chosen)
     mode = beliefs.posterior.level_variance[chosen] > 0.0
     speeds = beliefs.posterior.level_speed[chosen]
 
     kinds: tuple[float | None, ...] = (None, 0.0, *_SPEEDS)
     starts = Posterior.concatenate([Posterior.start(model, runs.size, base_load=rho) for rho in kinds])
-    repeated = (len(kinds), 1)
-    fits = _fit_rows(model, starts, np.tile(u, (*repeated, 1)), np.tile(w, (*repeated, 1)), np.tile(y, repeated))
+    fits = _fit_rows(model, starts, rows.repeat(len(kinds)))
     candidates = {rho: fits.take(slice(k * runs.size, (k + 1) * runs.size)) for k, rho in enumerate(kinds)}
     evidence = {rho: found.log_evidence + _log_prior(rho) for rho, found in candidates.items()}
     reference = np.zeros(runs.size)
@@ -100,7 +101,7 @@ def _add_base_loads(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best:
     reference_total = beliefs.total[chosen]
     walk_top = np.max(np.stack([evidence[speed] for speed in _SPEEDS]), axis=0)
     # The first time, the latest readings are all that there are.
-    first = beliefs.age[chosen] <= y.shape[1]
+    first = beliefs.age[chosen] <= len(rows)
     least, cost = np.where(first, -6.0, 8.0), np.where(first, 0.0, 6.0)
     parts = []
     for rho, learned in candidates.items():
@@ -127,14 +128,13 @@ def _add_walking_offsets(beliefs: Beliefs, model: ReadingModel, runs: IntArray, 
     if not runs.size:
         return beliefs
     chosen = best[runs]
-    u, w, y = beliefs.latest(runs, chosen)
+    rows = beliefs.latest_accepted(runs, chosen)
     start = evolve(Posterior.start(model, runs.size, base_load=0.0), level_speed=posterior.level_speed[chosen])
     size = np.maximum(posterior.sizes[chosen, 0], 1e-150)
     deviation = OFFSET_SIZE * size * posterior.scale[chosen] / np.maximum(posterior.noise[chosen], 1e-150)
     speeds = (0.0, *OFFSET_SPEEDS)
     starts = Posterior.concatenate([start.let_offset_walk(rho / size, deviation) for rho in speeds])
-    repeated = (len(speeds), 1)
-    fits = _fit_rows(model, starts, np.tile(u, (*repeated, 1)), np.tile(w, (*repeated, 1)), np.tile(y, repeated))
+    fits = _fit_rows(model, starts, rows.repeat(len(speeds)))
     evidence = fits.log_evidence.reshape(len(speeds), runs.size)
     fastest = evidence[1:].argmax(axis=0) + 1
     gain = evidence[fastest, np.arange(runs.size)] - evidence[0] + LOG_WALKING_OFFSET
@@ -151,26 +151,22 @@ def _add_walking_offsets(beliefs: Beliefs, model: ReadingModel, runs: IntArray, 
 
 def _add_fresh_fit(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best: IntArray, count: int) -> Beliefs:
     """Add a fit of the latest readings alone, where it predicts the last of them far better."""
-    y = beliefs.recent_y[runs, -count:]
-    enough = np.isfinite(y).sum(axis=1) >= count
-    runs, y = runs[enough], y[enough]
+    runs = runs[np.isfinite(beliefs.latest(runs, count).y).sum(axis=1) >= count]
     if not runs.size:
         return beliefs
-    chosen = best[runs]
+    chosen, rows = best[runs], beliefs.latest(runs, count)
     kind = beliefs.posterior.level_variance[chosen] > 0.0
-    rows = slice(-count, None)
-    u, w = beliefs.recent_u[runs, rows], beliefs.recent_w[runs, rows]
     start = Posterior.start(model, runs.size)
     start = evolve(start, level_variance=np.where(kind, np.inf, 0.0), level_speed=beliefs.posterior.level_speed[chosen])
     if beliefs.posterior.offset_step[chosen].any():
         parent = beliefs.posterior.take(chosen)
         deviation = OFFSET_SIZE * parent.sizes[:, 0] * parent.scale / np.maximum(parent.noise, 1e-150)
         start = start.let_offset_walk(parent.offset_step, deviation)
-    learned = _fit_rows(model, start, u[:, :-DECISIVE_READINGS], w[:, :-DECISIVE_READINGS], y[:, :-DECISIVE_READINGS])
+    learned = _fit_rows(model, start, rows, count - DECISIVE_READINGS)
     won, never = -beliefs.densities[chosen].sum(axis=1), np.zeros(runs.size, dtype=np.bool_)
-    for k in range(DECISIVE_READINGS, 0, -1):
-        context = w[:, -k] if model.context else None
-        next_one = learned.update(model, u[:, -k], y[:, -k], w=context, fit=never)
+    for k in range(count - DECISIVE_READINGS, count):
+        features = rows.features(model, k)
+        next_one = learned.update(model, rows.u[:, k], rows.y[:, k], features, w=rows.context(k), fit=never)
         won = won + next_one.log_evidence - learned.log_evidence
         learned = next_one
     # A start that was misled seems to have large noise, unless its belief rejects all later readings.
@@ -207,11 +203,12 @@ def _log_prior(rho: float | None) -> float:
     return BASE_LOAD_LOG_PRIORS["none" if rho is None else "walk" if rho else "constant"]
 
 
-def _fit_rows(model: ReadingModel, start: Posterior, u: Array, w: Array, y: Array) -> Posterior:
-    """Return the posterior of some rows, in their order, with one fit at the end."""
-    for k in range(y.shape[1]):
-        if np.isnan(y[:, k]).all():
+def _fit_rows(model: ReadingModel, start: Posterior, rows: Rows, count: int | None = None) -> Posterior:
+    """Return the posterior of some rows, or of the first ones, in their order, with one fit at the end."""
+    for k in range(len(rows) if count is None else count):
+        if np.isnan(rows.y[:, k]).all():
             continue
-        start = start.update(model, u[:, k], y[:, k], w=w[:, k] if model.context else None, fit=False)
+        features = rows.features(model, k)
+        start = start.update(model, rows.u[:, k], rows.y[:, k], features, w=rows.context(k), fit=False)
     fitted = start.fit(model, start.total_readings > 0.0, review=True)
     return fitted.with_marginal_evidence()

@@ -88,13 +88,13 @@ def verification_probe(
     values, Q = spectrum.values[runs], spectrum.vectors[runs]
     best = beliefs.best[runs]
     posterior = beliefs.posterior.take(best)
-    u, w, y = beliefs.latest(runs, best)
+    rows = beliefs.latest_accepted(runs, best)
     information, score = np.zeros_like(values), np.zeros_like(values)
-    for k in range(y.shape[1]):
-        mean, _, _ = posterior.predict(model.features(u[:, k], w[:, k] if model.context else None))
-        f = 0.5 * np.square(np.vecmat(u[:, k], Q))
-        seen = ~np.isnan(y[:, k, None])
-        score += np.where(seen, f * (y[:, k] - mean)[:, None], 0.0)
+    for k in range(len(rows)):
+        mean, _, _ = posterior.predict(rows.features(model, k))
+        f = 0.5 * rows.factor[:, k, None] * np.square(np.vecmat(rows.u[:, k], Q))
+        seen = ~np.isnan(rows.y[:, k, None])
+        score += np.where(seen, f * (rows.y[:, k] - mean)[:, None], 0.0)
         information += np.where(seen, np.square(f), 0.0)
     noise = posterior.noise[:, None]
     verified = values * information + score > _VERIFIED_DEVIATIONS * noise * np.sqrt(information)
