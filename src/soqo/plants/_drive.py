@@ -15,7 +15,7 @@ from soqo._foundation.random_streams import stream
 from soqo.errors import ArgumentError
 from soqo.plants._plant import Conditions, Plant
 from soqo.plants._result import Drive
-from soqo.policies import Policy, State, match_switching_weight
+from soqo.policies import Periodic, Policy, State, match_switching_weight
 from soqo.typing import Array
 
 
@@ -91,14 +91,14 @@ def drive(
     keep = np.exp(-1.0 / plant.lag) if plant.lag else 0.0
     for t in range(rounds):
         now = conditions[t]
-        asked = np.stack([player.act(now, position) for player, position in zip(players, x, strict=True)])
+        asked = np.stack([player.act(now) for player in players])
         moved = plant.move(now, x, asked)
         felt = moved + keep * (felt - moved)
         lost = plant.lost(now, felt)
-        record.store(t, moved, lost, plant.switching_cost(x, moved), plant.violations(now, felt))
+        record.store(t, moved, felt, lost, plant.switching_cost(x, moved), plant.violations(now, felt))
         record.readings[:, t] = plant.read(now, lost)
         for k, player in enumerate(players):
-            player.observe(conditions, t, record.readings[k], moved[k])
+            player.observe(t, record.readings[k], moved[k], record.felt[k])
         x = moved
         if progress is not None and (t % 20 == 19 or t == rounds - 1):
             progress(t + 1, rounds)
@@ -123,6 +123,7 @@ class _Record:
     """What is recorded of a drive; arrays have the shape (policies, rounds, runs)."""
 
     positions: Array
+    felt: Array
     lost: Array
     wear: Array
     violations: Array
@@ -131,10 +132,10 @@ class _Record:
     @classmethod
     def make(cls, policies: int, rounds: int, runs: int, dim: int) -> _Record:
         shape = (policies, rounds, runs)
-        return cls(np.empty((*shape, dim)), *(np.empty(shape) for _ in range(4)))
+        return cls(np.empty((*shape, dim)), np.empty((*shape, dim)), *(np.empty(shape) for _ in range(4)))
 
-    def store(self, t: int, x: Array, lost: Array, wear: Array, violations: Array) -> None:
-        self.positions[:, t] = x
+    def store(self, t: int, x: Array, felt: Array, lost: Array, wear: Array, violations: Array) -> None:
+        self.positions[:, t], self.felt[:, t] = x, felt
         self.lost[:, t], self.wear[:, t], self.violations[:, t] = lost, wear, violations
 
 
@@ -144,45 +145,52 @@ class _Player:
     def __init__(
         self, contender: Contender, plant: Plant, conditions: Conditions, rounds: int, seeds: Sequence[int]
     ) -> None:
-        self.contender, self.plant = contender, plant
+        self.contender, self.plant, self.conditions = contender, plant, conditions
         self.policy = match_switching_weight(contender.policy, plant.switching_weight)
+        if plant.period is not None:
+            self.policy = Periodic(self.policy, plant.period)
         generators = [stream(seed, 0, "policy") for seed in seeds]
         self.state: State[Any] = self.policy.start(conditions.best[0], rounds, generators, max_delay=plant.max_delay)
         self.seconds = 0.0
 
-    def act(self, now: Conditions, position: Array) -> Array:
+    def act(self, now: Conditions) -> Array:
         """Return what the policy asks for."""
-        v = now.told
-        if self.plant.period is not None:  # the turn that is nearest to where the plant stands
-            v = (
-                position
-                + np.remainder(v - position + self.plant.period / 2.0, self.plant.period)
-                - (self.plant.period / 2.0)
-            )
-        if now.active is not None:
-            v = np.where(now.active, v, position)
         began = time.perf_counter()
         x, self.state = self.policy.act(
             self.state,
-            v,
+            now.told,
             factor=now.factor if self.contender.factor else None,
             context=now.context if self.contender.context else None,
+            active=now.active,
         )
         self.seconds += time.perf_counter() - began
         return x
 
-    def observe(self, conditions: Conditions, t: int, readings: Array, moved: Array) -> None:
-        """Tell the policy where the plant went, and the readings that arrive now."""
+    def observe(self, t: int, readings: Array, moved: Array, felt: Array) -> None:
+        """Tell the policy where the plant went, and the readings that arrive now.
+
+        Parameters
+        ----------
+        t : int
+            The round, counted from 0.
+        readings : Array, shape (rounds, runs)
+            The readings of the rounds so far.
+        moved : Array, shape (runs, d)
+            The position of the actuators.
+        felt : Array, shape (rounds, runs, d)
+            Where each reading was felt.
+        """
         began = time.perf_counter()
-        if conditions.delay is None:
-            self.state = self.policy.observe(self.state, readings[t], applied=moved)
-        else:
-            for k in range(max(0, t - self.plant.max_delay), t + 1):
-                arrived = np.where(conditions.delay[k] == t - k, readings[k], np.nan)
-                if k == t:
-                    self.state = self.policy.observe(self.state, arrived, applied=moved)
-                elif not np.isnan(arrived).all():
-                    self.state = self.policy.observe(self.state, arrived, round=k + 1)
+        delay = self.conditions.delay
+        for k in range(max(0, t - self.plant.max_delay), t + 1):
+            arrived = readings[k] if delay is None else np.where(delay[k] == t - k, readings[k], np.nan)
+            told: dict[str, Any] = {"at": felt[k]} if self.plant.lag else {}
+            if self.conditions.unit is not None:
+                told["unit"] = self.conditions.unit[k]
+            if k == t:
+                self.state = self.policy.observe(self.state, arrived, applied=moved, **told)
+            elif not np.isnan(arrived).all():
+                self.state = self.policy.observe(self.state, arrived, round=k + 1, **told)
         self.seconds += time.perf_counter() - began
 
     def diverged(self) -> Any:

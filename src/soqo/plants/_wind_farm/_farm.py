@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 _CALM = 3.5
 """Below this wind speed in m/s the farm hardly produces, and there is no reading."""
 
-_LEAST_FACTOR = 1e-3
-"""The factor of a round in which turning changes nothing, since every turbine reaches its rated power."""
-
 _OUTAGE_ROUNDS = 24.0
 """The mean duration of an outage: four hours."""
 
@@ -205,7 +202,7 @@ class WindFarm(Plant):
         return Conditions(
             best=best,
             told=told % 360.0 if self.compass else told,
-            factor=np.maximum(factor / max(float(factor.mean()), 1e-12), _LEAST_FACTOR),
+            factor=factor / max(float(factor.mean()), 1e-12),
             unit=reference / reference.mean(),
             context=speed[..., None],
             active=active,
