@@ -11,6 +11,7 @@ from soqo.plants._curvature import CurvatureFit, fit_curvature
 from soqo.plants._data_center._center import DataCenter
 from soqo.plants._data_center._load import Load
 from soqo.plants._drive import Contender, drive
+from soqo.plants._page import write_page
 from soqo.plants._plant import Conditions, Plant
 from soqo.plants._result import Cost, Drive
 from soqo.plants._wind_farm._farm import WindFarm
@@ -40,4 +41,5 @@ __all__ = [
     "contenders",
     "drive",
     "fit_curvature",
+    "write_page",
 ]

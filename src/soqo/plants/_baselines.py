@@ -39,6 +39,9 @@ class Deadband(Policy[None]):
     def decide(self, state: State[None], v: Array) -> tuple[Array, None]:
         return np.where(np.abs(v - state.x) > self.width, v, state.x), None
 
+    def explain(self, state: State[None]) -> str:
+        return "Deadband moves to v where it is far, and learns nothing."
+
 
 @dataclass(frozen=True)
 class Interpolation(Policy[None]):
@@ -63,6 +66,9 @@ class Interpolation(Policy[None]):
 
     def decide(self, state: State[None], v: Array) -> tuple[Array, None]:
         return state.x + self.share * (v - state.x), None
+
+    def explain(self, state: State[None]) -> str:
+        return f"Interpolation moves {100 * self.share:g} % of the way to v, and learns nothing."
 
 
 @dataclass(frozen=True)
@@ -108,6 +114,9 @@ class ScheduledLAI(Policy[None]):
         later = (vectors * contraction(np.maximum(values, 0.0), max(state.rounds_to_go - 1.0, 0.0))) @ vectors.T
         stiffness = 2.0 * np.eye(v.shape[-1]) + now - later
         return v + np.linalg.solve(stiffness, (state.x - v)[..., None])[..., 0], None
+
+    def explain(self, state: State[None]) -> str:
+        return "ScheduledLAI uses the A(context) that it was given and learns nothing."
 
     def _curvature_at(self, context: Array | None) -> Array:
         """Return A for a context of shape (*batch, k)."""

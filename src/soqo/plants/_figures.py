@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from soqo._foundation.figure_style import Theme, ThemeName, find_theme, theme_context
 from soqo._foundation.optional_imports import require_extra
 from soqo.experiments.presentation import new_figure, policy_styles
-from soqo.plants._result import Drive
+from soqo.plants._plant import Conditions, Plant
+from soqo.typing import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,12 +33,32 @@ _MIN_LUMINANCE = 0.18
 """The luminance of a line on a dark background."""
 
 
-def draw_drive(result: Drive, *, theme: ThemeName = "light", focus: str = "GLIDE") -> Figure:
+class DrawnDrive(Protocol):
+    """The part of the result of a drive that is drawn."""
+
+    @property
+    def plant(self) -> Plant: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def conditions(self) -> Conditions: ...
+    @property
+    def positions(self) -> Array: ...
+    @property
+    def lost(self) -> Array: ...
+    @property
+    def wear(self) -> Array: ...
+    @property
+    def rounds(self) -> int: ...
+    def index(self, name: str) -> int: ...
+
+
+def draw_drive(result: DrawnDrive, *, theme: ThemeName = "light", focus: str = "GLIDE") -> Figure:
     """Draw a drive: the plant at a moment, costs, and positions and costs over time.
 
     Parameters
     ----------
-    result : Drive
+    result : DrawnDrive
         The result.
     theme : {"light", "dark"}
         The colors.
@@ -55,7 +77,7 @@ def draw_drive(result: Drive, *, theme: ThemeName = "light", focus: str = "GLIDE
         return figure
 
 
-def _draw_moment(axes: Axes, result: Drive, focus: str, theme: Theme) -> None:
+def _draw_moment(axes: Axes, result: DrawnDrive, focus: str, theme: Theme) -> None:
     """Draw the map in the round of the last day in which v moved most."""
     best = result.conditions.best[-_SHOWN_ROUNDS:, 0]
     t = result.rounds - len(best) + int(np.abs(np.diff(best, axis=0)).sum(axis=1).argmax()) + 1 if len(best) > 1 else 0
@@ -65,22 +87,25 @@ def _draw_moment(axes: Axes, result: Drive, focus: str, theme: Theme) -> None:
     axes.set_title(f"{axes.get_title(loc='left')}\n{focus} after {hours:,.1f} hours, when v had just moved")
 
 
-def _draw_costs(axes: Axes, result: Drive, theme: Theme) -> None:
+def _draw_costs(axes: Axes, result: DrawnDrive, theme: Theme) -> None:
     """Draw the hitting cost and the switching cost of each policy as a bar."""
-    costs = {name: result[name] for name in result}
-    reference = costs["FTM"].total if "FTM" in costs else float(np.median([cost.total for cost in costs.values()]))
-    end = _BEYOND * max(reference, min(cost.total for cost in costs.values()))
-    styles = policy_colors(result, theme)
-    for place, (name, cost) in enumerate(costs.items()):
-        lost = min(max(cost.lost, 0.0), end)
+    means = (float(part.mean()) for rows in zip(result.lost, result.wear, strict=True) for part in rows)
+    costs = {name: (next(means), next(means)) for name in result.names}
+    totals = {name: lost + wear for name, (lost, wear) in costs.items()}
+    end = _BEYOND * max(totals.get("FTM", float(np.median(list(totals.values())))), min(totals.values()))
+    styles = policy_colors(result.names, theme)
+    for place, (name, (hitting, wear)) in enumerate(costs.items()):
+        total = totals[name]
+        lost = min(max(hitting, 0.0), end)
         axes.barh(place, lost, color=styles[name], height=0.7)
-        axes.barh(place, min(cost.wear, end - lost), left=lost, color=styles[name], height=0.7, alpha=0.45)
-        text = f"{cost.total:,.1f}" if cost.total < 10.0 else f"{cost.total:,.0f}"
-        cut = cost.total > end
-        axes.text(
-            end if cut else lost + cost.wear,
-            place,
-            f" … {text}" if cut else f" {text}",
+        axes.barh(place, min(wear, end - lost), left=lost, color=styles[name], height=0.7, alpha=0.45)
+        text = f"{total:,.2f}" if total < 10.0 else f"{total:,.0f}"
+        cut = total > end
+        axes.annotate(
+            f"… {text}" if cut else text,
+            (end if cut else lost + wear, place),
+            xytext=(4.0, 0.0),
+            textcoords="offset points",
             va="center",
             fontsize=9,
             fontweight="bold" if name.startswith("GLIDE") else "normal",
@@ -92,14 +117,14 @@ def _draw_costs(axes: Axes, result: Drive, theme: Theme) -> None:
     axes.set_title("Cost in kW: lost (solid) and wear (light)")
 
 
-def _draw_positions(axes: Axes, result: Drive, focus: str, theme: Theme) -> None:
+def _draw_positions(axes: Axes, result: DrawnDrive, focus: str, theme: Theme) -> None:
     """Draw v and the position of the first actuator at the end of a run."""
     part = slice(max(0, result.rounds - _SHOWN_ROUNDS), result.rounds)
     hours = np.arange(part.start, part.stop) * result.plant.round_minutes / 60.0
     axes.plot(hours, result.conditions.best[part, 0, 0], color=theme.minimizer, linewidth=3.0, alpha=0.6, label="v")
     if "deadband" in result.names and focus != "deadband":
         path = result.positions[result.index("deadband"), part, 0, 0]
-        axes.plot(hours, path, color=policy_colors(result, theme)["deadband"], linewidth=1.0, label="deadband")
+        axes.plot(hours, path, color=policy_colors(result.names, theme)["deadband"], linewidth=1.0, label="deadband")
     path = result.positions[result.index(focus), part, 0, 0]
     axes.plot(hours, path, color=theme.position, linewidth=1.8, label=focus)
     axes.set(xlabel="hours", ylabel=result.plant.position_unit)
@@ -107,9 +132,9 @@ def _draw_positions(axes: Axes, result: Drive, focus: str, theme: Theme) -> None
     axes.legend(ncols=3, loc="best")
 
 
-def _draw_cost_over_time(axes: Axes, result: Drive, theme: Theme) -> None:
+def _draw_cost_over_time(axes: Axes, result: DrawnDrive, theme: Theme) -> None:
     """Draw the running mean of the cost, over all runs."""
-    styles = policy_colors(result, theme)
+    styles = policy_colors(result.names, theme)
     names = [name for name in _TIMED if name in result.names] or list(result.names)
     rounds = np.arange(1, result.rounds + 1)
     hours = rounds * result.plant.round_minutes / 60.0
@@ -141,18 +166,18 @@ def _spread(heights: list[float], apart: float) -> list[float]:
     return result
 
 
-def policy_colors(result: Drive, theme: Theme) -> dict[str, str]:
+def policy_colors(names: Sequence[str], theme: Theme) -> dict[str, str]:
     """Return the color of each policy, light enough for a dark background.
 
     Parameters
     ----------
-    result : Drive
-        The result.
+    names : sequence of str
+        The names of the policies.
     theme : Theme
         The colors of the picture.
     """
-    styles = policy_styles([name.replace("oracle", "LAI") for name in result.names])
-    colors = dict(zip(result.names, (color for color, _ in styles.values()), strict=True))
+    styles = policy_styles([name.replace("oracle", "LAI") for name in names])
+    colors = dict(zip(names, (color for color, _ in styles.values()), strict=True))
     if theme.background == find_theme("light").background:
         return colors
     return {name: _lighten(color) for name, color in colors.items()}

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+_FEW_KILOWATTS = 20.0
+"""Costs below this are shown with two digits."""
+
+
 @dataclass(frozen=True)
 class Cost(Value):
     """What a policy costs, on average over rounds and runs.
@@ -114,8 +118,7 @@ class Drive(Value, Mapping[str, Cost]):
     def __getitem__(self, name: str) -> Cost:
         k = self.index(name)
         total = self.lost[k] + self.wear[k]
-        start = np.repeat(self.conditions.best[:1], 1, axis=0)
-        steps = np.diff(np.concatenate([start, self.positions[k]]), axis=0)
+        steps = np.diff(np.concatenate([self.conditions.best[:1], self.positions[k]]), axis=0)
         return Cost(
             lost=float(self.lost[k].mean()),
             wear=float(self.wear[k].mean()),
@@ -136,19 +139,16 @@ class Drive(Value, Mapping[str, Cost]):
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return the header and the rows of the table as text."""
-        header = ["policy", "lost", "wear", "total [kW]", "EUR/year", "moves", "violations", "ms/round"]
+        limits = bool(self.violations.any())
+        header = ["policy", "lost", "wear", "total [kW]", "EUR/year", "moves"]
+        header += ["violations", "ms/round"] if limits else ["ms/round"]
+        digits = 1 if min(cost.total for cost in self.values()) > _FEW_KILOWATTS else 2
         rows = []
         for name, cost in self.items():
-            rows.append(
-                [
-                    name,
-                    *(f"{value:.1f}" for value in (cost.lost, cost.wear, cost.total)),
-                    f"{cost.money:,.0f}",
-                    f"{100 * cost.moves:.0f} %",
-                    f"{100 * cost.violations:.2f} %",
-                    f"{cost.milliseconds:.2f}",
-                ]
-            )
+            row = [name, *(f"{value + 0.0:.{digits}f}" for value in (cost.lost, cost.wear, cost.total))]
+            row += [f"{cost.money:,.0f}", f"{100 * cost.moves:.0f} %"]
+            row += [f"{100 * cost.violations:.2f} %"] if limits else []
+            rows.append([*row, f"{cost.milliseconds:.2f}"])
         return header, rows
 
     def plot(self, *, theme: ThemeName = "light", focus: str = "GLIDE") -> Figure:

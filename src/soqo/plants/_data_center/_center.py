@@ -207,11 +207,11 @@ class DataCenter(Plant):
         power = conditions.physics["power"].sum(axis=-1)
         cooling = self.cost.cooling_power(conditions.best, conditions.physics["power"])
         return (
-            f"{self.rows * self.racks_per_row} racks use {power.min():.0f} to {power.max():.0f} kW, and the best cooling "
-            f"{cooling.mean():.0f} kW on average. The position is the supply temperature of each unit, v the best one for "
-            f"the load, and the reading the metered power minus what a model expects at v: it contains other consumers "
-            f"that swing by {self.base_swing:g} kW over the day. Changing a set point by z K wears a unit by "
-            f"{self.wear:g}/2 z² kW. Inlets above {self.limit:g} °C violate the limit."
+            f"{self.rows * self.racks_per_row} racks use {power.min():.0f} to {power.max():.0f} kW, and the best "
+            f"cooling {cooling.mean():.0f} kW on average. The position is the supply temperature of each unit, v the "
+            "best one for the load, and the reading the metered power minus what a model expects at v: it contains "
+            f"other consumers that swing by {self.base_swing:g} kW over the day. Changing a set point by z K wears a "
+            f"unit by {0.5 * self.wear:g} z² kW. Inlets above {self.limit:g} °C violate the limit."
         )
 
     # ---- random parts ------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from soqo._foundation.figure_style import Theme
+from soqo._foundation.optional_imports import require_extra
 from soqo.typing import Array
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def draw_room(
             (east + half, north + half),
             (east - half, north + half),
         ]
-        axes.fill(*zip(*square, strict=True), color=_heat_color(axes, float(share)), linewidth=0)
+        axes.fill(*zip(*square, strict=True), color=_heat_color(float(share)), linewidth=0)
         hot = value > limit
         axes.text(
             east,
@@ -80,9 +81,8 @@ def draw_room(
     axes.set_title(f"Inlet temperatures in °C (limit {limit:g}) and set points of the units")
 
 
-def _heat_color(axes: Axes, share: float) -> str:
+def _heat_color(share: float) -> str:
     """Return a color from cool to warm."""
-    from matplotlib import colormaps
-    from matplotlib.colors import to_hex
-
-    return to_hex(colormaps["RdYlBu_r"](0.1 + 0.75 * share))
+    colors = require_extra("matplotlib.colors", "lab")
+    warm = require_extra("matplotlib", "lab").colormaps["RdYlBu_r"]
+    return str(colors.to_hex(warm(0.1 + 0.75 * share)))

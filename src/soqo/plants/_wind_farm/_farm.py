@@ -87,7 +87,7 @@ class WindFarm(Plant):
     """
 
     _: KW_ONLY
-    layout: ArrayLike = tuple((5.0 * k, 5.0 * j) for j in range(3) for k in range(3))
+    layout: ArrayLike = field(default=tuple((5.0 * k, 5.0 * j) for j in range(3) for k in range(3)), repr=False)
     model: WakeModel = field(default_factory=GaussianWake)
     wind: Wind | None = None
     constant_speed: float | None = None
@@ -229,9 +229,10 @@ class WindFarm(Plant):
         power, speed = conditions.physics["reference"].mean(), conditions.physics["speed"]
         return (
             f"{self.dim} turbines of the NREL 5 MW type produce {power / 1e3:.1f} MW on average at "
-            f"{speed.min():.1f} to {speed.max():.1f} m/s. The position is the heading of each turbine, v the heading with "
-            f"which the farm produces most, and the reading the power lost, by a meter with {100 * self.noise:g} % noise "
-            f"and a model that is {100 * self.offset:g} % off. Turning by z degrees wears a turbine by {self.wear:g}/2 z² kW."
+            f"{speed.min():.1f} to {speed.max():.1f} m/s. The position is the heading of each turbine, v the heading "
+            "with which the farm produces most, and the reading the power lost, by a meter with "
+            f"{100 * self.noise:g} % noise and a model that is {100 * self.offset:g} % off. Turning by z degrees wears "
+            f"a turbine by {0.5 * self.wear:g} z² kW."
         )
 
     def _power(self, direction: Array, speed: Array, headings: Array, active: BoolArray | None) -> Array:

@@ -138,7 +138,7 @@ class GaussianWake(Value):
     def _solve(
         self, x: Array, y: Array, speed: Array, angle: Array, running: BoolArray | None
     ) -> tuple[Array, list[_Wake]]:
-        """Return the wind speed at each rotor, and its wake, for turbines that are sorted from upstream to downstream."""
+        """Return the wind speed at each rotor and its wake; turbines are sorted from upstream to downstream."""
         rows, count = x.shape
         profile = (1.0 + _POINTS * self.turbine.diameter / self.turbine.hub_height) ** self.shear
         undisturbed = speed[:, None, None, None] * profile

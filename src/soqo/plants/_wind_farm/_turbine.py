@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
@@ -68,9 +68,9 @@ class Turbine(Value):
     _: KW_ONLY
     diameter: float = 125.88
     hub_height: float = 90.0
-    speeds: ArrayLike = tuple(_SPEED)
-    power: ArrayLike = tuple(_POWER)
-    thrust: ArrayLike = tuple(_THRUST)
+    speeds: ArrayLike = field(default=tuple(_SPEED), repr=False)
+    power: ArrayLike = field(default=tuple(_POWER), repr=False)
+    thrust: ArrayLike = field(default=tuple(_THRUST), repr=False)
     yaw_exponent: float = 1.88
 
     def __post_init__(self) -> None:
