@@ -13,6 +13,7 @@ from soqo.plants._data_center._load import Load
 from soqo.plants._drive import Contender, drive
 from soqo.plants._page import write_page
 from soqo.plants._plant import Conditions, Plant
+from soqo.plants._quadratic import Quadratic
 from soqo.plants._result import Cost, Drive
 from soqo.plants._wind_farm._farm import WindFarm
 from soqo.plants._wind_farm._floris_wake import FlorisWake
@@ -34,6 +35,7 @@ __all__ = [
     "Interpolation",
     "Load",
     "Plant",
+    "Quadratic",
     "ScheduledLAI",
     "Turbine",
     "Wind",
