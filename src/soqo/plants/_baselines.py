@@ -11,10 +11,11 @@ from soqo._foundation.frozen_dataclasses import freeze, set_fields
 from soqo._model.gains import contraction
 from soqo._model.spectrum import positive_semidefinite
 from soqo.errors import ArgumentError
-from soqo.policies import Policy, State
+from soqo.policies import Policy, State, register
 from soqo.typing import Array, ArrayLike
 
 
+@register("plants.Deadband")
 @dataclass(frozen=True)
 class Deadband(Policy[None]):
     """Go to v if it is farther away than a threshold, and stay otherwise, actuator by actuator.
@@ -43,6 +44,7 @@ class Deadband(Policy[None]):
         return "Deadband moves to v where it is far, and learns nothing."
 
 
+@register("plants.Interpolation")
 @dataclass(frozen=True)
 class Interpolation(Policy[None]):
     """Go a fixed share of the way to v.
@@ -71,6 +73,7 @@ class Interpolation(Policy[None]):
         return f"Interpolation moves {100 * self.share:g} % of the way to v, and learns nothing."
 
 
+@register("plants.ScheduledLAI")
 @dataclass(frozen=True)
 class ScheduledLAI(Policy[None]):
     """LAI for an A that depends on the context: A(context) now, and the mean A in later rounds.

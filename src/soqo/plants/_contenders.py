@@ -43,6 +43,12 @@ def contenders(plant: Plant, *, rounds: int = 1000, seeds: int | Sequence[int] =
     -------
     dict of str to Contender
         The policies by name.
+
+    Examples
+    --------
+    >>> from soqo.plants import Quadratic
+    >>> list(contenders(Quadratic([[1.0]]), rounds=20, seeds=1))[:3]
+    ['FTM', 'deadband', 'interpolation 0.5']
     """
     runs = list(range(seeds)) if isinstance(seeds, int) else [*seeds]
     fit = fit_curvature(plant, plant.draw(rounds, runs))

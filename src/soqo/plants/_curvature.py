@@ -50,6 +50,18 @@ def fit_curvature(plant: Plant, conditions: Conditions, *, seed: int = 0) -> Cur
         The conditions, of the leading shape (rounds, runs); actuators that are not active count as active.
     seed : int
         The seed of the deviations.
+
+    Returns
+    -------
+    CurvatureFit
+        The mean of A, and A for several values of the context.
+
+    Examples
+    --------
+    >>> from soqo.plants import Quadratic
+    >>> plant = Quadratic([[2.0]])
+    >>> fit_curvature(plant, plant.draw(20, [0])).mean.round(6)
+    array([[2.]])
     """
     rng = np.random.default_rng(seed)
     d = plant.dim

@@ -31,6 +31,12 @@ class Contender(Value):
         Whether it is told the factor of the hitting cost.
     context : bool
         Whether it is told the context.
+
+    Examples
+    --------
+    >>> from soqo import GLIDE
+    >>> Contender(GLIDE(), factor=False)
+    Contender(policy=GLIDE(), factor=False)
     """
 
     policy: Policy[Any]

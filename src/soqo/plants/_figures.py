@@ -26,6 +26,9 @@ _BEYOND = 1.25
 _TIMED = ("FTM", "deadband", "interpolation 0.5", "oracle A(context)", "GLIDE")
 """The policies in the pictures over time, if there are such; the others would hide them."""
 
+_LEAST_COST = 1e-9
+"""In kW, for an axis of costs that are all zero."""
+
 _LABEL_HEIGHT = 0.065
 """The height of a label, as a share of the axis."""
 
@@ -92,7 +95,7 @@ def _draw_costs(axes: Axes, result: DrawnDrive, theme: Theme) -> None:
     means = (float(part.mean()) for rows in zip(result.lost, result.wear, strict=True) for part in rows)
     costs = {name: (next(means), next(means)) for name in result.names}
     totals = {name: lost + wear for name, (lost, wear) in costs.items()}
-    end = _BEYOND * max(totals.get("FTM", float(np.median(list(totals.values())))), min(totals.values()))
+    end = _BEYOND * max(totals.get("FTM", float(np.median(list(totals.values())))), min(totals.values()), _LEAST_COST)
     styles = policy_colors(result.names, theme)
     for place, (name, (hitting, wear)) in enumerate(costs.items()):
         total = totals[name]
@@ -144,7 +147,7 @@ def _draw_cost_over_time(axes: Axes, result: DrawnDrive, theme: Theme) -> None:
         means[name] = np.cumsum((result.lost[k] + result.wear[k]).mean(axis=1)) / rounds
         axes.plot(hours, means[name], color=styles[name])
     top = 1.5 * max(float(mean[-1]) for mean in means.values())
-    axes.set(xlabel="hours", ylabel="kW", ylim=(0.0, top))
+    axes.set(xlabel="hours", ylabel="kW", ylim=(0.0, max(top, _LEAST_COST)))
     heights = _spread([float(means[name][-1]) for name in names], _LABEL_HEIGHT * top)
     for name, height in zip(names, heights, strict=True):
         axes.text(1.01 * hours[-1], height, name, color=styles[name], va="center", fontsize=9)

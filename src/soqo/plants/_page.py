@@ -40,6 +40,16 @@ def write_page(result: Drive, folder: str | os.PathLike[str], *, command: str = 
     -------
     pathlib.Path
         The page, ``index.html``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from soqo import FTM
+    >>> from soqo.plants import Quadratic, drive
+    >>> result = drive(Quadratic([[1.0]]), {"FTM": FTM()}, rounds=5, seeds=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_page(result, folder).name
+    'index.html'
     """
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)

@@ -83,6 +83,13 @@ class Plant(Value, ABC):
 
     Positions have shape (..., n, d) for conditions of the leading shape (n,): several policies meet the same
     conditions.
+
+    Examples
+    --------
+    >>> from soqo.plants import WindFarm
+    >>> plant = WindFarm()
+    >>> isinstance(plant, Plant), plant.dim, plant.position_unit
+    (True, 9, 'deg')
     """
 
     @property

@@ -48,6 +48,13 @@ class PlantEnvironment(gymnasium.Env[Observation, Array]):
         The number of rounds of an episode.
     largest_move : float
         The bound of a move of each actuator, in the unit of a position.
+
+    Examples
+    --------
+    >>> environment = PlantEnvironment(Quadratic([[2.0]], wear=1.0), rounds=5)
+    >>> seen, _ = environment.reset(seed=0)
+    >>> environment.step(seen["v"] - seen["x"])[1]                           # nothing to do: the run begins at v
+    -0.0
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  # the name and the type are Gymnasium's
@@ -81,6 +88,13 @@ class PlantEnvironment(gymnasium.Env[Observation, Array]):
             The seed of the weather or the load and of the noise.
         options : dict, optional
             Not used.
+
+        Returns
+        -------
+        observation : dict
+            What the agent sees.
+        info : dict
+            The switching weight of the plant.
         """
         super().reset(seed=seed)
         drawn = int(self.np_random.integers(2**31))
@@ -97,6 +111,17 @@ class PlantEnvironment(gymnasium.Env[Observation, Array]):
         ----------
         action : Array, shape (d,)
             The moves.
+
+        Returns
+        -------
+        observation : dict
+            What the agent sees of the next round.
+        reward : float
+            Minus the cost of this round, in kW.
+        terminated, truncated : bool
+            False, and whether this was the last round.
+        info : dict
+            The costs ``lost`` and ``wear``, and the ``reading``, which is NaN if there was none.
         """
         if self._conditions is None:
             raise gymnasium.error.ResetNeeded("call reset before step")
@@ -136,6 +161,16 @@ def make_quadratic(*, rounds: int = 1000, dim: int = 4, seed: int = 0, **options
         The number of rounds, the dimension, and the seed of A.
     **options
         Further arguments of :class:`soqo.plants.Quadratic`.
+
+    Returns
+    -------
+    PlantEnvironment
+        The environment.
+
+    Examples
+    --------
+    >>> make_quadratic(dim=3, wear=2.0).plant.dim
+    3
     """
     A = random_curvature(dim=dim, rank=dim, min_eigenvalue=0.1, max_eigenvalue=2.0, spacing="linear", rng=seed)
     plant = Quadratic(A, **options)
@@ -151,6 +186,16 @@ def make_wind_farm(*, rounds: int = 1000, **options: Any) -> PlantEnvironment:
         The number of rounds.
     **options
         The arguments of :class:`soqo.plants.WindFarm`.
+
+    Returns
+    -------
+    PlantEnvironment
+        The environment.
+
+    Examples
+    --------
+    >>> make_wind_farm(constant_speed=8.0).plant.dim
+    9
     """
     return PlantEnvironment(WindFarm(**options), rounds=rounds, largest_move=180.0)
 
@@ -164,6 +209,16 @@ def make_data_center(*, rounds: int = 2016, **options: Any) -> PlantEnvironment:
         The number of rounds.
     **options
         The arguments of :class:`soqo.plants.DataCenter`.
+
+    Returns
+    -------
+    PlantEnvironment
+        The environment.
+
+    Examples
+    --------
+    >>> make_data_center(units=4).plant.dim
+    4
     """
     return PlantEnvironment(DataCenter(**options), rounds=rounds, largest_move=10.0)
 

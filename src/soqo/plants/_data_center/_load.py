@@ -38,6 +38,11 @@ class Load(Value):
     ----------
     utilization : array_like, shape (n,)
         Between 0 and 1.
+
+    Examples
+    --------
+    >>> len(Load([0.4, 0.6, 0.5]))
+    3
     """
 
     utilization: ArrayLike

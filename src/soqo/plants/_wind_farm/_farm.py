@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _CALM = 3.5
 """Below this wind speed in m/s the farm hardly produces, and there is no reading."""
 
+_LEAST_UNIT = 1e-3
+"""The unit of the reading of a farm that produces nothing."""
+
 _OUTAGE_ROUNDS = 24.0
 """The mean duration of an outage: four hours."""
 
@@ -203,7 +206,7 @@ class WindFarm(Plant):
             best=best,
             told=told % 360.0 if self.compass else told,
             factor=factor / max(float(factor.mean()), 1e-12),
-            unit=reference / reference.mean(),
+            unit=np.maximum(reference / max(float(reference.mean()), 1e-12), _LEAST_UNIT),
             context=speed[..., None],
             active=active,
             noise=np.where(speed < _CALM, np.nan, noise),

@@ -28,6 +28,12 @@ class FlorisWake(Value):
         Whether to model the secondary effects of yaw (GCH). Without them it agrees with :class:`GaussianWake`.
     turbulence : float
         The turbulence intensity of the undisturbed wind.
+
+    Examples
+    --------
+    >>> pair = np.array([[0.0, 0.0], [630.0, 0.0]])
+    >>> FlorisWake().power(pair, np.array([0.0]), np.array([8.0]), np.zeros((1, 2))).round()
+    array([[1754., 1754.]])
     """
 
     _: KW_ONLY
@@ -59,7 +65,8 @@ class FlorisWake(Value):
             yaw_angles=np.where(stopped, 0.0, np.clip(yaw, -MAX_YAW, MAX_YAW)),
             disable_turbines=stopped,
         )
-        model.run()
+        with np.errstate(divide="ignore", invalid="ignore"):  # FLORIS divides by the power of a stopped turbine
+            model.run()
         return np.where(stopped, 0.0, np.asarray(model.get_turbine_powers()) / 1e3)
 
 
@@ -70,4 +77,6 @@ def _open_model(curl: bool, layout: tuple[tuple[float, float], ...]) -> Any:
     settings = floris.FlorisModel("defaults").core.as_dict()
     settings["wake"] |= dict.fromkeys(_SECONDARY_EFFECTS, curl)
     settings["farm"] |= {"layout_x": [east for east, _ in layout], "layout_y": [north for _, north in layout]}
-    return floris.FlorisModel(settings)
+    model: Any = floris.FlorisModel(settings)
+    model.set_operation_model("mixed")  # the model of turbines that are yawed or stopped
+    return model

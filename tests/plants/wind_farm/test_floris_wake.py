@@ -1,0 +1,40 @@
+"""FLORIS as a wake model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from soqo.errors import ArgumentError
+from soqo.plants import FlorisWake, WindFarm
+
+pytest.importorskip("floris")
+
+
+def test_secondary_effects_change_the_power_of_a_yawed_farm_a_little() -> None:
+    places = np.array([[0.0, 0.0], [630.0, 0.0], [1260.0, 0.0]])
+    wind = np.array([270.0]), np.array([8.0])
+    yaw = np.array([[20.0, 15.0, 0.0]])
+    with_curl = FlorisWake().power(places, *wind, yaw).sum()
+    without = FlorisWake(curl=False).power(places, *wind, yaw).sum()
+    assert with_curl != without
+    assert with_curl == pytest.approx(without, rel=0.2)
+
+
+def test_stopped_turbines_have_no_power() -> None:
+    places = np.array([[0.0, 0.0], [630.0, 0.0]])
+    running = np.array([[False, True]])
+    power = FlorisWake().power(places, np.array([270.0]), np.array([8.0]), np.zeros((1, 2)), running=running)
+    assert power[0, 0] == 0.0
+    assert power[0, 1] == pytest.approx(1754.0, abs=5.0)  # as much as a turbine alone
+
+
+def test_a_farm_with_floris_loses_nothing_at_its_reference() -> None:
+    farm = WindFarm(layout=[[0.0, 0.0], [5.0, 0.0]], model=FlorisWake())
+    conditions = farm.draw(3, [0])
+    np.testing.assert_allclose(farm.lost(conditions[1], conditions.best[1]), 0.0, atol=1e-9)
+
+
+def test_floris_wake_names_what_is_wrong() -> None:
+    with pytest.raises(ArgumentError, match="curl must be True or False, got 1"):
+        FlorisWake(curl=1)  # type: ignore[arg-type]
