@@ -121,6 +121,7 @@ def drive(
         seconds=np.array([player.seconds for player in players]) / (rounds * len(chosen)),
         diverged=np.stack([player.diverged() for player in players]),
         explanations=tuple(player.explain() for player in players),
+        estimates=tuple(player.estimate() for player in players),
     )
 
 
@@ -205,3 +206,8 @@ class _Player:
     def explain(self) -> str:
         """Return what the policy says about itself in the first run."""
         return self.policy.explain(self.policy.take(self.state, [0]))
+
+    def estimate(self) -> Array | None:
+        """Return the estimate of A in the first run."""
+        found = self.policy.diagnostics(self.state).get("estimate")
+        return None if found is None else np.asarray(found[0])

@@ -82,6 +82,8 @@ class Drive(Value, Mapping[str, Cost]):
         The runs in which a policy asked for a non-finite position.
     explanations : tuple of str
         What each policy says about itself at the end of the first run.
+    estimates : tuple of Array or None
+        The estimate of A at the end of the first run, in kW and the units of the plant; None for a policy that has none.
     """
 
     _: KW_ONLY
@@ -97,6 +99,7 @@ class Drive(Value, Mapping[str, Cost]):
     seconds: Array = field(repr=False)
     diverged: BoolArray = field(repr=False)
     explanations: tuple[str, ...] = field(repr=False)
+    estimates: tuple[Array | None, ...] = field(repr=False)
 
     @property
     def rounds(self) -> int:
