@@ -12,9 +12,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from soqo.plants import ORACLE, DataCenter, Drive, contenders, drive
+from soqo import GLIDE
+from soqo.plants import ORACLE, Contender, DataCenter, Drive, contenders, drive
 
-NAMES = ("FTM", "deadband", "interpolation 0.5", "LAI, fitted A", ORACLE, "RLS", "GLIDE")
+NAMES = ("FTM", "deadband", "interpolation 0.5", "LAI, fitted A", ORACLE, "RLS", "GLIDE", "GLIDE, no offset")
 
 CASES: dict[str, dict[str, Any]] = {
     "W = 12": {},
@@ -30,6 +31,7 @@ CASES: dict[str, dict[str, Any]] = {
 def run(center: DataCenter, rounds: int, seeds: int) -> Drive:
     """Drive a data center with some of the policies."""
     chosen = {name: one for name, one in contenders(center, rounds=rounds, seeds=seeds).items() if name in NAMES}
+    chosen["GLIDE, no offset"] = Contender(GLIDE(offset=False))
     return drive(center, chosen, rounds=rounds, seeds=seeds)
 
 

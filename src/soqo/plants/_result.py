@@ -83,7 +83,7 @@ class Drive(Value, Mapping[str, Cost]):
     explanations : tuple of str
         What each policy says about itself at the end of the first run.
     estimates : tuple of Array or None
-        The estimate of A at the end of the first run, in kW and the units of the plant; None for a policy that has none.
+        The estimate of A at the end of the first run, in kW and units of the plant; None for a policy without one.
     """
 
     _: KW_ONLY
