@@ -12,7 +12,12 @@ from soqo.errors import ArgumentError
 from soqo.policies import match_switching_weight
 
 A = np.array([[2.0, 0.3], [0.3, 1.0]])
-POLICIES: dict[str, Policy[Any]] = {"LAI": LAI(A), "POL": POL(1e-3), "GLIDE": GLIDE(), "Weighted": Weighted(GLIDE(), 2.0)}
+POLICIES: dict[str, Policy[Any]] = {
+    "LAI": LAI(A),
+    "POL": POL(1e-3),
+    "GLIDE": GLIDE(),
+    "Weighted": Weighted(GLIDE(), 2.0),
+}
 
 
 def steer(policy: Any, modulo: float | None, *, late: int = 0) -> Any:
