@@ -9,6 +9,7 @@
     perturbation, rub_constants                 the quality of an estimate and of a set of probes
     expected_scale_regret, optimal_gamma2       the best variance of the probes
     growth_exponent                             p in regret ~ T^p, with an interval
+    learning_constant, learning_regret          kappa in regret ~ kappa log T of learning from movement, round by round
 
 All functions use coordinates where switching is plain l2; ``Problem.plain`` converts a weighted problem to them.
 """
@@ -18,6 +19,7 @@ from soqo.theory._exact_regret import ExactRegret, exact_regret, exact_regret_as
 from soqo.theory._exploitation_bounds import exploitation_bound, second_order_bound, theorem4, theorem5
 from soqo.theory._growth_exponent import Growth, growth_exponent
 from soqo.theory._instance_constants import Bound
+from soqo.theory._learning_constant import LearningConstant, learning_constant, learning_regret
 from soqo.theory._lower_bound import theorem2
 from soqo.theory._perturbation import EigenvalueCluster, Perturbation, perturbation
 from soqo.theory._probe_variance import ExpectedRegret, expected_scale_regret, optimal_gamma2
@@ -33,6 +35,7 @@ __all__ = [
     "ExactRegret",
     "ExpectedRegret",
     "Growth",
+    "LearningConstant",
     "Perturbation",
     "Row",
     "ScaleRegret",
@@ -45,6 +48,8 @@ __all__ = [
     "expected_scale_regret",
     "exploitation_bound",
     "growth_exponent",
+    "learning_constant",
+    "learning_regret",
     "optimal_gamma2",
     "perturbation",
     "rub_constants",

@@ -829,6 +829,47 @@ def test_an_uncertain_factor_adds_variance_along_the_matrix_only() -> None:
     assert ours == pytest.approx(before, rel=0.05)
 
 
+# ---- several rows at once ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("forgetting", [1.0, 0.95])
+@pytest.mark.parametrize("base_load", [None, 0.0, 0.5])
+def test_several_rows_are_the_same_as_one_after_the_other(forgetting: float, base_load: float | None) -> None:
+    model = ReadingModel(3, "direction", offset=True, forgetting=forgetting)
+    rng = np.random.default_rng(83)
+    u, y = rng.standard_normal((4, 25, 3)), rng.standard_normal((4, 25)) + 5.0
+    y[1, 3:7], y[:, 11], y[2] = np.nan, np.nan, np.nan
+    start = Posterior.start(model, 4, base_load=base_load)
+    if base_load == 0.5:  # the last run has an offset that walks as well
+        start = start.let_offset_walk(np.array([0.0, 0.0, 0.0, 0.1]), np.ones(4))
+    one_by_one = start
+    for k in range(25):
+        one_by_one = one_by_one.update(model, u[:, k], y[:, k], fit=False)
+    features = np.stack([model.features(u[:, k]) for k in range(25)], axis=1)
+    together = start.update_rows(model, u, y, features)
+    seen = np.array([True, True, False, True])
+    a, b = fit_some(model, one_by_one, seen), fit_some(model, together, seen)
+    for name in (
+        "readings",
+        "total_readings",
+        "second_moment",
+        "log_sizes",
+        "max_abs_reading",
+        "level",
+        "log_jacobian",
+    ):
+        np.testing.assert_allclose(getattr(b, name), getattr(a, name), rtol=1e-12, atol=1e-12, err_msg=name)
+    for name in ("mean", "noise", "scale", "log_marginal", "walk_mean", "walk_covariance"):
+        np.testing.assert_allclose(getattr(b, name), getattr(a, name), rtol=1e-6, atol=1e-6, err_msg=name)
+    expected = b.expected(features)
+    for k in (0, 24):
+        np.testing.assert_allclose(expected[:, k][seen], b.predict(features[:, k])[0][seen], rtol=1e-12)
+
+
+def fit_some(model: ReadingModel, posterior: Posterior, which: Any) -> Posterior:
+    return posterior.fit(model, which, review=True)
+
+
 # ---- a direction that is forgotten ---------------------------------------------------------------------------------
 
 

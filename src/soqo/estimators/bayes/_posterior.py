@@ -50,7 +50,7 @@ _FIT_READINGS = np.array(list(accumulate(range(200), lambda n, _: n + math.ceil(
 """The numbers of readings after which there is a fit, up to 1e9. They do not depend on the run, so that the runs of a
 batch are fitted together."""
 
-_MAX_FREQUENT_FITS = 40
+_MAX_FREQUENT_FITS = 24
 """Every reading is followed by a fit up to twice the number of unknowns, and up to this number at most."""
 
 _UNNOTICED_STEPS = 20.0
@@ -302,6 +302,27 @@ class Posterior(Value):
         mean = np.vecdot(difference, self.mean) + level[:, -1]
         return mean, np.vecdot(spread, spread), self.noise * np.sqrt(1.0 + variance)
 
+    def expected(self, features: Array) -> Array:
+        """Return the mean of several readings of each run, without the steps that a level takes in between.
+
+        Parameters
+        ----------
+        features : Array, shape (runs, n, m)
+            The features.
+
+        Returns
+        -------
+        Array, shape (runs, n)
+            The means.
+        """
+        level = self.level[:, None]
+        walking = np.flatnonzero(self.offset_step)
+        if walking.size:
+            level = np.repeat(level, features.shape[1], axis=1)
+            u = displacements(features[walking], self.second_moment.shape[1])
+            level[walking] = self.walk_mean[walking, None, 0] + u @ self.walk_mean[walking, 1:]
+        return np.asarray(np.vecdot(features - level[..., :-1], self.mean[:, None]) + level[..., -1])
+
     def _level_at(self, features: Array) -> tuple[Array, Array]:
         """Return the filtered mean of the rows at these features, and its variance: base load and walking offset."""
         walking = np.flatnonzero(self.offset_step)
@@ -393,14 +414,7 @@ class Posterior(Value):
         u = np.where(observed[:, None], u, 0.0)
         if features is None:
             features = model.features(u, w)
-        features = np.where(observed[:, None], features, 0.0)
-        square = np.vecdot(u, u)
-        relative = np.where(self.max_abs_reading > 0.0, RELATIVE_ERROR * square / self.noise, 0.0)
-        weight = observed / np.sqrt(1.0 + relative * relative)
-        if precision is not None:
-            weight = weight * np.sqrt(precision)
-        row = np.concatenate([features, np.where(observed, y, 0.0)[:, None]], axis=1)
-        row, weight, after = self._whiten(row, weight, observed)
+        row, weight, after = self._white_row(u, y, features, observed, precision)
         stored = weight > 0.0
         after = after._append(model, u, row, w, weight, stored)
         if fit is False:
@@ -408,6 +422,65 @@ class Posterior(Value):
         fit_now = stored & (fit_is_due(model, after.total_readings) if fit is True else fit)
         after = after._potter_step(model, row, weight)
         return after.fit(model, fit_now) if fit_now.any() else after
+
+    def update_rows(
+        self, model: ReadingModel, u: Array, y: Array, features: Array, w: Array | None = None
+    ) -> Posterior:
+        """Return the posterior after several readings in each run, without a fit; a call of :meth:`fit` must follow.
+
+        Parameters
+        ----------
+        model : ReadingModel
+            The assumptions about the readings.
+        u, y, features : Array, shape (runs, n, d), (runs, n) and (runs, n, m)
+            The readings and their features; y is NaN for none.
+        w : Array, shape (runs, n, k), optional
+            The contexts.
+        """
+        after, rows, weights = self, [], []
+        seen = ~np.isnan(y)
+        u = np.where(seen[..., None], u, 0.0)
+        for k in np.flatnonzero(seen.any(axis=0)):
+            row, weight, after = after._white_row(u[:, k], y[:, k], features[:, k], seen[:, k], None)
+            stored = weight > 0.0
+            after = evolve(
+                after,
+                total_readings=after.total_readings + stored,
+                max_abs_reading=np.maximum(after.max_abs_reading, np.abs(row[:, -1])),
+                log_sizes=after._add_sizes(model, u[:, k], None if w is None else w[:, k], stored),
+            )
+            rows.append(row)
+            weights.append(weight)
+        if not rows:
+            return self
+        stored = np.stack(weights, axis=1) > 0.0
+        # Each reading reduces the weights of those before it.
+        later = stored.sum(axis=1)[:, None] - np.cumsum(stored, axis=1)
+        decay = model.forgetting**later
+        kept = model.forgetting ** stored.sum(axis=1)
+        earlier = _merge(after.factor, after.buffer, after.buffer_rows) * np.sqrt(kept)[:, None, None]
+        whole = np.stack(rows, axis=1) * np.sqrt(decay)[..., None]
+        used = u[:, seen.any(axis=0)]
+        outer = ((np.minimum(np.stack(weights, axis=1), 1.0) * decay)[..., None] * used).swapaxes(1, 2) @ used
+        return evolve(
+            after,
+            factor=triangular_factor(np.concatenate([earlier, whole], axis=1)),
+            buffer=np.zeros_like(after.buffer),
+            buffer_rows=np.zeros_like(after.buffer_rows),
+            readings=kept * self.readings + (stored * decay).sum(axis=1),
+            second_moment=kept[:, None, None] * self.second_moment + outer,
+        )
+
+    def _white_row(
+        self, u: Array, y: Array, features: Array, observed: BoolArray, precision: Array | None
+    ) -> tuple[Array, Array, Posterior]:
+        """Return the whitened rows of readings, their weights, and the posterior with the new level."""
+        relative = np.where(self.max_abs_reading > 0.0, RELATIVE_ERROR * np.vecdot(u, u) / self.noise, 0.0)
+        weight = observed / np.sqrt(1.0 + relative * relative)
+        if precision is not None:
+            weight = weight * np.sqrt(precision)
+        row = np.concatenate([features, y[:, None]], axis=1)
+        return self._whiten(np.where(observed[:, None], row, 0.0), weight, observed)
 
     def _whiten(self, row: Array, weight: Array, observed: BoolArray) -> tuple[Array, Array, Posterior]:
         """Return the whitened and weighted rows, their weights, and the posterior with the new level."""
@@ -582,14 +655,6 @@ class Posterior(Value):
         runs = np.flatnonzero(stored)
         buffer[runs, buffer_rows[runs]] = row[runs]
         outer = np.minimum(weight, 1.0)[:, None, None] * u[:, :, None] * u[:, None, :]
-        log_sizes = self.log_sizes
-        if model.extras:
-            sizes = np.sqrt(np.vecdot(u, u) / model.dim)[:, None]
-            if w is not None:
-                sizes = np.concatenate([sizes, np.abs(w)], axis=1)
-            # A reading at u = 0 says nothing about the typical size.
-            typical = np.maximum(sizes, 1e-3 * self.sizes * (self.total_readings > 0.0)[:, None])
-            log_sizes = log_sizes + np.where(stored[:, None], np.log(np.maximum(typical, 1e-150)), 0.0)
         return evolve(
             self,
             factor=factor,
@@ -599,8 +664,19 @@ class Posterior(Value):
             total_readings=self.total_readings + stored,
             max_abs_reading=np.maximum(self.max_abs_reading, np.abs(row[:, -1])),
             second_moment=keep[:, None, None] * self.second_moment + outer,
-            log_sizes=log_sizes,
+            log_sizes=self._add_sizes(model, u, w, stored),
         )
+
+    def _add_sizes(self, model: ReadingModel, u: Array, w: Array | None, stored: BoolArray) -> Array:
+        """Return the sums of the logarithms of typical sizes with one more reading."""
+        if not model.extras:
+            return self.log_sizes
+        sizes = np.sqrt(np.vecdot(u, u) / model.dim)[:, None]
+        if w is not None:
+            sizes = np.concatenate([sizes, np.abs(w)], axis=1)
+        # A reading at u = 0 says nothing about the typical size.
+        typical = np.maximum(sizes, 1e-3 * self.sizes * (self.total_readings > 0.0)[:, None])
+        return np.asarray(self.log_sizes + np.where(stored[:, None], np.log(np.maximum(typical, 1e-150)), 0.0))
 
     def _potter_step(self, model: ReadingModel, row: Array, weight: Array) -> Posterior:
         """Update the mean and the root of the covariance by one weighted row, and the evidence by its density."""

@@ -40,9 +40,9 @@ def no_walk(runs: int, dim: int, columns: int) -> dict[str, Array]:
 
 
 def displacements(features: Array, dim: int, *, with_reading: bool = False) -> Array:
-    """Return u, shape (runs, d), which is a part of the features of a model with an offset and without a context."""
-    end = features.shape[1] - dim * (dim + 1) // 2 - with_reading
-    return features[:, end - dim : end]
+    """Return u, shape (..., d), which is a part of the features of a model with an offset and without a context."""
+    end = features.shape[-1] - dim * (dim + 1) // 2 - with_reading
+    return features[..., end - dim : end]
 
 
 def predict_walk(mean: Array, covariance: Array, u: Array) -> tuple[Array, Array]:

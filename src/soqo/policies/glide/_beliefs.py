@@ -97,13 +97,20 @@ class Rows:
     def __len__(self) -> int:
         return int(self.y.shape[1])
 
-    def features(self, model: ReadingModel, k: int) -> Array:
-        """Return the features of the k-th readings."""
-        return model.features(self.u[:, k], self.w[:, k] if model.context else None, self.factor[:, k])
+    def features(self, model: ReadingModel) -> Array:
+        """Return the features of all readings, shape (runs, n, m)."""
+        runs, n, d = self.u.shape
+        w = self.w.reshape(runs * n, -1) if model.context else None
+        return model.features(self.u.reshape(-1, d), w, self.factor.ravel()).reshape(runs, n, -1)
 
-    def context(self, k: int) -> Array | None:
-        """Return the contexts of the k-th readings, None for none."""
-        return self.w[:, k] if self.w.shape[2] else None
+    @property
+    def context(self) -> Array | None:
+        """The contexts, None for none."""
+        return self.w if self.w.shape[2] else None
+
+    def first(self, count: int) -> Rows:
+        """Return the first readings."""
+        return Rows(self.u[:, :count], self.w[:, :count], self.factor[:, :count], self.y[:, :count])
 
     def repeat(self, times: int) -> Rows:
         """Return the rows of all runs several times, one after the other."""

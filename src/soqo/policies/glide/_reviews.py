@@ -162,11 +162,12 @@ def _add_fresh_fit(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best: 
         parent = beliefs.posterior.take(chosen)
         deviation = OFFSET_SIZE * parent.sizes[:, 0] * parent.scale / np.maximum(parent.noise, 1e-150)
         start = start.let_offset_walk(parent.offset_step, deviation)
-    learned = _fit_rows(model, start, rows, count - DECISIVE_READINGS)
+    learned = _fit_rows(model, start, rows.first(count - DECISIVE_READINGS))
     won, never = -beliefs.densities[chosen].sum(axis=1), np.zeros(runs.size, dtype=np.bool_)
+    features = rows.features(model)
     for k in range(count - DECISIVE_READINGS, count):
-        features = rows.features(model, k)
-        next_one = learned.update(model, rows.u[:, k], rows.y[:, k], features, w=rows.context(k), fit=never)
+        context = None if rows.context is None else rows.context[:, k]
+        next_one = learned.update(model, rows.u[:, k], rows.y[:, k], features[:, k], w=context, fit=never)
         won = won + next_one.log_evidence - learned.log_evidence
         learned = next_one
     # A start that was misled seems to have large noise, unless its belief rejects all later readings.
@@ -203,12 +204,7 @@ def _log_prior(rho: float | None) -> float:
     return BASE_LOAD_LOG_PRIORS["none" if rho is None else "walk" if rho else "constant"]
 
 
-def _fit_rows(model: ReadingModel, start: Posterior, rows: Rows, count: int | None = None) -> Posterior:
-    """Return the posterior of some rows, or of the first ones, in their order, with one fit at the end."""
-    for k in range(len(rows) if count is None else count):
-        if np.isnan(rows.y[:, k]).all():
-            continue
-        features = rows.features(model, k)
-        start = start.update(model, rows.u[:, k], rows.y[:, k], features, w=rows.context(k), fit=False)
-    fitted = start.fit(model, start.total_readings > 0.0, review=True)
-    return fitted.with_marginal_evidence()
+def _fit_rows(model: ReadingModel, start: Posterior, rows: Rows) -> Posterior:
+    """Return the posterior of some rows, in their order, with one fit at the end."""
+    learned = start.update_rows(model, rows.u, rows.y, rows.features(model), rows.context)
+    return learned.fit(model, learned.total_readings > 0.0, review=True).with_marginal_evidence()

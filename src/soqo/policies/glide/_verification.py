@@ -89,13 +89,11 @@ def verification_probe(
     best = beliefs.best[runs]
     posterior = beliefs.posterior.take(best)
     rows = beliefs.latest_accepted(runs, best)
-    information, score = np.zeros_like(values), np.zeros_like(values)
-    for k in range(len(rows)):
-        mean, _, _ = posterior.predict(rows.features(model, k))
-        f = 0.5 * rows.factor[:, k, None] * np.square(np.vecmat(rows.u[:, k], Q))
-        seen = ~np.isnan(rows.y[:, k, None])
-        score += np.where(seen, f * (rows.y[:, k] - mean)[:, None], 0.0)
-        information += np.where(seen, np.square(f), 0.0)
+    f = 0.5 * rows.factor[:, :, None] * np.square(rows.u @ Q)
+    residual = rows.y - posterior.expected(rows.features(model))
+    seen = ~np.isnan(residual)
+    score = np.vecmat(np.where(seen, residual, 0.0), f)
+    information = np.vecmat(seen.astype(np.float64), np.square(f))
     noise = posterior.noise[:, None]
     verified = values * information + score > _VERIFIED_DEVIATIONS * noise * np.sqrt(information)
     length = np.sqrt(2.0 * _PROBE_DEVIATIONS * noise / np.maximum(values, 1e-300))

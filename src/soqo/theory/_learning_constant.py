@@ -1,0 +1,267 @@
+r"""What learning from the movement of optimal play costs: kappa log T.
+
+Let v be a martingale with Gaussian steps of covariance Sigma, and let the noise be independent with variance s^2. A
+player who plays LAI for an efficient estimate of A has the following regret, to leading order. In the eigenbasis of A,
+with the eigenvalues c_i of the gain C and the divided differences f_ij of c over the eigenvalues of A:
+
+- before its action the player is at w = x_prev - v, with covariance W_ij = Sigma_ij / (1 - c_i c_j), and after it at
+  u = C w, with covariance U = C W C;
+- an estimate A + E costs 1/2 tr(W (f o E) C^{-1} (f o E)) a round, a quadratic form J of E: the second-order form of
+  regret (`soqo.policies.glide._probes`);
+- a reading is linear in A, with the information E[phi phi'] / s^2 = F / s^2 for a round, where phi'svec(X) = 1/2 u'X u
+  and svec(X)'F svec(X) = 1/2 tr(X U X U) + 1/4 tr(X U)^2.
+
+After t rounds the covariance of E is s^2 (t F)^{-1}, so round t + 1 costs kappa / t with
+
+    kappa = s^2 tr(J F^{-1}),
+
+and regret grows as kappa log T. Terms of the reading that are unknown as well enlarge F, and the block of A of its
+inverse: a base load (a constant), and an offset b of the minimizer, whose linear term g'u with g = A b is uncorrelated
+with phi by symmetry. An error of b costs 1/2 e'(I - C) C^{-1} (I - C) e a round.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from soqo._foundation.arguments import finite_array, integer, number
+from soqo._foundation.frozen_dataclasses import Value
+from soqo._model.gains import contraction
+from soqo._model.spectrum import positive_semidefinite
+from soqo.errors import ArgumentError
+from soqo.estimators import smat
+from soqo.noise import Noise
+from soqo.theory._step_covariance import Covariance, constant_covariance, step_moments
+from soqo.typing import Array, ArrayLike
+
+UNKNOWN_TERMS = ("base_load", "offset")
+"""What may be unknown beside A."""
+
+_CLOSE = 1e-4
+"""Eigenvalues whose relative difference is below this have the slope of c as their divided difference."""
+
+
+@dataclass(frozen=True)
+class LearningConstant(Value):
+    """The constant of regret that grows as kappa log T.
+
+    Attributes
+    ----------
+    kappa : float
+        The constant.
+    shares : Array, shape (d, d)
+        The parts of kappa by pairs of eigenvectors of A, in the order of ``eigenvalues``; symmetric, with sum
+        ``kappa - offset_share``.
+    offset_share : float
+        The part of kappa that an unknown offset causes.
+    eigenvalues : Array, shape (d,)
+        The eigenvalues of A, ascending.
+    information : Array, shape (p, p)
+        F, the information of a round times s^2, for svec of A in its eigenbasis, after unknown terms are eliminated.
+    weight : Array, shape (p, p)
+        J, the cost of a round for svec of the error in the eigenbasis.
+    """
+
+    kappa: float
+    shares: Array = field(repr=False)
+    offset_share: float
+    eigenvalues: Array = field(repr=False)
+    information: Array = field(repr=False)
+    weight: Array = field(repr=False)
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """What a round means for learning: the eigenvalues of the gain, J, F, and the covariance U of u."""
+
+    c: Array
+    weight: Array
+    information: Array
+    U: Array
+
+
+def learning_constant(
+    A: ArrayLike, covariance: Covariance, noise: float | Noise, *, unknown: tuple[str, ...] = ()
+) -> LearningConstant:
+    """Return kappa, the constant of the regret kappa log T of certainty equivalence with efficient estimation.
+
+    Parameters
+    ----------
+    A : array_like, shape (d, d)
+        The curvature, positive definite.
+    covariance : float, array_like of shape (d, d), or Process
+        The covariance of the steps of v, which are taken to be Gaussian.
+    noise : float or Noise
+        The standard deviation of the noise, or the noise itself.
+    unknown : tuple of str
+        What is unknown beside A: ``"base_load"``, or ``"offset"`` (which adds a constant to the readings too).
+
+    Returns
+    -------
+    LearningConstant
+        The constant and where it comes from.
+
+    See Also
+    --------
+    learning_regret : The same for a finite horizon, round by round.
+
+    Examples
+    --------
+    >>> found = learning_constant([[1.0, 0.0], [0.0, 0.3]], 25.0, 10.0 / math.sqrt(3.0))
+    >>> round(found.kappa, 2)
+    9.38
+    >>> found.shares.round(2)    # the eigenvalues are 0.3 and 1; the eigenvectors cost 3.72 of it
+    array([[2.6 , 1.86],
+           [1.86, 3.07]])
+    """
+    curvature, values, vectors = _curvature(A)
+    Sigma = constant_covariance(covariance, len(curvature))
+    c = contraction(values, math.inf)
+    W = (vectors.T @ Sigma @ vectors) / (1.0 - np.outer(c, c))
+    moments = _round_moments(values, c, W, _slopes(values, c, math.inf))
+    variance = _variance(noise)
+    with_base_load, with_offset = _unknown_terms(unknown)
+    F = _eliminate_constant(moments) if with_base_load else moments.information
+    inverse = np.linalg.inv(F)
+    entries = variance * (moments.weight * inverse).sum(axis=1)
+    pairs = smat(np.where(_is_diagonal(len(values)), entries, entries / math.sqrt(2.0)))
+    offset_share = 0.0
+    if with_offset:
+        # (1 - c)^2 / c = a for an infinite horizon, and e = A^{-1} times the error of g.
+        offset_share = float(0.5 * variance * (np.diagonal(np.linalg.inv(moments.U)) / values).sum())
+    return LearningConstant(float(entries.sum()) + offset_share, pairs, offset_share, values, F, moments.weight)
+
+
+def learning_regret(
+    A: ArrayLike,
+    covariance: Covariance,
+    noise: float | Noise,
+    horizon: int,
+    *,
+    prior_deviation: float = 1.0,
+    unknown: tuple[str, ...] = (),
+) -> Array:
+    """Return the second-order expected regret of each round of a finite horizon, shape (T,).
+
+    The player starts at v with a normal prior of A, of this deviation per entry of svec(A), and then has the
+    information of the rounds before. The form is of second order in the error, so it overstates the cost of rounds in
+    which the error is large.
+
+    Parameters
+    ----------
+    A, covariance, noise, unknown
+        As in :func:`learning_constant`.
+    horizon : int
+        The number of rounds T.
+    prior_deviation : float
+        The prior deviation of A.
+
+    Returns
+    -------
+    Array, shape (T,)
+        The expected regret of each round.
+
+    Examples
+    --------
+    >>> regret = learning_regret([[1.0, 0.0], [0.0, 0.3]], 25.0, 10.0 / math.sqrt(3.0), 4000)
+    >>> bool(abs((regret[2000] * 2000.0) / 9.38 - 1.0) < 0.01)    # kappa / t
+    True
+    """
+    curvature, values, vectors = _curvature(A)
+    rounds = integer("horizon", horizon, least=1)
+    deviation = number("prior_deviation", prior_deviation, above=0.0)
+    steps = step_moments(covariance, len(curvature), rounds)
+    variance = _variance(noise)
+    with_base_load, with_offset = _unknown_terms(unknown)
+    if with_offset:
+        raise ArgumentError("unknown must be 'base_load' or nothing for a finite horizon, got 'offset'")
+    p = len(values) * (len(values) + 1) // 2
+    W = np.zeros((len(values), len(values)))
+    information = np.zeros((p + 1, p + 1))
+    information[:p, :p] = variance / deviation**2 * np.eye(p)
+    regret = np.empty(rounds)
+    for t in range(rounds):
+        n = rounds - t
+        c = contraction(values, n)
+        W = W + steps.transform(vectors, vectors, slice(t, t + 1))[0]
+        moments = _round_moments(values, c, W, _slopes(values, c, n))
+        known = information[:p, :p]
+        if with_base_load and information[p, p] > 0.0:
+            known = known - np.outer(information[:p, p], information[p, :p]) / information[p, p]
+        regret[t] = variance * np.trace(np.linalg.solve(known, moments.weight))
+        information += _with_constant(moments)
+        W = c[:, None] * W * c
+    return regret
+
+
+def _curvature(A: ArrayLike) -> tuple[Array, Array, Array]:
+    """Return a positive definite A with its eigenvalues and eigenvectors."""
+    given = finite_array("A", A)
+    if given.ndim != 2:
+        raise ArgumentError(f"A must have shape (d, d), got {given.shape}")
+    matrix, _ = positive_semidefinite("A", given)
+    values, vectors = np.linalg.eigh(matrix)
+    if not values[0] > 0.0:
+        raise ArgumentError(f"A must be positive definite, got one with the eigenvalue {values[0]:.3g}")
+    return matrix, values, vectors
+
+
+def _variance(noise: float | Noise) -> float:
+    """Return the variance of the noise."""
+    if not isinstance(noise, Noise):
+        return number("noise", noise, above=0.0) ** 2
+    if noise.variance is None or not noise.is_martingale:
+        raise ArgumentError(f"noise must be independent of the past and have a variance, got {noise!r}")
+    return float(noise.variance)
+
+
+def _unknown_terms(unknown: tuple[str, ...]) -> tuple[bool, bool]:
+    """Return whether a base load and an offset are unknown."""
+    if not set(unknown) <= set(UNKNOWN_TERMS):
+        raise ArgumentError(f"unknown must be a tuple of some of {', '.join(UNKNOWN_TERMS)}, got {unknown!r}")
+    return bool(unknown), "offset" in unknown
+
+
+def _round_moments(values: Array, c: Array, W: Array, slopes: Array) -> _Moments:
+    """Return J and F of a round in the eigenbasis of A, for the covariance W of w."""
+    d = len(values)
+    basis = smat(np.eye(d * (d + 1) // 2))
+    U = c[:, None] * W * c
+    products = basis @ U
+    traces = np.trace(products, axis1=1, axis2=2)
+    information = 0.5 * np.einsum("kab,lba->kl", products, products) + 0.25 * np.outer(traces, traces)
+    errors = slopes * basis
+    weight = 0.5 * np.einsum("kab,lab,a->kl", errors @ W, errors, 1.0 / c)
+    return _Moments(c, 0.5 * (weight + weight.T), information, U)
+
+
+def _slopes(values: Array, c: Array, n: float) -> Array:
+    """Return the divided differences of c over the eigenvalues, shape (d, d)."""
+    difference = values[:, None] - values
+    middle = 0.5 * (values[:, None] + values)
+    close = np.abs(difference) <= _CLOSE * middle
+    # A central difference of relative step 1e-5 has an error of order 1e-10.
+    step = 1e-5 * middle
+    slope = (contraction(middle + step, n) - contraction(middle - step, n)) / (2.0 * step)
+    return np.where(close, slope, (c[:, None] - c) / np.where(close, 1.0, difference))
+
+
+def _with_constant(moments: _Moments) -> Array:
+    """Return the information about A and about a constant in the readings."""
+    d = len(moments.c)
+    mean = 0.5 * np.einsum("kab,ba->k", smat(np.eye(d * (d + 1) // 2)), moments.U)
+    return np.block([[moments.information, mean[:, None]], [mean[None, :], np.ones((1, 1))]])
+
+
+def _eliminate_constant(moments: _Moments) -> Array:
+    """Return the information about A if a constant in the readings is unknown."""
+    full = _with_constant(moments)
+    return np.asarray(full[:-1, :-1] - np.outer(full[:-1, -1], full[-1, :-1]))
+
+
+def _is_diagonal(d: int) -> Array:
+    """Return which entries of svec are on the diagonal."""
+    return np.asarray(np.abs(np.einsum("kaa->k", smat(np.eye(d * (d + 1) // 2)))) > 0.5)
