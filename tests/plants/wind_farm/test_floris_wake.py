@@ -29,6 +29,15 @@ def test_stopped_turbines_have_no_power() -> None:
     assert power[0, 1] == pytest.approx(1754.0, abs=5.0)  # as much as a turbine alone
 
 
+def test_power_is_finite_where_floris_has_no_answer() -> None:
+    places = WindFarm().places
+    direction = np.linspace(0.0, 355.0, 72)
+    yaw = np.full((72, 9), 60.0)
+    power = FlorisWake().power(places, direction, np.full(72, 9.0), yaw)
+    assert np.isfinite(power).all()
+    assert power.max() < 0.5 * 2518.6  # a turbine alone loses 1 - cos(60 deg)^1.88 = 73 %
+
+
 def test_a_farm_with_floris_loses_nothing_at_its_reference() -> None:
     farm = WindFarm(layout=[[0.0, 0.0], [5.0, 0.0]], model=FlorisWake())
     conditions = farm.draw(3, [0])

@@ -12,7 +12,7 @@ from soqo._foundation.arguments import number
 from soqo._foundation.frozen_dataclasses import Value, set_fields
 from soqo._foundation.optional_imports import require_extra
 from soqo.errors import ArgumentError
-from soqo.plants._wind_farm._gaussian_wake import MAX_YAW
+from soqo.plants._wind_farm._gaussian_wake import MAX_YAW, GaussianWake
 from soqo.typing import Array, BoolArray
 
 _SECONDARY_EFFECTS = ("enable_secondary_steering", "enable_yaw_added_recovery", "enable_transverse_velocities")
@@ -21,6 +21,9 @@ _SECONDARY_EFFECTS = ("enable_secondary_steering", "enable_yaw_added_recovery", 
 @dataclass(frozen=True)
 class FlorisWake(Value):
     """FLORIS 4 with its default turbine, the NREL 5 MW: the Gauss-curl hybrid model (extra ``wind``).
+
+    With secondary effects, FLORIS returns NaN for some winds if turbines are yawed by more than 40 degrees. There the
+    model without them, :class:`GaussianWake`, takes its place.
 
     Parameters
     ----------
@@ -67,7 +70,12 @@ class FlorisWake(Value):
         )
         with np.errstate(divide="ignore", invalid="ignore"):  # FLORIS divides by the power of a stopped turbine
             model.run()
-        return np.where(stopped, 0.0, np.asarray(model.get_turbine_powers()) / 1e3)
+        power = np.where(stopped, 0.0, np.asarray(model.get_turbine_powers()) / 1e3)
+        wrong = np.isnan(power).any(axis=1)
+        if wrong.any():
+            rest = GaussianWake(turbulence=self.turbulence)
+            power[wrong] = rest.power(layout, direction[wrong], speed[wrong], yaw[wrong], running=~stopped[wrong])
+        return power
 
 
 @lru_cache(maxsize=4)
