@@ -162,7 +162,7 @@ class _Player:
 
     def act(self, now: Conditions) -> Array:
         """Return what the policy asks for."""
-        began = time.perf_counter()
+        began = time.process_time()
         x, self.state = self.policy.act(
             self.state,
             now.told,
@@ -170,7 +170,7 @@ class _Player:
             context=now.context if self.contender.context else None,
             active=now.active,
         )
-        self.seconds += time.perf_counter() - began
+        self.seconds += time.process_time() - began
         return x
 
     def observe(self, t: int, readings: Array, moved: Array, felt: Array) -> None:
@@ -187,7 +187,7 @@ class _Player:
         felt : Array, shape (rounds, runs, d)
             Where each reading was felt.
         """
-        began = time.perf_counter()
+        began = time.process_time()
         delay = self.conditions.delay
         for k in range(max(0, t - self.plant.max_delay), t + 1):
             arrived = readings[k] if delay is None else np.where(delay[k] == t - k, readings[k], np.nan)
@@ -198,7 +198,7 @@ class _Player:
                 self.state = self.policy.observe(self.state, arrived, applied=moved, **told)
             elif not np.isnan(arrived).all():
                 self.state = self.policy.observe(self.state, arrived, round=k + 1, **told)
-        self.seconds += time.perf_counter() - began
+        self.seconds += time.process_time() - began
 
     def diverged(self) -> Any:
         return self.policy.diverged(self.state)

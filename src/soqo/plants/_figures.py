@@ -124,12 +124,16 @@ def _draw_positions(axes: Axes, result: DrawnDrive, focus: str, theme: Theme) ->
     """Draw v and the position of the first actuator at the end of a run."""
     part = slice(max(0, result.rounds - _SHOWN_ROUNDS), result.rounds)
     hours = np.arange(part.start, part.stop) * result.plant.round_minutes / 60.0
-    axes.plot(hours, result.conditions.best[part, 0, 0], color=theme.minimizer, linewidth=3.0, alpha=0.6, label="v")
+    best, period = result.conditions.best[part, 0, 0], result.plant.period
+    turns = 0.0 if period is None else period * np.floor(best.min() / period)  # whole turns are not shown
+    axes.plot(hours, best - turns, color=theme.minimizer, linewidth=3.0, alpha=0.6, label="v")
     if "deadband" in result.names and focus != "deadband":
         path = result.positions[result.index("deadband"), part, 0, 0]
-        axes.plot(hours, path, color=policy_colors(result.names, theme)["deadband"], linewidth=1.0, label="deadband")
+        axes.plot(
+            hours, path - turns, color=policy_colors(result.names, theme)["deadband"], linewidth=1.0, label="deadband"
+        )
     path = result.positions[result.index(focus), part, 0, 0]
-    axes.plot(hours, path, color=theme.position, linewidth=1.8, label=focus)
+    axes.plot(hours, path - turns, color=theme.position, linewidth=1.8, label=focus)
     axes.set(xlabel="hours", ylabel=result.plant.position_unit)
     axes.set_title(f"Position of {result.plant.actuators[0]}")
     axes.legend(ncols=3, loc="best")

@@ -42,7 +42,7 @@ class Cost(Value):
     violations : float
         The share of limits that are violated.
     milliseconds : float
-        The time of a round of one run.
+        The processor time of a round of one run.
     diverged : int
         The number of runs in which the policy asked for a non-finite position.
     """
@@ -77,7 +77,7 @@ class Drive(Value, Mapping[str, Cost]):
     lost, wear, violations, readings : Array, shape (policies, rounds, runs)
         Hitting costs and switching costs in kW, the share of violated limits, and the readings.
     seconds : Array, shape (policies,)
-        The time of a round of one run.
+        The processor time of a round of one run.
     diverged : BoolArray, shape (policies, runs)
         The runs in which a policy asked for a non-finite position.
     explanations : tuple of str

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soqo._foundation.figure_style import Theme
+from soqo._foundation.figure_style import Theme, find_theme
 from soqo.plants._wind_farm._gaussian_wake import GaussianWake
 from soqo.typing import Array
 
@@ -50,9 +50,11 @@ def draw_farm(
     points = np.stack(np.meshgrid(east, north), axis=-1).reshape(-1, 2)
     flow = model.flow(places, direction, speed, direction - headings[0], points).reshape(_PIXELS, _PIXELS)
     extent = (low[0] / diameter, high[0] / diameter, low[1] / diameter, high[1] / diameter)
-    dark = theme.background != "#ffffff"
+    # On a dark page the undisturbed wind is a dark gray, and wakes are black.
+    dark = theme.background != find_theme("light").background
+    brightest = (2.4 if dark else 1.15) * speed
     image = axes.imshow(
-        flow, extent=extent, origin="lower", cmap="bone" if dark else "Blues_r", vmin=0.3 * speed, vmax=1.15 * speed
+        flow, extent=extent, origin="lower", cmap="bone" if dark else "Blues_r", vmin=0.3 * speed, vmax=brightest
     )
     image.set_rasterized(True)
     for facing, color, width in ((headings[1], theme.expected, 3.2), (headings[0], theme.position, 2.2)):
