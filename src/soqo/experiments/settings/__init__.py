@@ -9,20 +9,27 @@ from soqo.experiments.settings._constructors import (
     policy_constructors,
 )
 from soqo.experiments.settings._policy_text import parse_policy
+from soqo.experiments.settings._readings import AXES, LITERAL, Choice, Reading, all_readings, few_readings
 from soqo.experiments.settings._setting import Setting, SweepPoint
 from soqo.experiments.settings._settings_file import SETTING_KEYS, parse_settings, read_settings
 from soqo.experiments.settings._toml_line_numbers import Document, KeyPath, parse_toml
 
 __all__ = [
+    "AXES",
     "KNOWN_ARGUMENTS",
     "REQUIRED",
     "SETTING_KEYS",
+    "LITERAL",
+    "Choice",
     "Constructor",
     "Document",
     "KeyPath",
+    "Reading",
     "Setting",
     "SweepPoint",
+    "all_readings",
     "catalogue",
+    "few_readings",
     "figures",
     "find",
     "known_arguments",
