@@ -1,10 +1,21 @@
 """Execution: cells of work, the processes or cluster that compute them, and the outcome of a setting."""
 
 from soqo.experiments.execution._bounds_over_horizons import BoundName, BoundsTable
-from soqo.experiments.execution._cells import Cell, CellStore, code_version, compute_cell, merge_cells, split_into_cells
+from soqo.experiments.execution._cells import (
+    Cell,
+    CellStore,
+    code_version,
+    compute_cell,
+    make_cells,
+    merge_cells,
+    policy_key,
+    split_into_cells,
+)
 from soqo.experiments.execution._curves import Band, Curves, PolicyCurves, make_curves
-from soqo.experiments.execution._executor import CellProgress, run
+from soqo.experiments.execution._executor import CellProgress, Landed, compute_cells, run
+from soqo.experiments.execution._joint_play import play_jointly
 from soqo.experiments.execution._outcome import Outcome
+from soqo.experiments.execution._regrets import Regrets
 
 __all__ = [
     "Band",
@@ -14,12 +25,18 @@ __all__ = [
     "CellProgress",
     "CellStore",
     "Curves",
+    "Landed",
     "Outcome",
     "PolicyCurves",
+    "Regrets",
     "code_version",
     "compute_cell",
+    "compute_cells",
+    "make_cells",
     "make_curves",
     "merge_cells",
+    "play_jointly",
+    "policy_key",
     "run",
     "split_into_cells",
 ]

@@ -8,7 +8,6 @@ from soqo.experiments.judgment import _ranking_claims, _rate_claims, _tuning_cla
 from soqo.experiments.judgment._claims import UNTESTED, Claim, PaperOutcomes, claim, judge
 from soqo.experiments.judgment._evidence import EstimationRisk, Evidence, RubExperiment, SpectralSplit, Tail
 from soqo.experiments.judgment._variants import VARIANTS, Variant, decide_verdict
-
 from soqo.experiments.judgment._verdicts import Case, Judgment, Number, Section, Status, Verdict
 
 __all__ = [

@@ -17,9 +17,9 @@ from soqo.experiments.settings._toml_line_numbers import Document, KeyPath, pars
 __all__ = [
     "AXES",
     "KNOWN_ARGUMENTS",
+    "LITERAL",
     "REQUIRED",
     "SETTING_KEYS",
-    "LITERAL",
     "Choice",
     "Constructor",
     "Document",
