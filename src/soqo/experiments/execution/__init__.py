@@ -12,7 +12,7 @@ from soqo.experiments.execution._cells import (
     split_into_cells,
 )
 from soqo.experiments.execution._curves import Band, Curves, PolicyCurves, make_curves
-from soqo.experiments.execution._executor import CellProgress, Landed, compute_cells, run
+from soqo.experiments.execution._executor import CellProgress, Landed, RegretTable, compute_cells, run, run_with_plans
 from soqo.experiments.execution._joint_play import play_jointly
 from soqo.experiments.execution._outcome import Outcome
 from soqo.experiments.execution._regrets import Regrets
@@ -28,6 +28,7 @@ __all__ = [
     "Landed",
     "Outcome",
     "PolicyCurves",
+    "RegretTable",
     "Regrets",
     "code_version",
     "compute_cell",
@@ -38,5 +39,6 @@ __all__ = [
     "play_jointly",
     "policy_key",
     "run",
+    "run_with_plans",
     "split_into_cells",
 ]

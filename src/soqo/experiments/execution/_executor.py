@@ -22,13 +22,18 @@ from soqo.experiments.execution._cells import (
     CellStore,
     compute_cell,
     join_policies,
+    make_cells,
     merge_cells,
     policy_key,
     split_into_cells,
 )
 from soqo.experiments.execution._outcome import Outcome
 from soqo.experiments.execution._pools import open_executor
-from soqo.experiments.settings import Setting
+from soqo.experiments.execution._regrets import Regrets
+from soqo.experiments.settings import ReadingPlan, Setting
+
+RegretTable = dict[tuple[str, str, int], Regrets]
+"""The regret of the policies of plans, by setting, spectrum and horizon."""
 
 _SECONDS_BETWEEN_NOTICES = 3.0
 """The least time between two pages of a run in progress."""
@@ -148,24 +153,72 @@ def run(
         raise ArgumentError(f"workers must be None if a scheduler is given, got {workers}")
     count = integer("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)
     require_extra("xarray", "lab")
-    plan = [(setting, split_into_cells(setting, runs)) for setting in settings]
-    named = [(setting.name, cell) for setting, cells in plan for cell in cells]
-    policies = {policy_key(policy): name for setting in settings for name, policy in setting.policies.items()}
+    chosen = [setting if runs is None else replace(setting, runs=runs) for setting in settings]
+    options = {"workers": count, "scheduler": scheduler, "progress": progress, "landed": landed}
+    outcomes, _ = run_with_plans(chosen, [], folder, **options)
+    return outcomes
+
+
+def run_with_plans(
+    settings: Sequence[Setting],
+    plans: Sequence[ReadingPlan],
+    folder: str | os.PathLike[str],
+    *,
+    workers: int,
+    scheduler: str | None = None,
+    progress: Callable[[CellProgress], None] | None = None,
+    landed: Callable[[Landed], None] | None = None,
+) -> tuple[list[Outcome], RegretTable]:
+    """Simulate settings, and what readings of the paper need.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+        The settings.
+    plans : sequence of ReadingPlan
+        What readings need.
+    folder, workers, scheduler, progress, landed
+        As in :func:`run`.
+
+    Returns
+    -------
+    outcomes : list of Outcome
+        The outcome of each setting.
+    table : RegretTable
+        The regret of every policy of the plans.
+    """
+    cells = [(setting, split_into_cells(setting)) for setting in settings]
+    planned = [(plan, horizon, _plan_cells(plan, horizon)) for plan in plans for horizon in plan.policies]
+    # Long horizons first, so that none of them is started last.
+    planned.sort(key=lambda one: -one[1])
+    named = [(setting.name, cell) for setting, own in cells for cell in own]
+    named += [(plan.setting, cell) for plan, _, own in planned for cell in own]
+    names = {policy_key(policy): name for setting in settings for name, policy in setting.policies.items()}
 
     def report(work: _Work) -> None:
         assert landed is not None
-        landed(work.landed(lambda: _finished_outcomes(plan, work.results)))
+        landed(work.landed(lambda: _finished_outcomes(cells, work.results)))
 
     results = compute_cells(
         named,
         folder,
-        policies,
-        workers=count,
+        names,
+        workers=workers,
         scheduler=scheduler,
         progress=progress,
         landed=None if landed is None else report,
     )
-    return [merge_cells(setting, cells, results) for setting, cells in plan]
+    table: RegretTable = {}
+    for plan, horizon, own in planned:
+        keys = {name: policy_key(policy) for name, policy in plan.policies[horizon].items()}
+        parts = [part.rename(keys) for cell in own if isinstance(part := results[cell.key], Regrets)]
+        table[plan.setting, plan.spectrum, horizon] = Regrets.join_runs(parts)
+    return [merge_cells(setting, own, results) for setting, own in cells], table
+
+
+def _plan_cells(plan: ReadingPlan, horizon: int) -> list[Cell]:
+    policies = plan.policies[horizon].values()
+    return make_cells(plan.environment, policies, horizon=horizon, seed=plan.seed, runs=plan.runs, kept="regrets")
 
 
 def _finished_outcomes(plan: Sequence[tuple[Setting, list[Cell]]], results: Mapping[str, CellResult]) -> list[Outcome]:

@@ -9,6 +9,7 @@ from soqo.experiments.settings._constructors import (
     policy_constructors,
 )
 from soqo.experiments.settings._policy_text import parse_policy
+from soqo.experiments.settings._reading_plans import ReadingPlan, TunedC1, plan_first_stage, plan_second_stage
 from soqo.experiments.settings._readings import AXES, LITERAL, Choice, Reading, all_readings, few_readings
 from soqo.experiments.settings._setting import Setting, SweepPoint
 from soqo.experiments.settings._settings_file import SETTING_KEYS, parse_settings, read_settings
@@ -25,8 +26,10 @@ __all__ = [
     "Document",
     "KeyPath",
     "Reading",
+    "ReadingPlan",
     "Setting",
     "SweepPoint",
+    "TunedC1",
     "all_readings",
     "catalogue",
     "few_readings",
@@ -36,6 +39,8 @@ __all__ = [
     "parse_policy",
     "parse_settings",
     "parse_toml",
+    "plan_first_stage",
+    "plan_second_stage",
     "policy_constructors",
     "read_settings",
 ]
