@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from soqo.errors import ArgumentError
 from soqo.experiments.execution import Outcome
 from soqo.experiments.presentation import _curvature_figure as _curvature
-from soqo.experiments.presentation._figures import regret_figure, split_titles, sweep_figure
+from soqo.experiments.presentation._figures import regret_figure, sweep_figure
+from soqo.experiments.presentation._outcome_charts import split_titles
 from soqo.experiments.settings import Setting
 
 if TYPE_CHECKING:
