@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from soqo.errors import ArgumentError
 from soqo.experiments.execution import Outcome
+from soqo.experiments.judgment import Evidence
 from soqo.experiments.presentation import _curvature_figure as _curvature
 from soqo.experiments.presentation._figures import regret_figure, sweep_figure
 from soqo.experiments.presentation._outcome_charts import split_titles
@@ -51,7 +52,7 @@ class ReportFigure:
         return sweep_figure(self.outcomes) if self.is_sweep else regret_figure(self.outcomes[0])
 
 
-def report_figures(outcomes: Sequence[Outcome]) -> list[ReportFigure]:
+def report_figures(outcomes: Sequence[Outcome], evidence: Evidence | None = None) -> list[ReportFigure]:
     """Return the figures of a report on some outcomes, in the order of the outcomes.
 
     Settings that sweep a parameter and have the same ``figure`` share one. The figure of the curvature follows that of
