@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from soqo.errors import ArgumentError
 from soqo.experiments.execution import Outcome
 from soqo.experiments.judgment import Evidence
+from soqo.experiments.presentation import _curvature_3d
 from soqo.experiments.presentation import _curvature_figure as _curvature
+from soqo.experiments.presentation import _rub_figure as _rub
 from soqo.experiments.presentation._figures import regret_figure, sweep_figure
 from soqo.experiments.presentation._outcome_charts import split_titles
 from soqo.experiments.settings import Setting
@@ -30,7 +33,9 @@ class ReportFigure:
         The figure of the paper that it belongs to. The figures of a group share a section of the report.
     title, source, note : str
     outcomes : tuple of Outcome
-        One outcome, or those of all settings of a sweep. The figure of the curvature has none.
+        One outcome, or those of all settings of a sweep. Figures of something else have none.
+    drawing : callable, optional
+        Draws the figure, if it shows no outcome.
     """
 
     name: str
@@ -39,6 +44,7 @@ class ReportFigure:
     source: str
     note: str
     outcomes: tuple[Outcome, ...]
+    drawing: Callable[[], Figure] | None = None
 
     @property
     def is_sweep(self) -> bool:
@@ -47,8 +53,8 @@ class ReportFigure:
 
     def draw(self) -> Figure:
         """Draw the figure (extra ``lab``)."""
-        if not self.outcomes:
-            return _curvature.curvature_figure()
+        if self.drawing is not None:
+            return self.drawing()
         return sweep_figure(self.outcomes) if self.is_sweep else regret_figure(self.outcomes[0])
 
 
@@ -62,6 +68,8 @@ def report_figures(outcomes: Sequence[Outcome], evidence: Evidence | None = None
     ----------
     outcomes : sequence of Outcome
         The outcomes, as returned by :func:`soqo.experiments.run`.
+    evidence : Evidence, optional
+        Numbers beside regret, for the figure of restricted uniform boundedness.
 
     Returns
     -------
@@ -76,7 +84,7 @@ def report_figures(outcomes: Sequence[Outcome], evidence: Evidence | None = None
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     outcomes = run(find("intro"), folder, runs=1, workers=1)
     >>> [figure.name for figure in report_figures(outcomes)]
-    ['intro', 'curvature']
+    ['intro', 'curvature', 'curvature_3d']
     """
     parts: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
@@ -89,8 +97,15 @@ def report_figures(outcomes: Sequence[Outcome], evidence: Evidence | None = None
         note = _join_unique(setting.note for setting in settings)
         figures.append(ReportFigure(name, settings[0].figure, title, source, note, tuple(members)))
         if settings[0].figure == "intro":
-            texts = (_curvature.TITLE, _curvature.SOURCE, _curvature.NOTE)
-            figures.append(ReportFigure("curvature", "curvature", *texts, ()))
+            for name, part, drawing in (
+                ("curvature", _curvature, _curvature.curvature_figure),
+                ("curvature_3d", _curvature_3d, _curvature_3d.curvature_3d_figure),
+            ):
+                texts = (part.TITLE, part.SOURCE, part.NOTE)
+                figures.append(ReportFigure(name, "curvature", *texts, (), drawing))
+        if evidence is not None and evidence.rub and name == "heavy_tails_1":
+            texts = (_rub.TITLE, _rub.SOURCE, _rub.NOTE)
+            figures.append(ReportFigure("rub", "rub", *texts, (), partial(_rub.rub_figure, evidence.rub)))
     return figures
 
 
