@@ -59,7 +59,9 @@ def _draw_surface(axes: Any) -> None:
     """Draw the cost, a valley along the null direction."""
     grid = np.linspace(-_MAX_DISTANCE, _MAX_DISTANCE, 25)
     x, y = np.meshgrid(grid, grid)
-    axes.plot_surface(x, y, _cost(x, y), color=_SURFACE, alpha=0.45, linewidth=0.2, edgecolor="#6f8fb3", rstride=2, cstride=2)
+    axes.plot_surface(
+        x, y, _cost(x, y), color=_SURFACE, alpha=0.45, linewidth=0.2, edgecolor="#6f8fb3", rstride=2, cstride=2
+    )
     axes.set(xlabel="along the eigenvector", ylabel="along the null direction", zlabel="cost", zlim=(-12.0, 48.0))
     axes.set_xticks([-50, 0, 50])
     axes.set_yticks([-50, 0, 50])
