@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from soqo._simulation.summary import format_short
@@ -155,6 +156,8 @@ class Claim:
         if the claim was not tested.
     remark : str
         What a reader should know beside the numbers: contradictions in the paper, or why a statistic is used.
+    aliases : mapping of Reading to Reading
+        Readings that mean the same as another one in the claim's settings, which has the verdict.
     """
 
     id: str
@@ -166,11 +169,13 @@ class Claim:
     runs: int
     verdicts: tuple[Verdict, ...] = field(repr=False)
     remark: str = ""
+    aliases: Mapping[Reading, Reading] = field(default_factory=dict, repr=False)
 
-    @property
+    @cached_property
     def axes(self) -> tuple[str, ...]:
         """The axes of readings that matter for the claim."""
-        return tuple(axis for axis in AXES if any(getattr(v.reading, axis) is not None for v in self.verdicts))
+        first = self.verdicts[0].reading if self.verdicts else LITERAL
+        return tuple(axis for axis in AXES if getattr(first, axis) is not None)
 
     @property
     def counts(self) -> dict[Status, int]:
@@ -226,8 +231,12 @@ class Claim:
         reading : Reading
             The reading; axes that do not matter for the claim are ignored.
         """
-        wanted = reading.on(self.axes)
-        return next((verdict for verdict in self.verdicts if verdict.reading == wanted), None)
+        return self._by_reading.get(reading.on(self.axes))
+
+    @cached_property
+    def _by_reading(self) -> dict[Reading, Verdict]:
+        found = {verdict.reading: verdict for verdict in self.verdicts}
+        return found | {alias: found[reading] for alias, reading in self.aliases.items()}
 
 
 def _charity(verdict: Verdict) -> tuple[bool, int, int, int]:
@@ -237,10 +246,7 @@ def _charity(verdict: Verdict) -> tuple[bool, int, int, int]:
 
 def _phrase(verdict: Verdict, runs: int) -> str:
     """Return a status in words: with the settings that decide it, and the number of runs where they do not suffice."""
-    if verdict.status is Status.UNKNOWN:
-        told = f"cannot be told with {runs} runs"
-    else:
-        told = verdict.status.value
+    told = f"cannot be told with {runs} runs" if verdict.status is Status.UNKNOWN else verdict.status.value
     if len(verdict.cases) == 1 or verdict.status is Status.HOLDS:
         return told
     return f"{told} (holds in {verdict.held} of {len(verdict.cases)} settings)"
@@ -313,15 +319,15 @@ class Judgment:
     columns: Mapping[str, Reading]
     finding: str
 
-    def claim(self, id: str) -> Claim:
+    def claim(self, name: str) -> Claim:
         """Return the claim with this id.
 
         Parameters
         ----------
-        id : str
+        name : str
             The id.
         """
-        return next(claim for claim in self.claims if claim.id == id)
+        return next(claim for claim in self.claims if claim.id == name)
 
     @property
     def tested(self) -> tuple[Claim, ...]:
@@ -376,12 +382,12 @@ def _number_to_list(number: Number) -> list[Any]:
     return [number.label, *(float(f"{value:.4g}") if math.isfinite(value) else None for value in values)]
 
 
-def make_section(id: str, title: str, claims: Sequence[Claim], readings: Sequence[Reading]) -> Section:
+def make_section(name: str, title: str, claims: Sequence[Claim], readings: Sequence[Reading]) -> Section:
     """Take the claims of a part of the paper together.
 
     Parameters
     ----------
-    id, title : str
+    name, title : str
         Its short name and its heading.
     claims : sequence of Claim
         All claims; those of other sections and those that were not tested are ignored.
@@ -393,14 +399,14 @@ def make_section(id: str, title: str, claims: Sequence[Claim], readings: Sequenc
     Section
         The section.
     """
-    own = [claim for claim in claims if claim.section == id and claim.verdicts]
+    own = [claim for claim in claims if claim.section == name and claim.verdicts]
     held = {
         reading: sum(v.status is Status.HOLDS for claim in own if (v := claim.verdict(reading)) is not None)
         for reading in readings
     }
     best = max(held, key=lambda reading: (held[reading], -len(reading.changes()))) if own and held else None
     return Section(
-        id=id,
+        id=name,
         title=title,
         claims=tuple(claim.id for claim in own),
         readings=len(readings),

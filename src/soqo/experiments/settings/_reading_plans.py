@@ -39,6 +39,9 @@ LIGHT_TAILS = (PRIMARY, *(name for name in SIXTEEN if name.startswith(("gaussian
 FLOOR = ("gaussian_r4_1", "laplace_r4_1")
 """The settings in which a policy of ours tests the lower bound."""
 
+SPLIT = ("gaussian_r4_1", "gaussian_r4_0.01", "gaussian_r1_1", "gaussian_r1_0.01")
+"""The settings in which the two parts of Proposition 1 are compared: the steps have a covariance and are independent."""
+
 _HYBRID = {PRIMARY, *HEAVY_TAILS, *RANK_DEFICIENT, *LIGHT_TAILS}
 """The settings with a claim about HySCaLE."""
 
@@ -297,7 +300,7 @@ def _needed(
 ) -> Iterable[tuple[int, str, object]]:
     """Yield what one reading needs in a setting: horizons, names and policies."""
     gamma2, radius, gradient = reading.gamma2 or "", reading.radius or "", reading.gradient or ""
-    given = _scale_arguments(setting, gamma2, radius)
+    given = scale_arguments(setting, gamma2, radius)
     own, others = setting.horizon, _other_horizons(setting)
     if tuned is None:
         yield from _baselines(setting, spectrum, gradient)
@@ -347,8 +350,16 @@ def _gradient(gradient: str) -> Literal["exact", "as_printed"]:
     return "as_printed" if gradient == "as_printed" else "exact"
 
 
-def _scale_arguments(setting: Setting, gamma2: str, radius: str) -> dict[str, Any]:
-    """Return the arguments of SCaLE in a reading, where the handover and the fallback are those of the radius's place."""
+def scale_arguments(setting: Setting, gamma2: str, radius: str) -> dict[str, Any]:
+    """Return the arguments of SCaLE in a reading, whose handover and fallback are those of the radius's place.
+
+    Parameters
+    ----------
+    setting : Setting
+        The setting.
+    gamma2, radius : str
+        As in :class:`Reading`.
+    """
     problem = setting.environment.problem
     assert isinstance(problem, RandomProblem)
     return {
