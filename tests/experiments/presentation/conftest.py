@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from soqo.experiments.execution import Outcome, make_curves
-from soqo.experiments.judgment import Case, Evidence, Judgment, Number, Section, Status, Verdict
-from soqo.experiments.judgment._verdicts import Claim
+from soqo.experiments.judgment import Case, Claim, Evidence, Judgment, Number, Section, Status, Verdict
 from soqo.experiments.presentation import ReportData, render_svg, report_figures
 from soqo.experiments.settings import LITERAL, Reading, all_readings
 from soqo.typing import Array

@@ -60,7 +60,9 @@ def _render_picture(figure: ReportFigure, charts: Mapping[str, Chart], svg: str)
         return render_chart(chart, figure.title)
     alt = escape(typeset(f"{figure.title}. {figure.note}"), quote=True)
     drawn = svg.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
-    return f'<figure class="panel wide"><div class="plot">{drawn}</div></figure>'
+    # The figure without outcomes and evidence is that of the curvature, which can be turned.
+    turned = f' data-surface="{escape(figure.name, quote=True)}"' if figure.evidence is None else ""
+    return f'<figure class="panel wide"{turned}><div class="plot">{drawn}</div></figure>'
 
 
 # ---- tables --------------------------------------------------------------------------------------------------------

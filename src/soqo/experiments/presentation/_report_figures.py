@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from soqo.errors import ArgumentError
 from soqo.experiments.execution import Outcome
+from soqo.experiments.judgment import Evidence
 from soqo.experiments.presentation import _curvature_figure as _curvature
+from soqo.experiments.presentation import _rub_figure as _rub
 from soqo.experiments.presentation._figures import regret_figure, sweep_figure
 from soqo.experiments.presentation._outcome_charts import split_titles
 from soqo.experiments.settings import Setting
@@ -29,7 +31,9 @@ class ReportFigure:
         The figure of the paper that it belongs to. The figures of a group share a section of the report.
     title, source, note : str
     outcomes : tuple of Outcome
-        One outcome, or those of all settings of a sweep. The figure of the curvature has none.
+        One outcome, or those of all settings of a sweep. The figures of the curvature and of RUB have none.
+    evidence : Evidence, optional
+        What the figure of RUB shows.
     """
 
     name: str
@@ -38,6 +42,7 @@ class ReportFigure:
     source: str
     note: str
     outcomes: tuple[Outcome, ...]
+    evidence: Evidence | None = None
 
     @property
     def is_sweep(self) -> bool:
@@ -46,12 +51,14 @@ class ReportFigure:
 
     def draw(self) -> Figure:
         """Draw the figure (extra ``lab``)."""
+        if self.evidence is not None:
+            return _rub.rub_figure(self.evidence)
         if not self.outcomes:
             return _curvature.curvature_figure()
         return sweep_figure(self.outcomes) if self.is_sweep else regret_figure(self.outcomes[0])
 
 
-def report_figures(outcomes: Sequence[Outcome]) -> list[ReportFigure]:
+def report_figures(outcomes: Sequence[Outcome], evidence: Evidence | None = None) -> list[ReportFigure]:
     """Return the figures of a report on some outcomes, in the order of the outcomes.
 
     Settings that sweep a parameter and have the same ``figure`` share one. The figure of the curvature follows that of
@@ -61,6 +68,8 @@ def report_figures(outcomes: Sequence[Outcome]) -> list[ReportFigure]:
     ----------
     outcomes : sequence of Outcome
         The outcomes, as returned by :func:`soqo.experiments.run`.
+    evidence : Evidence, optional
+        Numbers beside regret. If there are some on RUB, their figure follows the last one on heavy tails.
 
     Returns
     -------
@@ -90,6 +99,10 @@ def report_figures(outcomes: Sequence[Outcome]) -> list[ReportFigure]:
         if settings[0].figure == "intro":
             texts = (_curvature.TITLE, _curvature.SOURCE, _curvature.NOTE)
             figures.append(ReportFigure("curvature", "curvature", *texts, ()))
+    if evidence is not None and evidence.rub:
+        found = ReportFigure("rub", "rub", _rub.TITLE, _rub.SOURCE, _rub.NOTE, (), evidence)
+        after = [k for k, figure in enumerate(figures) if figure.group == "heavy_tails"]
+        figures.insert(after[-1] + 1 if after else len(figures), found)
     return figures
 
 

@@ -74,7 +74,7 @@
       this.node = node;
       this.spec = spec;
       this.statistic = spec.statistic;
-      this.scale = "linear";
+      this.scale = spec.panels.some((panel) => panel.log) ? "log" : "linear";
       this.intervals = null; // as each panel prefers, until the reader chooses
       this.off = new Set(spec.panels.flatMap((panel) => panel.curves.filter((c) => !c.shown).map((c) => c.label)));
       this.panels = all(".panel", node).map((place) => new Panel(this, place, spec.panels[place.dataset.panel]));
@@ -109,7 +109,7 @@
       const press = (on) => button.setAttribute("aria-pressed", String(on));
       button.type = "button";
       button.textContent = "Intervals";
-      button.title = "95 % intervals over the runs";
+      button.title = `${this.spec.band} over the runs`;
       press(this.panels.every((panel) => panel.spec.intervals));
       button.addEventListener("click", () => {
         this.intervals = button.getAttribute("aria-pressed") !== "true";
@@ -369,12 +369,91 @@
     }
   }
 
+  // ---- a surface in three dimensions, which replaces its picture when the reader asks for it -----------------------
+
+  class Surface {
+    constructor(node, spec) {
+      Object.assign(this, { node, spec });
+      this.plot = node.querySelector(".plot");
+      this.button = document.createElement("button");
+      this.button.type = "button";
+      this.button.textContent = "Turn it in 3-D";
+      this.button.addEventListener("click", () => this.toggle());
+      node.prepend(this.button);
+    }
+
+    async toggle() {
+      const Plotly = await loadPlotly();
+      if (this.touch) {
+        Plotly.purge(this.touch);
+        this.touch.remove();
+        this.touch = null;
+        this.plot.classList.remove("drawn");
+        this.button.textContent = "Turn it in 3-D";
+        return;
+      }
+      this.touch = this.plot.appendChild(document.createElement("div"));
+      this.touch.className = "touch";
+      this.button.textContent = "Back to the picture";
+      await this.draw();
+      this.plot.classList.add("drawn");
+    }
+
+    async draw() {
+      const { spec } = this;
+      const axis = { color: variable("--muted"), gridcolor: variable("--line"), backgroundcolor: "rgba(0,0,0,0)" };
+      const places = spec.points.map((set) => ({
+        type: "scatter3d",
+        mode: "markers",
+        x: set.x,
+        y: set.y,
+        z: set.z,
+        name: set.label,
+        marker: { size: 3, color: variable(set.color) },
+        hovertemplate: `${set.label}<br>reading %{z:.1f}<extra></extra>`,
+      }));
+      const range = [Math.min(...spec.points.flatMap((set) => set.z)), Math.max(...spec.z.flat())];
+      const ground = {
+        type: "surface",
+        x: spec.x,
+        y: spec.y,
+        z: spec.z,
+        showscale: false,
+        opacity: 0.75,
+        colorscale: [[0, variable("--line")], [1, variable(spec.color)]],
+        hovertemplate: "hitting cost %{z:.1f}<extra></extra>",
+      };
+      const named = (text) => ({ ...axis, title: { text } });
+      const scene = {
+        xaxis: named(spec.axes[0]),
+        yaxis: named(spec.axes[1]),
+        zaxis: { ...named(spec.axes[2]), range },
+        camera: { eye: { x: 1.5, y: -1.5, z: 0.9 } },
+      };
+      const layout = {
+        scene,
+        height: Math.round(Math.min(560, Math.max(320, 0.6 * this.plot.clientWidth))),
+        margin: { l: 0, r: 0, t: 0, b: 0 },
+        paper_bgcolor: "rgba(0,0,0,0)",
+        font: { color: variable("--text"), size: 12 },
+        showlegend: true,
+        legend: { orientation: "h", y: 0 },
+      };
+      await window.Plotly.react(this.touch, [ground, ...places], layout, { displayModeBar: false, responsive: true });
+    }
+
+    redraw() {
+      if (this.touch) this.draw();
+    }
+  }
+
   // ---- start ----------------------------------------------------------------------------------------------------------
 
   async function start() {
     if (!window.DecompressionStream || !document.getElementById("charts")) return;
     const specs = JSON.parse(await inflate("charts"));
     const charts = all("[data-chart]").map((node) => new Chart(node, specs[node.dataset.chart]));
+    const surfaces = all("[data-surface]").map((node) => new Surface(node, specs[node.dataset.surface]));
     const panels = new Map(charts.flatMap((chart) => chart.panels.map((panel) => [panel.place, panel])));
     // A fold that is closed does not intersect, so that its charts are drawn when it is opened.
     const observer = new IntersectionObserver((entries) => {
@@ -382,7 +461,7 @@
     }, { rootMargin: "200px" });
     for (const place of panels.keys()) observer.observe(place);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-      for (const chart of charts) chart.redraw();
+      for (const drawn of [...charts, ...surfaces]) drawn.redraw();
     });
   }
 
