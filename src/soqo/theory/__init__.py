@@ -21,7 +21,7 @@ from soqo.theory._instance_constants import Bound
 from soqo.theory._lower_bound import theorem2
 from soqo.theory._perturbation import EigenvalueCluster, Perturbation, perturbation
 from soqo.theory._probe_variance import ExpectedRegret, expected_scale_regret, optimal_gamma2
-from soqo.theory._restricted_boundedness import RUB, least_response, rub_constants
+from soqo.theory._restricted_boundedness import RUB, least_response, rub_constants, rub_ratios
 from soqo.theory._scale_bounds import Schedule, corollary1, theorem1, theorem3
 from soqo.theory._scale_regret import ScaleRegret, exact_scale_regret
 
@@ -49,6 +49,7 @@ __all__ = [
     "optimal_gamma2",
     "perturbation",
     "rub_constants",
+    "rub_ratios",
     "second_order_bound",
     "theorem1",
     "theorem2",

@@ -19,16 +19,16 @@ from soqo.experiments.settings._reading_plans import (
     scale_arguments,
 )
 from soqo.policies import SCaLE
-from soqo.theory import exact_regret, least_response, rub_constants
+from soqo.theory import exact_regret, least_response, rub_ratios
 from soqo.typing import Array
 
 
 QUERIES = 40
 """The number of first queries whose spread is judged: SCaLE's own number of probes in these settings."""
 
-_RUB_QUERIES = (12, 20, QUERIES, 80)
+_RUB_QUERIES = (20, QUERIES, 80)
 _RUB_RUNS = 8
-_RUB_STARTS = 6
+_RUB_STARTS = 4
 """Few starts of each search suffice in four dimensions."""
 
 _UNSEEN = 1e-6
@@ -219,12 +219,9 @@ def measure_rub(setting: Setting, runs: int) -> RubExperiment:
     paths = setting.environment.draw(setting.horizon, min(runs, _RUB_RUNS), seed=setting.seed)
     names = {"POL": "POL", "OAL": "OAL", "SCaLE": "SCaLE as printed"}
     played = play_jointly({label: setting.policies[name] for label, name in names.items()}, paths)
-    ratios = {
-        label: np.array(
-            [[rub_constants(u[:count], 1, starts=_RUB_STARTS).ratio for u in played[label].x - paths.v] for count in _RUB_QUERIES]
-        )
-        for label in names
-    }
+    queries = np.concatenate([played[label].x - paths.v for label in names])
+    found = np.stack([rub_ratios(queries[:, :count], 1, starts=_RUB_STARTS) for count in _RUB_QUERIES])
+    ratios = dict(zip(names, np.split(found, len(names), axis=1), strict=True))
     return RubExperiment(setting.name, _RUB_QUERIES, ratios)
 
 
