@@ -113,7 +113,7 @@ def _draw_surface(axes: Any, direction: Array, color: str) -> None:
     places = np.linspace(-_MAX_DISTANCE, _MAX_DISTANCE, _COUNT)[:, None] * direction
     axes.scatter(*places.T, _readings(direction), color=color, s=5, depthshade=False)
     axes.set(xlabel="u₁", ylabel="u₂", zlabel="reading")
-    axes.view_init(elev=24, azim=-50)
+    axes.view_init(elev=28, azim=-68)
     axes.tick_params(labelsize="x-small", pad=-2)
 
 

@@ -16,7 +16,7 @@ from soqo.experiments.presentation._charts import Curve, Panel, Statistic, verti
 from soqo.experiments.presentation._style import typeset
 from soqo.typing import Array
 
-_SIZE, _SIZE_WITH_LABELS = (440.0, 290.0), (590.0, 330.0)
+_SIZE, _SIZE_WITH_LABELS = (440.0, 290.0), (590.0, 318.0)
 _LEFT, _TOP, _BOTTOM = 56.0, 12.0, 42.0
 _RIGHT, _RIGHT_OF_LABELS = 12.0, 132.0
 _LABEL_GAP = 14.0

@@ -162,10 +162,14 @@
     constructor(chart, place, spec) {
       Object.assign(this, { chart, place, spec });
       this.fixed = place.dataset.statistic;
-      this.labels = place.hasAttribute("data-labels");
       this.plot = place.querySelector(".plot");
       this.node = null;
       this.index = -1;
+    }
+
+    // Where there is no space for labels beside the curves, the legend names them.
+    get labels() {
+      return this.place.hasAttribute("data-labels") && this.plot.clientWidth >= 460;
     }
 
     get statistic() {
@@ -288,7 +292,7 @@
       const text = variable("--text");
       const muted = variable("--muted");
       const line = variable("--line");
-      const height = Math.round(Math.min(460, Math.max(240, (this.labels ? 0.56 : 0.66) * this.plot.clientWidth)));
+      const height = Math.round(Math.min(460, Math.max(240, (this.labels ? 0.54 : 0.66) * this.plot.clientWidth)));
       const ends = log ? [Math.log10(0.6 * range.least), Math.log10(1.6 * range.most)] : [range.low, range.high];
       const axis = { gridcolor: line, zerolinecolor: muted, linecolor: line, tickcolor: line, automargin: false };
       const small = { size: 11.5, color: muted };
