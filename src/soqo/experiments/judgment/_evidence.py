@@ -26,7 +26,7 @@ from soqo.typing import Array
 QUERIES = 40
 """The number of first queries whose spread is judged: SCaLE's own number of probes in these settings."""
 
-_RUB_QUERIES = (20, QUERIES, 80)
+_RUB_QUERIES = (12, 20, QUERIES)
 _RUB_RUNS = 8
 _RUB_STARTS = 4
 """Few starts of each search suffice in four dimensions."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 TITLE = "Rank deficiency hinders estimating curvature"
 SOURCE = "Section 1, Figure 2"
+SURFACE = "curvature"
+"""The name of the figure, and of the surface that the reader of a page can turn."""
 _EIGENVALUE, _NOISE_CAP, _COUNT = 0.02, 10.0, 121
 _ANGLE = np.deg2rad(30.0)  # of the eigenvector
 _EIGENVECTOR = np.array([np.cos(_ANGLE), np.sin(_ANGLE)])
@@ -83,7 +85,7 @@ def curvature_surface() -> Surface:
         )
     }
     axes = ("first coordinate of u", "second coordinate of u", "reading")
-    return Surface("curvature", x[0], y[:, 0], cost, _COST_COLOR, axes, points)
+    return Surface(SURFACE, x[0], y[:, 0], cost, _COST_COLOR, axes, points)
 
 
 def _grid() -> tuple[Array, Array, Array]:

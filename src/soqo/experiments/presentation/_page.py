@@ -12,7 +12,7 @@ from typing import Any
 from soqo.experiments.presentation._chart_elements import chart_colors
 from soqo.experiments.presentation._charts import Chart
 from soqo.experiments.presentation._claims_matrix import render_claims
-from soqo.experiments.presentation._curvature_figure import curvature_surface
+from soqo.experiments.presentation._curvature_figure import SURFACE, curvature_surface
 from soqo.experiments.presentation._evidence_charts import risk_chart, rub_chart
 from soqo.experiments.presentation._evidence_section import render_evidence
 from soqo.experiments.presentation._first_screen import render_first_screen
@@ -51,7 +51,7 @@ def render_page(data: ReportData) -> str:
         groups.setdefault(figure.group, []).append(figure)
     svgs = {name: element for name, (element, _) in drawn.items()}
     sections = "\n".join(_render_group(group, charts, svgs) for group in groups.values())
-    surfaces = [curvature_surface()] if "curvature" in drawn else []
+    surfaces = [curvature_surface()] if SURFACE in drawn else []
     script = read_resource("page.js") if charts or surfaces else ""
     return Template(read_resource("page.html")).substitute(
         title="The SCaLE paper&rsquo;s experiments, reproduced" if data.judgment else "Simulated regret",

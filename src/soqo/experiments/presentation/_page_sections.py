@@ -13,6 +13,7 @@ from soqo._simulation.summary import PolicySummary
 from soqo.experiments.execution import Outcome
 from soqo.experiments.presentation._chart_elements import render_chart, render_swatch
 from soqo.experiments.presentation._charts import Chart
+from soqo.experiments.presentation._curvature_figure import SURFACE
 from soqo.experiments.presentation._numbers import format_number, pluralize
 from soqo.experiments.presentation._outcome_charts import display_name, find_best, main_policies, split_titles
 from soqo.experiments.presentation._report_figures import ReportFigure
@@ -60,8 +61,7 @@ def _render_picture(figure: ReportFigure, charts: Mapping[str, Chart], svg: str)
         return render_chart(chart, figure.title)
     alt = escape(typeset(f"{figure.title}. {figure.note}"), quote=True)
     drawn = svg.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
-    # The figure without outcomes and evidence is that of the curvature, which can be turned.
-    turned = f' data-surface="{escape(figure.name, quote=True)}"' if figure.evidence is None else ""
+    turned = f' data-surface="{SURFACE}"' if figure.name == SURFACE else ""
     return f'<figure class="panel wide"{turned}><div class="plot">{drawn}</div></figure>'
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from soqo.errors import ArgumentError
@@ -31,9 +32,9 @@ class ReportFigure:
         The figure of the paper that it belongs to. The figures of a group share a section of the report.
     title, source, note : str
     outcomes : tuple of Outcome
-        One outcome, or those of all settings of a sweep. The figures of the curvature and of RUB have none.
-    evidence : Evidence, optional
-        What the figure of RUB shows.
+        One outcome, or those of all settings of a sweep. Figures of something else have none.
+    drawing : callable, optional
+        Draws the figure, if it shows no outcome.
     """
 
     name: str
@@ -42,7 +43,7 @@ class ReportFigure:
     source: str
     note: str
     outcomes: tuple[Outcome, ...]
-    evidence: Evidence | None = None
+    drawing: Callable[[], Figure] | None = None
 
     @property
     def is_sweep(self) -> bool:
@@ -51,10 +52,8 @@ class ReportFigure:
 
     def draw(self) -> Figure:
         """Draw the figure (extra ``lab``)."""
-        if self.evidence is not None:
-            return _rub.rub_figure(self.evidence)
-        if not self.outcomes:
-            return _curvature.curvature_figure()
+        if self.drawing is not None:
+            return self.drawing()
         return sweep_figure(self.outcomes) if self.is_sweep else regret_figure(self.outcomes[0])
 
 
@@ -69,7 +68,8 @@ def report_figures(outcomes: Sequence[Outcome], evidence: Evidence | None = None
     outcomes : sequence of Outcome
         The outcomes, as returned by :func:`soqo.experiments.run`.
     evidence : Evidence, optional
-        Numbers beside regret. If there are some on RUB, their figure follows the last one on heavy tails.
+        Numbers beside regret. If there are some on restricted uniform boundedness, their figure follows those on
+        heavy tails.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def report_figures(outcomes: Sequence[Outcome], evidence: Evidence | None = None
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     outcomes = run(find("intro"), folder, runs=1, workers=1)
     >>> [figure.name for figure in report_figures(outcomes)]
-    ['intro', 'curvature']
+    ['intro', 'curvature', 'curvature_3d']
     """
     parts: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
@@ -98,9 +98,10 @@ def report_figures(outcomes: Sequence[Outcome], evidence: Evidence | None = None
         figures.append(ReportFigure(name, settings[0].figure, title, source, note, tuple(members)))
         if settings[0].figure == "intro":
             texts = (_curvature.TITLE, _curvature.SOURCE, _curvature.NOTE)
-            figures.append(ReportFigure("curvature", "curvature", *texts, ()))
+            figures.append(ReportFigure("curvature", "curvature", *texts, (), _curvature.curvature_figure))
     if evidence is not None and evidence.rub:
-        found = ReportFigure("rub", "rub", _rub.TITLE, _rub.SOURCE, _rub.NOTE, (), evidence)
+        texts = (_rub.TITLE, _rub.SOURCE, _rub.NOTE)
+        found = ReportFigure("rub", "rub", *texts, (), partial(_rub.rub_figure, evidence.rub))
         after = [k for k, figure in enumerate(figures) if figure.group == "heavy_tails"]
         figures.insert(after[-1] + 1 if after else len(figures), found)
     return figures

@@ -1,53 +1,71 @@
-"""The figure of an experiment that the paper describes without one: how well the queries of each policy spread."""
+"""The figure of the question whether restricted uniform boundedness is necessary: how well queries spread."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from soqo.experiments.judgment import Evidence
-from soqo.experiments.presentation._axes import add_legend, add_title, label_ticks
-from soqo.experiments.presentation._evidence_charts import rub_chart
+import numpy as np
+
+from soqo.experiments.judgment import RubExperiment
+from soqo.experiments.presentation._axes import add_title
 from soqo.experiments.presentation._rendering import new_figure
-from soqo.experiments.presentation._style import house_style
+from soqo.experiments.presentation._style import POLICY_COLORS, house_style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-TITLE = "Is restricted uniform boundedness (RUB) necessary?"
-SOURCE = "Section 4.2, robustness to heavy tails: a question without a figure"
+TITLE = "Is restricted uniform boundedness necessary? How well queries spread"
+SOURCE = "Section 4.2, robustness to heavy tails, and Remark 1"
 NOTE = (
-    "C2/C1 of a policy's first queries, by local search over matrices of rank 1. A ratio near 1 means that the queries "
-    "see every such matrix equally well; queries that miss one have an infinite ratio."
+    "C2/C1 of the first queries x - v, for matrices of rank 1, found by local search: near 1, the queries see every such "
+    "matrix equally well. Dots are runs, lines their medians. SCaLE as printed probes with Gaussian offsets; POL and OAL "
+    "query wherever their play takes them. The paper asks the question and shows no figure."
 )
+_TITLES = {
+    "heavy_tails_0.01": "Cauchy, sigma_r = 0.01",
+    "heavy_tails_1": "Cauchy, sigma_r = 1",
+    "rank_deficient_0.01": "Gaussian, sigma_r = 0.01",
+    "rank_deficient_1": "Gaussian, sigma_r = 1",
+}
 
 
-def rub_figure(evidence: Evidence) -> Figure:
-    """Draw C2/C1 of the first queries of each policy, with a panel for each setting (extra ``lab``).
+def rub_figure(experiments: Sequence[RubExperiment]) -> Figure:
+    """Draw C2/C1 of the queries of POL, OAL and SCaLE against the number of queries (extra ``lab``).
 
     Parameters
     ----------
-    evidence : Evidence
-        The evidence, with at least one experiment on RUB.
+    experiments : sequence of RubExperiment
+        One for each panel.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure; lines are medians over the runs, and bands reach from the lower to the upper quartile.
+        The figure, with a common logarithmic axis.
     """
-    chart = rub_chart(evidence, {})
-    assert chart is not None
     with house_style():
-        figure = new_figure(2.9 * max(2, len(chart.panels)), 3.9)
-        places = figure.subplots(1, len(chart.panels), squeeze=False, sharey=True)[0]
-        for axes, panel in zip(places, chart.panels, strict=True):
-            for curve in panel.curves:
-                band = curve.bands["median"]
-                axes.fill_between(curve.x, band.low, band.high, color=curve.color, alpha=0.12, linewidth=0)
-                axes.plot(curve.x, band.value, curve.dash, marker=".", color=curve.color, label=curve.label)
-            axes.set(yscale="log", xlabel=panel.x_label, title=panel.title)
-            label_ticks(axes, panel.ticks)
-        places[0].set_ylabel(chart.panels[0].y_label)
+        figure = new_figure(3.0 * len(experiments), 4.0)
+        panels = figure.subplots(1, len(experiments), sharey=True, squeeze=False)[0]
+        for axes, experiment in zip(panels, experiments, strict=True):
+            _draw_panel(axes, experiment)
+        panels[0].set_ylabel("C2/C1")
         add_title(figure, TITLE)
-        handles, labels = places[0].get_legend_handles_labels()
-        add_legend(figure, handles, labels, f"median of {chart.runs} runs; band: quartiles", ncols=len(labels))
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower left", ncols=len(labels))
         return figure
+
+
+def _draw_panel(axes: Axes, experiment: RubExperiment) -> None:
+    """Draw one setting: the runs as dots beside each other, and the median of each policy as a line."""
+    count = len(experiment.ratios)
+    positions = np.arange(len(experiment.queries), dtype=float)
+    for index, (name, ratios) in enumerate(experiment.ratios.items()):
+        shift = 0.22 * (index - 0.5 * (count - 1))
+        color = POLICY_COLORS[name]
+        axes.plot(positions + shift, np.median(ratios, axis=1), "-", color=color, linewidth=1.6, label=name)
+        for position, row in zip(positions, ratios, strict=True):
+            axes.plot(np.full(row.size, position + shift), row, "o", color=color, markersize=3.5, alpha=0.6)
+    axes.set_yscale("log")
+    axes.set_xticks(positions, [str(query) for query in experiment.queries])
+    axes.set(xlabel="first queries", title=_TITLES.get(experiment.setting, experiment.setting))
