@@ -19,8 +19,8 @@ def test_it_tells_what_is_done_and_reloads() -> None:
     assert re.search(r'<meta http-equiv="refresh" content="\d+">', text)
     assert "3 of 8 tasks of <code>soqo reproduce --x &#x27;&lt;&amp;&gt;&#x27;</code>, after 12 s" in text
     assert '<progress max="8" value="3"' in text
-    assert '<th scope="row">intro</th><td>3 of 4</td>' in text
-    assert '<th scope="row">a &lt;b&gt;</th><td>0 of 4</td>' in text
+    assert "<li>intro <small>3 of 4</small>" in text
+    assert "<li>a &lt;b&gt; <small>0 of 4</small>" in text
     assert "<svg" not in text
     assert "<script" not in text
 
