@@ -75,6 +75,7 @@
       this.spec = spec;
       this.statistic = spec.statistic;
       this.scale = spec.panels.some((panel) => panel.log) ? "log" : "linear";
+      this.early = false;
       this.intervals = null; // as each panel prefers, until the reader chooses
       this.off = new Set(spec.panels.flatMap((panel) => panel.curves.filter((c) => !c.shown).map((c) => c.label)));
       this.panels = all(".panel", node).map((place) => new Panel(this, place, spec.panels[place.dataset.panel]));
@@ -104,16 +105,16 @@
       }
     }
 
-    intervalButton() {
+    switchButton(text, title, on, choose) {
       const button = document.createElement("button");
-      const press = (on) => button.setAttribute("aria-pressed", String(on));
       button.type = "button";
-      button.textContent = "Intervals";
-      button.title = `${this.spec.band} over the runs`;
-      press(this.panels.every((panel) => panel.spec.intervals));
+      button.textContent = text;
+      button.title = title;
+      button.setAttribute("aria-pressed", String(on));
       button.addEventListener("click", () => {
-        this.intervals = button.getAttribute("aria-pressed") !== "true";
-        press(this.intervals);
+        const now = button.getAttribute("aria-pressed") !== "true";
+        button.setAttribute("aria-pressed", String(now));
+        choose(now);
         this.redraw();
       });
       return button;
@@ -153,7 +154,12 @@
         ["linear", "Linear", "Linear axis; a curve far above the others leaves it"],
         ["log", "Log", "Logarithmic axis, which leaves out values that are not positive"],
       ];
-      place.append(this.intervalButton());
+      const every = this.panels.every((panel) => panel.spec.intervals);
+      place.append(this.switchButton("Intervals", `${this.spec.band} over the runs`, every, (on) => (this.intervals = on)));
+      if (this.panels.some((panel) => panel.spec.explored && !panel.fixed)) {
+        const told = "Show the rounds in which SCaLE explores, and as many as three times that after them";
+        place.append(this.switchButton("First rounds", told, false, (on) => (this.early = on)));
+      }
       add("Vertical axis", scales, this.scale, (value) => (this.scale = value));
     }
   }
@@ -226,12 +232,17 @@
       this.spoken.textContent = `${this.spec.xLabel} ${x}: ${values.join(", ")}`;
     }
 
+    // The last x that is shown, or Infinity.
+    get end() {
+      return this.chart.early && this.spec.explored ? 4 * this.spec.explored : Infinity;
+    }
+
     range() {
       const peaks = [];
       let low = 0;
       let least = Infinity; // the smallest positive value, for logarithmic axes
       for (const curve of this.curves) {
-        const values = curve[this.statistic][0].filter((value) => value !== null);
+        const values = curve[this.statistic][0].filter((value, k) => value !== null && curve.x[k] <= this.end);
         if (!values.length) continue;
         peaks.push(Math.max(...values));
         low = Math.min(low, ...values);
@@ -322,6 +333,7 @@
           ...axis,
           title: { text: spec.xLabel, font: small, standoff: 6 },
           type: spec.ticks.length ? "log" : "linear",
+          ...(this.end < Infinity ? { range: [1, this.end] } : {}),
           ...(spec.ticks.length ? { tickvals: spec.ticks, ticktext: spec.ticks.map(String) } : {}),
           fixedrange: this.labels,
           showspikes: true,
