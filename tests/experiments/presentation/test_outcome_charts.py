@@ -33,21 +33,18 @@ def curve_of(chart: Chart, panel: int, label: str) -> Curve:
     return found
 
 
-@pytest.mark.parametrize(("statistic", "of"), [("mean", np.mean), ("median", np.median)])
-def test_curves_are_statistics_of_regret_by_horizon_and_up_to_each_round(
-    outcomes: dict[str, Outcome], statistic: str, of: Callable[..., Array]
-) -> None:
+def test_curves_are_statistics_of_regret_by_horizon_and_up_to_each_round(outcomes: dict[str, Outcome]) -> None:
     outcome = outcomes["intro"]
     chart = chart_of(outcome)
     for name in outcome.policies:
-        ends = curve_of(chart, 0, name)
-        np.testing.assert_array_equal(ends.x, [20, 40, 60, 80])
-        expected = [of(outcome.regret(name, h)) for h in (20, 40, 60, 80)]
-        np.testing.assert_allclose(ends.bands[statistic].value, expected)  # type: ignore[index]  # one of the two
-        totals = curve_of(chart, 1, name)
+        by_horizon, totals = curve_of(chart, 0, name), curve_of(chart, 1, name)
+        np.testing.assert_array_equal(by_horizon.x, [20, 40, 60, 80])
         assert (totals.x[0], totals.x[-1]) == (1, 60)
-        expected = of(outcome.curve(name), axis=0)[totals.x.astype(int) - 1]
-        np.testing.assert_allclose(totals.bands[statistic].value, expected)  # type: ignore[index]  # one of the two
+        ends = np.stack([outcome.regret(name, h) for h in (20, 40, 60, 80)], axis=1)
+        sums = outcome.curve(name)[:, totals.x.astype(int) - 1]
+        for curve, samples in ((by_horizon, ends), (totals, sums)):
+            np.testing.assert_allclose(curve.bands["mean"].value, samples.mean(axis=0))
+            np.testing.assert_allclose(curve.bands["median"].value, np.median(samples, axis=0))
 
 
 def test_regret_per_round_starts_at_round_1_and_shows_the_plateau_of_exploration(
@@ -77,6 +74,18 @@ def test_the_papers_policies_are_among_themselves_and_the_others_beside_their_be
         assert [curve.label for curve in panel.curves] == ["FTM", "POL, rate 1e-4"]
     best = find_best(of_the_paper, ["FTM", "POL, rate 1e-4"], "mean")
     assert [curve.label for curve in beside.panels[1].curves] == [best, "ROBD (knows A)", "GLIDE"]
+
+
+def test_a_panel_over_horizons_needs_more_than_one_curve(of_the_paper: Outcome) -> None:
+    curves = make_curves(of_the_paper)
+    last = {
+        name: replace(one, horizons=(80,))
+        for name, one in curves.policies.items()
+        if name in ("GLIDE", "ROBD (knows A)")
+    }
+    short = beside_chart(of_the_paper, replace(curves, policies={**curves.policies, **last}))
+    assert short is not None
+    assert short.panels[0].title == "Regret up to round t"
 
 
 def test_a_setting_without_roles_has_all_policies_in_one_chart(outcomes: dict[str, Outcome]) -> None:

@@ -98,8 +98,8 @@ def _chart_policies(outcome: Outcome, curves: Curves, name: str, policies: Seque
     drawn = {policy: curves.policies[policy] for policy in policies}
     explored = _exploration_rounds(outcome, policies)
     panels = []
-    if any(len(one.horizons) > 1 for one in drawn.values()):
-        by_horizon = {policy: one for policy, one in drawn.items() if len(one.horizons) > 1}
+    by_horizon = {policy: one for policy, one in drawn.items() if len(one.horizons) > 1}
+    if by_horizon and (len(by_horizon) > 1 or len(drawn) == 1):  # one curve of many compares nothing
         lines = _curves(outcome, curves, by_horizon, "_by_horizon")
         panels.append(Panel("Regret at the end, by horizon T", "horizon T", "regret", lines))
     lines = _curves(outcome, curves, drawn, "")

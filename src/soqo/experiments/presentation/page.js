@@ -444,7 +444,7 @@
         xaxis: named(spec.axes[0]),
         yaxis: named(spec.axes[1]),
         zaxis: { ...named(spec.axes[2]), range },
-        camera: { eye: { x: 1.5, y: -1.5, z: 0.9 } },
+        camera: { eye: { x: 0.8, y: -1.8, z: 0.8 } },
       };
       const layout = {
         scene,
