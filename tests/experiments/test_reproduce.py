@@ -31,7 +31,7 @@ def test_the_folder_holds_what_the_report_lists_and_the_cells(report: Report) ->
     found = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
     cells = {name for name in found if name.startswith("cells/")}
     names = ("intro", "second", "third", "sweep_1", "sweep_9")
-    pictures = ("intro", "curvature", "curvature_3d", "second", "third", "sweep")
+    pictures = ("intro", "curvature", "second", "third", "sweep")
     assert found - cells == {
         *(f"figures/{name}.{suffix}" for name in pictures for suffix in ("svg", "png")),
         *(f"tables/{name}.csv" for name in names),

@@ -89,7 +89,7 @@ def _render_place(
     outside = "; ".join(
         f"{escape(typeset(name))} (up to {format_number(value)})"
         if np.isfinite(value)
-        else f"{escape(name)} (diverged)"
+        else f"{escape(typeset(name))} (not finite)"
         for name, value in beyond_axes(panel, statistic).items()
     )
     note = f'<p class="beyond">Beyond the axis: {outside}</p>' if outside else ""

@@ -58,6 +58,8 @@ class Panel:
         The rounds at the beginning in which SCaLE explores; 0 for a horizontal axis that does not show rounds.
     marks : bool
         Whether each value has a mark, and the smallest of each curve a circle.
+    log : bool
+        Whether the vertical axis is logarithmic before the reader chooses.
     intervals : bool
         Whether intervals are drawn before the reader chooses; where curves are ragged they hide each other.
     """
@@ -69,6 +71,7 @@ class Panel:
     ticks: tuple[float, ...] = ()
     explored: int = 0
     marks: bool = False
+    log: bool = False
     intervals: bool = True
 
     @property
@@ -90,12 +93,44 @@ class Chart:
         The statistic that is drawn first: the mean, as the paper defines regret, where it exists.
     runs : int
         The number of runs.
+    band : str
+        What the bands around curves are.
     """
 
     name: str
     panels: tuple[Panel, ...] = field(repr=False)
     statistic: Statistic
     runs: int
+    band: str = "95 % intervals"
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """A surface over a plane, with points, that the reader can turn.
+
+    Attributes
+    ----------
+    name : str
+        The name on the page.
+    x, y : Array
+        The coordinates of the grid.
+    z : Array, shape (len(y), len(x))
+        The heights.
+    color : str
+        The color of high places.
+    axes : tuple of str
+        The labels of the three axes.
+    points : mapping of str to (str, Array, Array, Array)
+        Sets of points: by label, the color and the coordinates.
+    """
+
+    name: str
+    x: Array = field(repr=False)
+    y: Array = field(repr=False)
+    z: Array = field(repr=False)
+    color: str
+    axes: tuple[str, str, str]
+    points: Mapping[str, tuple[str, Array, Array, Array]] = field(repr=False)
 
 
 def drawable(band: Band) -> Band:
@@ -111,7 +146,7 @@ def drawable(band: Band) -> Band:
 
 
 def vertical_range(panel: Panel, statistic: Statistic) -> tuple[float, float]:
-    """Return the ends of a linear vertical axis, which leave out curves that are far above the others.
+    """Return the ends of the vertical axis; those of a linear one leave out curves that are far above the others.
 
     Examples
     --------
@@ -125,6 +160,8 @@ def vertical_range(panel: Panel, statistic: Statistic) -> tuple[float, float]:
         if values.size:
             peaks.append(float(values.max()))
             low = min(low, float(values.min()))
+    if panel.log:
+        return _log_range(panel, statistic)
     if not peaks:
         return 0.0, 1.0
     limit = _BEYOND * float(np.median(np.abs(peaks)))
@@ -132,6 +169,13 @@ def vertical_range(panel: Panel, statistic: Statistic) -> tuple[float, float]:
     low = max(low, -limit)
     span = (top - low) or 1.0
     return low - (0.03 * span if low < 0.0 else 0.0), top + 0.05 * span
+
+
+def _log_range(panel: Panel, statistic: Statistic) -> tuple[float, float]:
+    """Return the ends of a logarithmic axis for the positive values."""
+    values = np.concatenate([curve.bands[statistic].value for curve in panel.shown] or [np.ones(1)])
+    values = values[values > 0.0]
+    return (0.7 * float(values.min()), 1.4 * float(values.max())) if values.size else (0.1, 1.0)
 
 
 def beyond_axes(panel: Panel, statistic: Statistic) -> dict[str, float]:

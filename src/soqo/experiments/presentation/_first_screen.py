@@ -9,7 +9,7 @@ from soqo.experiments.execution import Band, Outcome
 from soqo.experiments.presentation._chart_elements import render_headline_chart, render_swatch
 from soqo.experiments.presentation._charts import Chart, Statistic
 from soqo.experiments.presentation._numbers import format_interval, format_number
-from soqo.experiments.presentation._outcome_charts import end_regret, find_best, main_policies
+from soqo.experiments.presentation._outcome_charts import display_name, end_regret, find_best, main_policies
 from soqo.experiments.presentation._report_data import ReportData
 from soqo.experiments.presentation._style import policy_styles, typeset
 
@@ -80,7 +80,8 @@ def _render_table(data: ReportData, outcome: Outcome) -> str:
             f"{_render_cell(getattr(curves[name], s))}</td>"
             for s in _STATISTICS
         )
-        head = f'<th role="rowheader" scope="row">{render_swatch(*styles[name])}{escape(typeset(name))}</th>'
+        shown = escape(typeset(display_name(outcome, name)))
+        head = f'<th role="rowheader" scope="row">{render_swatch(*styles[name])}{shown}</th>'
         body.append(f'<tr role="row">{head}{cells}</tr>')
     heads = "".join(f'<th role="columnheader" scope="col">{text}</th>' for text in ("Policy", "Mean", "Median"))
     caption = (
@@ -90,6 +91,18 @@ def _render_table(data: ReportData, outcome: Outcome) -> str:
     return (
         f'<table class="ends" role="table" style="--policies: {len(names)}"><caption>{caption}</caption>\n'
         f'<thead role="rowgroup"><tr role="row">{heads}</tr></thead>\n<tbody role="rowgroup">\n{rows}\n</tbody></table>'
+        f"\n{_explain(outcome)}"
+    )
+
+
+def _explain(outcome: Outcome) -> str:
+    """Return what the names of the paper's policies mean."""
+    if "calibrated" not in outcome.setting.roles.values():
+        return ""
+    return (
+        '<p class="source">As printed: the paper&rsquo;s text to the letter. Calibrated: soqo&rsquo;s defaults, with a '
+        "radius from the residual of the readings and a direct handover. FTM, POL and OAL are the paper&rsquo;s "
+        "baselines; policies that it does not have are beside its figures.</p>"
     )
 
 

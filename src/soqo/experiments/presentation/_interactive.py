@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from soqo._foundation.optional_imports import require_extra
-from soqo.experiments.presentation._charts import Chart, Curve, Panel
+from soqo.experiments.presentation._charts import Chart, Curve, Panel, Surface
 from soqo.experiments.presentation._style import typeset
 from soqo.typing import Array
 
 
-def embed_charts(charts: Iterable[Chart]) -> str:
-    """Return the elements of a page that hold Plotly and the numbers of charts (extra ``lab``).
+def embed_charts(charts: Iterable[Chart], surfaces: Iterable[Surface] = ()) -> str:
+    """Return the elements of a page that hold Plotly and the numbers of charts and surfaces (extra ``lab``).
 
     Both are compressed: Plotly's script has 4.8 MB and becomes 2 MB of text. ``page.js`` decompresses them.
 
@@ -28,6 +28,7 @@ def embed_charts(charts: Iterable[Chart]) -> str:
     ''
     """
     every = {chart.name: _describe_chart(chart) for chart in charts}
+    every |= {surface.name: _describe_surface(surface) for surface in surfaces}
     if not every:
         return ""
     numbers = _compress(json.dumps(every, separators=(",", ":"), ensure_ascii=False))
@@ -50,7 +51,21 @@ def _compress(text: str) -> str:
 
 def _describe_chart(chart: Chart) -> dict[str, Any]:
     panels = [_describe_panel(panel) for panel in chart.panels]
-    return {"statistic": chart.statistic, "panels": panels}
+    return {"statistic": chart.statistic, "band": chart.band, "panels": panels}
+
+
+def _describe_surface(surface: Surface) -> dict[str, Any]:
+    return {
+        "x": _round(surface.x),
+        "y": _round(surface.y),
+        "z": [_round(row) for row in surface.z],
+        "color": _variable(surface.color),
+        "axes": [typeset(name) for name in surface.axes],
+        "points": [
+            {"label": label, "color": _variable(color), "x": _round(x), "y": _round(y), "z": _round(z)}
+            for label, (color, x, y, z) in surface.points.items()
+        ],
+    }
 
 
 def _describe_panel(panel: Panel) -> dict[str, Any]:
@@ -59,6 +74,7 @@ def _describe_panel(panel: Panel) -> dict[str, Any]:
         "ticks": list(panel.ticks),
         "explored": panel.explored,
         "marks": panel.marks,
+        "log": panel.log,
         "intervals": panel.intervals,
         "curves": [_describe_curve(curve) for curve in panel.curves],
     }
@@ -67,12 +83,17 @@ def _describe_panel(panel: Panel) -> dict[str, Any]:
 def _describe_curve(curve: Curve) -> dict[str, Any]:
     return {
         "label": typeset(curve.label),
-        "color": f"--c-{curve.color[1:].lower()}",
+        "color": _variable(curve.color),
         "dash": curve.dash,
         "shown": curve.shown,
         "x": _round(curve.x),
         **{name: [_round(band.value), _round(band.low), _round(band.high)] for name, band in curve.bands.items()},
     }
+
+
+def _variable(color: str) -> str:
+    """Return the CSS variable of a color, which differs on light and dark pages."""
+    return f"--c-{color[1:].lower()}"
 
 
 def _round(values: Array) -> list[float | int | None]:

@@ -63,6 +63,11 @@ def main_policies(outcome: Outcome) -> list[str]:
     return [n for n in outcome.policies if roles.get(n) in ("paper", "calibrated")] or list(outcome.policies)
 
 
+def display_name(outcome: Outcome, name: str) -> str:
+    """Return the name of a policy for readers, who should see which of the paper's policies are not as printed."""
+    return f"{name}, calibrated" if outcome.setting.roles.get(name) == "calibrated" else name
+
+
 def first_statistic(outcome: Outcome) -> Statistic:
     """Return the mean, as the paper defines regret, unless the steps of v have no variance: then the median."""
     environment = outcome.setting.environment
@@ -93,8 +98,8 @@ def _chart_policies(outcome: Outcome, curves: Curves, name: str, policies: Seque
     drawn = {policy: curves.policies[policy] for policy in policies}
     explored = _exploration_rounds(outcome, policies)
     panels = []
-    if any(len(one.horizons) > 1 for one in drawn.values()):
-        by_horizon = {policy: one for policy, one in drawn.items() if len(one.horizons) > 1}
+    by_horizon = {policy: one for policy, one in drawn.items() if len(one.horizons) > 1}
+    if by_horizon and (len(by_horizon) > 1 or len(drawn) == 1):  # one curve of many compares nothing
         lines = _curves(outcome, curves, by_horizon, "_by_horizon")
         panels.append(Panel("Regret at the end, by horizon T", "horizon T", "regret", lines))
     lines = _curves(outcome, curves, drawn, "")
@@ -118,7 +123,7 @@ def _curves(outcome: Outcome, curves: Curves, drawn: Mapping[str, PolicyCurves],
     for index, (name, one) in enumerate(drawn.items()):
         x = np.array(one.horizons if what == "_by_horizon" else curves.rounds, float)
         bands = {statistic: drawable(getattr(one, f"{statistic}{what}")) for statistic in _STATISTICS}
-        found.append(Curve(name, *styles[name], x, bands, shown=index < _MAX_SHOWN))
+        found.append(Curve(display_name(outcome, name), *styles[name], x, bands, shown=index < _MAX_SHOWN))
     return tuple(found)
 
 

@@ -12,6 +12,9 @@ from typing import Any
 from soqo.experiments.presentation._chart_elements import chart_colors
 from soqo.experiments.presentation._charts import Chart
 from soqo.experiments.presentation._claims_matrix import render_claims
+from soqo.experiments.presentation._curvature_figure import SURFACE, curvature_surface
+from soqo.experiments.presentation._evidence_charts import risk_chart, rub_chart
+from soqo.experiments.presentation._evidence_section import render_evidence
 from soqo.experiments.presentation._first_screen import render_first_screen
 from soqo.experiments.presentation._interactive import embed_charts
 from soqo.experiments.presentation._numbers import pluralize
@@ -48,7 +51,8 @@ def render_page(data: ReportData) -> str:
         groups.setdefault(figure.group, []).append(figure)
     svgs = {name: element for name, (element, _) in drawn.items()}
     sections = "\n".join(_render_group(group, charts, svgs) for group in groups.values())
-    script = read_resource("page.js") if charts else ""
+    surfaces = [curvature_surface()] if SURFACE in drawn else []
+    script = read_resource("page.js") if charts or surfaces else ""
     return Template(read_resource("page.html")).substitute(
         title="The SCaLE paper&rsquo;s experiments, reproduced" if data.judgment else "Simulated regret",
         refresh="",
@@ -62,11 +66,12 @@ def render_page(data: ReportData) -> str:
                 _render_claims(data, groups),
                 f'<section id="figures">\n<div class="head"><h2>{_figures_heading(data)}</h2><span id="folds"></span>'
                 f"</div>\n{sections}\n{_render_missing(data)}</section>",
+                render_evidence(data.evidence, charts),
                 _render_about(data),
                 "</main>",
             )
         ),
-        scripts=f"{embed_charts(charts.values())}\n<script>{script}</script>" if charts else "",
+        scripts=f"{embed_charts(charts.values(), surfaces)}\n<script>{script}</script>" if script else "",
     )
 
 
@@ -85,6 +90,8 @@ def _make_charts(data: ReportData) -> dict[str, Chart]:
             (outcome,) = figure.outcomes
             curves = data.curves[outcome.setting.name]
             charts += [regret_chart(outcome, curves), beside_chart(outcome, curves)]
+    titles = {outcome.setting.name: outcome.setting.title.partition(": ")[2] for outcome in data.outcomes}
+    charts += [rub_chart(data.evidence, titles), risk_chart(data.evidence)]
     return {chart.name: chart for chart in charts if chart is not None}
 
 
@@ -104,6 +111,9 @@ def _render_links(data: ReportData, groups: Mapping[str, Sequence[ReportFigure]]
     links = [("#claims", "Claims")] if data.judgment else []
     for name, group in groups.items():
         links.append((f"#{make_anchor('group', name)}", _short_name(group)))
+    evidence = data.evidence
+    if evidence.risk or evidence.split or evidence.tails or evidence.tuned_c1:
+        links.append(("#evidence", "Evidence"))
     links.append(("#about", "About"))
     items = "".join(f'<li><a href="{href}">{text}</a></li>' for href, text in links)
     return f'<nav aria-label="Contents"><ul>{items}</ul></nav>'
@@ -111,6 +121,8 @@ def _render_links(data: ReportData, groups: Mapping[str, Sequence[ReportFigure]]
 
 def _short_name(group: Sequence[ReportFigure]) -> str:
     """Return the number of a figure in the paper, or a short form of its title."""
+    if group[0].group == "rub":
+        return "RUB"
     match = re.search(r"Figure \d+", group[0].source)
     if match:
         return match[0]
@@ -186,7 +198,7 @@ def _render_group(group: Sequence[ReportFigure], charts: Mapping[str, Chart], sv
     """Return the fold of a figure of the paper: one article, or a fold for each of several."""
     title, rest = _split_group_titles(group)
     where = _short_name(group)
-    number = f"<b>{where}</b> " if where.startswith(("Figure", "Appendix")) else ""
+    number = f"<b>{where}</b> " if where.startswith(("Figure", "Appendix", "RUB")) else ""
     name = title.removeprefix("Appendix: ") if where == "Appendix" else title
     articles = [render_article(figure, charts, svgs.get(figure.name, "")) for figure in group]
     if len(group) > 1:

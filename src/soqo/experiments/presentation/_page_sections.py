@@ -13,8 +13,9 @@ from soqo._simulation.summary import PolicySummary
 from soqo.experiments.execution import Outcome
 from soqo.experiments.presentation._chart_elements import render_chart, render_swatch
 from soqo.experiments.presentation._charts import Chart
+from soqo.experiments.presentation._curvature_figure import SURFACE
 from soqo.experiments.presentation._numbers import format_number, pluralize
-from soqo.experiments.presentation._outcome_charts import find_best, main_policies, split_titles
+from soqo.experiments.presentation._outcome_charts import display_name, find_best, main_policies, split_titles
 from soqo.experiments.presentation._report_figures import ReportFigure
 from soqo.experiments.presentation._style import policy_styles, typeset
 
@@ -60,7 +61,8 @@ def _render_picture(figure: ReportFigure, charts: Mapping[str, Chart], svg: str)
         return render_chart(chart, figure.title)
     alt = escape(typeset(f"{figure.title}. {figure.note}"), quote=True)
     drawn = svg.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
-    return f'<figure class="panel wide"><div class="plot">{drawn}</div></figure>'
+    turned = f' data-surface="{SURFACE}"' if figure.name == SURFACE else ""
+    return f'<figure class="panel wide"{turned}><div class="plot">{drawn}</div></figure>'
 
 
 # ---- tables --------------------------------------------------------------------------------------------------------
@@ -91,7 +93,8 @@ def _policy_table(outcome: Outcome) -> tuple[str, list[str], list[str]]:
     main, rows = main_policies(outcome), _summarize(outcome)
     best, styles = find_best(outcome, main, "median"), policy_styles(outcome.policies)
     order = [*main, *(name for name in outcome.policies if name not in main)]
-    body = [_render_row([name], rows[name], name == best, render_swatch(*styles[name])) for name in order]
+    shown = {name: display_name(outcome, name) for name in order}
+    body = [_render_row([shown[name]], rows[name], name == best, render_swatch(*styles[name])) for name in order]
     of = " of the paper's policies" if len(main) < len(order) else ""
     return f"Regret after {outcome.setting.horizon:,} rounds; bold: the lowest median{of}", ["Policy"], body
 

@@ -56,8 +56,8 @@ def render_progress(landed: Landed, about: Mapping[str, Any]) -> str:
         f"<h2>{share} tasks{command}, after {landed.seconds:.0f} s</h2>\n"
         f'<progress max="{landed.total}" value="{landed.done}" aria-label="Tasks that are done">{share}</progress>\n'
         f"<p>This page reloads every {_RELOAD} seconds, and the report takes its place. After an interruption, the "
-        "same command resumes with what is done.</p>\n"
-        f"{_render_settings(landed)}\n</section>\n{_render_curves(outcomes, charts)}</main>"
+        f"same command resumes with what is done.</p>\n</section>\n{_render_curves(outcomes, charts)}"
+        f"{_render_settings(landed)}\n</main>"
     )
     return Template(read_resource("page.html")).substitute(
         title=f"{share}: a run in progress",
@@ -73,17 +73,13 @@ def _first_curves(outcome: Outcome) -> Chart:
 
 
 def _render_settings(landed: Landed) -> str:
-    """Return a table of the settings with the tasks that are done."""
-    rows = "\n".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{done} of {total}</td>'
-        f'<td><progress max="{total}" value="{done}" aria-label="{escape(name, quote=True)}"></progress></td></tr>'
+    """Return a list of the settings with the tasks that are done."""
+    items = "\n".join(
+        f"<li>{escape(name)} <small>{done} of {total}</small> "
+        f'<progress max="{total}" value="{done}" aria-label="{escape(name, quote=True)}"></progress></li>'
         for name, (done, total) in landed.by_setting.items()
     )
-    heads = '<th scope="col">Setting</th><th scope="col">Done</th><th scope="col">Share</th>'
-    return (
-        f'<table class="tasks"><caption>Tasks of each setting</caption><thead><tr>{heads}</tr></thead>\n'
-        f"<tbody>{rows}</tbody></table>"
-    )
+    return f'<section class="card"><h2>Tasks of each setting</h2>\n<ul class="tasks">{items}</ul></section>'
 
 
 def _render_curves(outcomes: Sequence[Outcome], charts: Sequence[Chart]) -> str:

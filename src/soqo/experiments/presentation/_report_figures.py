@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from soqo.errors import ArgumentError
 from soqo.experiments.execution import Outcome
 from soqo.experiments.judgment import Evidence
-from soqo.experiments.presentation import _curvature_3d
 from soqo.experiments.presentation import _curvature_figure as _curvature
 from soqo.experiments.presentation import _rub_figure as _rub
 from soqo.experiments.presentation._figures import regret_figure, sweep_figure
@@ -69,7 +68,8 @@ def report_figures(outcomes: Sequence[Outcome], evidence: Evidence | None = None
     outcomes : sequence of Outcome
         The outcomes, as returned by :func:`soqo.experiments.run`.
     evidence : Evidence, optional
-        Numbers beside regret, for the figure of restricted uniform boundedness.
+        Numbers beside regret. If there are some on restricted uniform boundedness, their figure follows those on
+        heavy tails.
 
     Returns
     -------
@@ -97,15 +97,13 @@ def report_figures(outcomes: Sequence[Outcome], evidence: Evidence | None = None
         note = _join_unique(setting.note for setting in settings)
         figures.append(ReportFigure(name, settings[0].figure, title, source, note, tuple(members)))
         if settings[0].figure == "intro":
-            for name, part, drawing in (
-                ("curvature", _curvature, _curvature.curvature_figure),
-                ("curvature_3d", _curvature_3d, _curvature_3d.curvature_3d_figure),
-            ):
-                texts = (part.TITLE, part.SOURCE, part.NOTE)
-                figures.append(ReportFigure(name, "curvature", *texts, (), drawing))
-        if evidence is not None and evidence.rub and name == "heavy_tails_1":
-            texts = (_rub.TITLE, _rub.SOURCE, _rub.NOTE)
-            figures.append(ReportFigure("rub", "rub", *texts, (), partial(_rub.rub_figure, evidence.rub)))
+            texts = (_curvature.TITLE, _curvature.SOURCE, _curvature.NOTE)
+            figures.append(ReportFigure("curvature", "curvature", *texts, (), _curvature.curvature_figure))
+    if evidence is not None and evidence.rub:
+        texts = (_rub.TITLE, _rub.SOURCE, _rub.NOTE)
+        found = ReportFigure("rub", "rub", *texts, (), partial(_rub.rub_figure, evidence.rub))
+        after = [k for k, figure in enumerate(figures) if figure.group == "heavy_tails"]
+        figures.insert(after[-1] + 1 if after else len(figures), found)
     return figures
 
 

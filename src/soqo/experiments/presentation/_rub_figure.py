@@ -20,8 +20,8 @@ TITLE = "Is restricted uniform boundedness necessary? How well queries spread"
 SOURCE = "Section 4.2, robustness to heavy tails, and Remark 1"
 NOTE = (
     "C2/C1 of the first queries x - v, for matrices of rank 1, found by local search: near 1, the queries see every "
-    "such matrix equally well. Dots are runs, lines their medians. SCaLE as printed probes with Gaussian offsets; POL "
-    "and OAL query wherever their play takes them. The paper asks the question and shows no figure."
+    "such matrix equally well. Lines are medians over the runs. SCaLE as printed probes with Gaussian offsets; POL and "
+    "OAL query wherever their play takes them. The paper asks the question and shows no figure."
 )
 _TITLES = {
     "heavy_tails_0.01": "Cauchy, sigma_r = 0.01",

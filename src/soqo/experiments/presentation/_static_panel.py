@@ -16,7 +16,7 @@ from soqo.experiments.presentation._charts import Curve, Panel, Statistic, verti
 from soqo.experiments.presentation._style import typeset
 from soqo.typing import Array
 
-_SIZE, _SIZE_WITH_LABELS = (440.0, 290.0), (590.0, 330.0)
+_SIZE, _SIZE_WITH_LABELS = (440.0, 290.0), (590.0, 318.0)
 _LEFT, _TOP, _BOTTOM = 56.0, 12.0, 42.0
 _RIGHT, _RIGHT_OF_LABELS = 12.0, 132.0
 _LABEL_GAP = 14.0
@@ -38,6 +38,7 @@ class _Frame(NamedTuple):
     height: float
     right: float
     log_x: bool
+    log_y: bool
 
     @property
     def bottom(self) -> float:
@@ -54,12 +55,16 @@ class _Frame(NamedTuple):
         return _LEFT + (values - low) / (high - low) * (self.end - _LEFT)
 
     def y(self, values: Array) -> Array:
-        share = (values - self.y_low) / (self.y_high - self.y_low)
+        low, high = self.y_low, self.y_high
+        if self.log_y:
+            with np.errstate(divide="ignore", invalid="ignore"):  # zero is below the axis
+                low, high, values = np.log(low), np.log(high), np.log(values)
+        share = (values - low) / (high - low)
         return self.bottom - share * (self.bottom - _TOP)
 
 
 def render_panel(panel: Panel, statistic: Statistic, description: str, *, direct_labels: bool = False) -> str:
-    """Return a panel as an ``<svg>`` element with linear vertical axis.
+    """Return a panel as an ``<svg>`` element.
 
     Parameters
     ----------
@@ -86,7 +91,7 @@ def render_panel(panel: Panel, statistic: Statistic, description: str, *, direct
     width, height = _SIZE_WITH_LABELS if direct_labels else _SIZE
     right = _RIGHT_OF_LABELS if direct_labels else _RIGHT
     x_high = x_high if x_high > x_low else x_low + 1.0
-    frame = _Frame(x_low, x_high, low, high, width, height, right, bool(panel.ticks))
+    frame = _Frame(x_low, x_high, low, high, width, height, right, bool(panel.ticks), panel.log)
     inner = "".join(_render_curve(curve, statistic, frame, panel) for curve in curves)
     place = f'width="{frame.end - _LEFT:g}" height="{frame.bottom - _TOP:g}"'
     view = f'viewBox="{_LEFT:g} {_TOP:g} {frame.end - _LEFT:g} {frame.bottom - _TOP:g}"'
@@ -107,8 +112,9 @@ def _render_axes(panel: Panel, frame: _Frame) -> str:
     """Return grid lines, ticks and the labels of both axes."""
     left, right, bottom = _LEFT, frame.end, frame.bottom
     parts = []
-    ticks = linear_ticks(frame.y_low, frame.y_high)
-    for value, text in zip(ticks, format_ticks(ticks), strict=True):
+    ticks = _log_ticks(frame) if frame.log_y else linear_ticks(frame.y_low, frame.y_high)
+    texts = [f"{tick:g}" for tick in ticks] if frame.log_y else format_ticks(ticks)
+    for value, text in zip(ticks, texts, strict=True):
         y = float(frame.y(np.array(value)))
         kind = "zero" if value == 0.0 else "grid"
         parts.append(f'<path class="{kind}" d="M{left:g} {y:.1f}H{right:g}"/>')
@@ -125,6 +131,14 @@ def _render_axes(panel: Panel, frame: _Frame) -> str:
         f"{escape(typeset(panel.x_label))}</text>"
     )
     return "".join(parts)
+
+
+def _log_ticks(frame: _Frame) -> list[float]:
+    """Return powers of ten between the ends, with twice and five times them where there are few."""
+    powers = 10.0 ** np.arange(np.floor(np.log10(frame.y_low)), np.log10(frame.y_high) + 1.0)
+    few = frame.y_high < 300.0 * frame.y_low
+    values = np.sort(np.outer(powers, [1.0, 2.0, 5.0] if few else [1.0]).ravel())
+    return [float(f"{value:.3g}") for value in values if frame.y_low <= value <= frame.y_high]
 
 
 def linear_ticks(low: float, high: float, count: int = 5) -> list[float]:

@@ -74,7 +74,8 @@
       this.node = node;
       this.spec = spec;
       this.statistic = spec.statistic;
-      this.scale = "linear";
+      this.scale = spec.panels.some((panel) => panel.log) ? "log" : "linear";
+      this.early = false;
       this.intervals = null; // as each panel prefers, until the reader chooses
       this.off = new Set(spec.panels.flatMap((panel) => panel.curves.filter((c) => !c.shown).map((c) => c.label)));
       this.panels = all(".panel", node).map((place) => new Panel(this, place, spec.panels[place.dataset.panel]));
@@ -104,16 +105,16 @@
       }
     }
 
-    intervalButton() {
+    switchButton(text, title, on, choose) {
       const button = document.createElement("button");
-      const press = (on) => button.setAttribute("aria-pressed", String(on));
       button.type = "button";
-      button.textContent = "Intervals";
-      button.title = "95 % intervals over the runs";
-      press(this.panels.every((panel) => panel.spec.intervals));
+      button.textContent = text;
+      button.title = title;
+      button.setAttribute("aria-pressed", String(on));
       button.addEventListener("click", () => {
-        this.intervals = button.getAttribute("aria-pressed") !== "true";
-        press(this.intervals);
+        const now = button.getAttribute("aria-pressed") !== "true";
+        button.setAttribute("aria-pressed", String(now));
+        choose(now);
         this.redraw();
       });
       return button;
@@ -153,7 +154,12 @@
         ["linear", "Linear", "Linear axis; a curve far above the others leaves it"],
         ["log", "Log", "Logarithmic axis, which leaves out values that are not positive"],
       ];
-      place.append(this.intervalButton());
+      const every = this.panels.every((panel) => panel.spec.intervals);
+      place.append(this.switchButton("Intervals", `${this.spec.band} over the runs`, every, (on) => (this.intervals = on)));
+      if (this.panels.some((panel) => panel.spec.explored && !panel.fixed)) {
+        const told = "Show the rounds in which SCaLE explores, and as many as three times that after them";
+        place.append(this.switchButton("First rounds", told, false, (on) => (this.early = on)));
+      }
       add("Vertical axis", scales, this.scale, (value) => (this.scale = value));
     }
   }
@@ -162,10 +168,14 @@
     constructor(chart, place, spec) {
       Object.assign(this, { chart, place, spec });
       this.fixed = place.dataset.statistic;
-      this.labels = place.hasAttribute("data-labels");
       this.plot = place.querySelector(".plot");
       this.node = null;
       this.index = -1;
+    }
+
+    // Where there is no space for labels beside the curves, the legend names them.
+    get labels() {
+      return this.place.hasAttribute("data-labels") && this.plot.clientWidth >= 460;
     }
 
     get statistic() {
@@ -222,12 +232,17 @@
       this.spoken.textContent = `${this.spec.xLabel} ${x}: ${values.join(", ")}`;
     }
 
+    // The last x that is shown, or Infinity.
+    get end() {
+      return this.chart.early && this.spec.explored ? 4 * this.spec.explored : Infinity;
+    }
+
     range() {
       const peaks = [];
       let low = 0;
       let least = Infinity; // the smallest positive value, for logarithmic axes
       for (const curve of this.curves) {
-        const values = curve[this.statistic][0].filter((value) => value !== null);
+        const values = curve[this.statistic][0].filter((value, k) => value !== null && curve.x[k] <= this.end);
         if (!values.length) continue;
         peaks.push(Math.max(...values));
         low = Math.min(low, ...values);
@@ -288,7 +303,7 @@
       const text = variable("--text");
       const muted = variable("--muted");
       const line = variable("--line");
-      const height = Math.round(Math.min(460, Math.max(240, (this.labels ? 0.56 : 0.66) * this.plot.clientWidth)));
+      const height = Math.round(Math.min(460, Math.max(240, (this.labels ? 0.54 : 0.66) * this.plot.clientWidth)));
       const ends = log ? [Math.log10(0.6 * range.least), Math.log10(1.6 * range.most)] : [range.low, range.high];
       const axis = { gridcolor: line, zerolinecolor: muted, linecolor: line, tickcolor: line, automargin: false };
       const small = { size: 11.5, color: muted };
@@ -318,6 +333,7 @@
           ...axis,
           title: { text: spec.xLabel, font: small, standoff: 6 },
           type: spec.ticks.length ? "log" : "linear",
+          ...(this.end < Infinity ? { range: [1, this.end] } : {}),
           ...(spec.ticks.length ? { tickvals: spec.ticks, ticktext: spec.ticks.map(String) } : {}),
           fixedrange: this.labels,
           showspikes: true,
@@ -369,12 +385,91 @@
     }
   }
 
+  // ---- a surface in three dimensions, which replaces its picture when the reader asks for it -----------------------
+
+  class Surface {
+    constructor(node, spec) {
+      Object.assign(this, { node, spec });
+      this.plot = node.querySelector(".plot");
+      this.button = document.createElement("button");
+      this.button.type = "button";
+      this.button.textContent = "Turn it in 3-D";
+      this.button.addEventListener("click", () => this.toggle());
+      node.prepend(this.button);
+    }
+
+    async toggle() {
+      const Plotly = await loadPlotly();
+      if (this.touch) {
+        Plotly.purge(this.touch);
+        this.touch.remove();
+        this.touch = null;
+        this.plot.classList.remove("drawn");
+        this.button.textContent = "Turn it in 3-D";
+        return;
+      }
+      this.touch = this.plot.appendChild(document.createElement("div"));
+      this.touch.className = "touch";
+      this.button.textContent = "Back to the picture";
+      await this.draw();
+      this.plot.classList.add("drawn");
+    }
+
+    async draw() {
+      const { spec } = this;
+      const axis = { color: variable("--muted"), gridcolor: variable("--line"), backgroundcolor: "rgba(0,0,0,0)" };
+      const places = spec.points.map((set) => ({
+        type: "scatter3d",
+        mode: "markers",
+        x: set.x,
+        y: set.y,
+        z: set.z,
+        name: set.label,
+        marker: { size: 3, color: variable(set.color) },
+        hovertemplate: `${set.label}<br>reading %{z:.1f}<extra></extra>`,
+      }));
+      const range = [Math.min(...spec.points.flatMap((set) => set.z)), Math.max(...spec.z.flat())];
+      const ground = {
+        type: "surface",
+        x: spec.x,
+        y: spec.y,
+        z: spec.z,
+        showscale: false,
+        opacity: 0.75,
+        colorscale: [[0, variable("--line")], [1, variable(spec.color)]],
+        hovertemplate: "hitting cost %{z:.1f}<extra></extra>",
+      };
+      const named = (text) => ({ ...axis, title: { text } });
+      const scene = {
+        xaxis: named(spec.axes[0]),
+        yaxis: named(spec.axes[1]),
+        zaxis: { ...named(spec.axes[2]), range },
+        camera: { eye: { x: 0.8, y: -1.8, z: 0.8 } },
+      };
+      const layout = {
+        scene,
+        height: Math.round(Math.min(560, Math.max(320, 0.6 * this.plot.clientWidth))),
+        margin: { l: 0, r: 0, t: 0, b: 0 },
+        paper_bgcolor: "rgba(0,0,0,0)",
+        font: { color: variable("--text"), size: 12 },
+        showlegend: true,
+        legend: { orientation: "h", y: 0 },
+      };
+      await window.Plotly.react(this.touch, [ground, ...places], layout, { displayModeBar: false, responsive: true });
+    }
+
+    redraw() {
+      if (this.touch) this.draw();
+    }
+  }
+
   // ---- start ----------------------------------------------------------------------------------------------------------
 
   async function start() {
     if (!window.DecompressionStream || !document.getElementById("charts")) return;
     const specs = JSON.parse(await inflate("charts"));
     const charts = all("[data-chart]").map((node) => new Chart(node, specs[node.dataset.chart]));
+    const surfaces = all("[data-surface]").map((node) => new Surface(node, specs[node.dataset.surface]));
     const panels = new Map(charts.flatMap((chart) => chart.panels.map((panel) => [panel.place, panel])));
     // A fold that is closed does not intersect, so that its charts are drawn when it is opened.
     const observer = new IntersectionObserver((entries) => {
@@ -382,7 +477,7 @@
     }, { rootMargin: "200px" });
     for (const place of panels.keys()) observer.observe(place);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-      for (const chart of charts) chart.redraw();
+      for (const drawn of [...charts, ...surfaces]) drawn.redraw();
     });
   }
 
