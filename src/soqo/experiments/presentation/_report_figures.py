@@ -84,7 +84,7 @@ def report_figures(outcomes: Sequence[Outcome], evidence: Evidence | None = None
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     outcomes = run(find("intro"), folder, runs=1, workers=1)
     >>> [figure.name for figure in report_figures(outcomes)]
-    ['intro', 'curvature', 'curvature_3d']
+    ['intro', 'curvature']
     """
     parts: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
