@@ -248,7 +248,7 @@ def test_the_error_of_the_estimate_exceeds_its_guarantee() -> None:
 
 
 def test_theorem_3_fails_for_the_virtual_handover() -> None:
-    """Algorithm 1 starts exploitation from a virtual path; even with the exact A, the jump there is not in the bound."""
+    """Algorithm 1 exploits from a virtual path; even with the exact A, the jump there is not in the bound."""
     A, horizon, m = np.diag([1.0, 0.0, 0.0, 0.0]), 1000, 40
     gamma2 = math.sqrt(10.0) * horizon ** (2 / 3)
     given = {"covariance": 2500.0, "horizon": horizon, "m": m, "gamma2": gamma2}

@@ -81,8 +81,8 @@ def reproduce(
     """Simulate settings, judge the paper's claims, and write everything to a folder (extra ``lab``).
 
     The folder gets ``index.html``, ``about.json``, ``figures/``, ``tables/``, ``data/`` and, for the paper's settings,
-    ``claims.csv`` and ``claims.json``; and ``cells/``, from which an interrupted call resumes. The same numbers give the
-    same files. While cells are computed, ``index.html`` is a page of the run in progress.
+    ``claims.csv`` and ``claims.json``; and ``cells/``, from which an interrupted call resumes. The same numbers give
+    the same files. While cells are computed, ``index.html`` is a page of the run in progress.
 
     Parameters
     ----------
@@ -150,7 +150,9 @@ def _simulate_and_judge(
 ) -> tuple[list[Outcome], Judgment | None, Evidence]:
     """Simulate settings and what readings need, in two stages, and judge the claims."""
     known = {setting.name: setting.policies for setting in catalogue()}
-    judged = [setting for setting in settings if setting.name != "intro" and known.get(setting.name) == setting.policies]
+    judged = [
+        setting for setting in settings if setting.name != "intro" and known.get(setting.name) == setting.policies
+    ]
     outcomes, table = simulate(settings, plan_first_stage(judged, readings))
     if not {setting.name for setting in settings} & set(known):
         return outcomes, None, Evidence()
@@ -272,7 +274,9 @@ def _write_json(path: Path, content: Any) -> Path:
 
 def _claim_rows(judgment: Judgment) -> list[list[object]]:
     """Return a header, and a row for every claim and reading."""
-    rows: list[list[object]] = [["claim", "section", "text", "source", "rule", "reading", "status", "settings", "numbers"]]
+    rows: list[list[object]] = [
+        ["claim", "section", "text", "source", "rule", "reading", "status", "settings", "numbers"]
+    ]
     for claim in judgment.claims:
         about = [claim.id, claim.section, claim.text, claim.source, claim.rule]
         for verdict in claim.verdicts:

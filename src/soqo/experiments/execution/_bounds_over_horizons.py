@@ -172,7 +172,6 @@ class BoundsTable(Value):
         wrong = regret < bound if statement == self.LOWER else regret > bound
         return [T for T, is_wrong in zip(self.horizons, wrong.tolist(), strict=True) if is_wrong]
 
-
     def caused_by_handover(self, name: BoundName) -> list[int]:
         """Return the horizons at which a bound is violated only because exploitation starts from a virtual path.
 

@@ -133,7 +133,9 @@ def _probe(policy: SCaLE, paths: Paths) -> _Probed:
     memory = policy.estimate_from(replace(state.memory, u=u, v=v, y=y))
     state = replace(state, x=x[:, -1], round=m)
     start = policy.exploitation_start(memory, state)
-    return _Probed(x, memory.estimate, start, {"estimate": memory.estimate.matrix, "phase": memory.phase, "probes": m})
+    return _Probed(
+        x, memory.estimate, start, {"estimate": memory.estimate.matrix, "phase": memory.phase, "exploration_rounds": m}
+    )
 
 
 def _exploit(probed: _Probed, paths: Paths) -> Trajectory:

@@ -147,7 +147,7 @@ def measure_regrets(played: Mapping[str, Trajectory], paths: Paths) -> Regrets:
         regret, exploration, diverged = [], [], []
         for trajectory in played.values():
             above = np.add(*paths.costs(trajectory.x)) - benchmark
-            m = int(trajectory.diagnostics.get("probes", 0))
+            m = int(trajectory.diagnostics.get("exploration_rounds", 0))
             regret.append(above.sum(axis=1))
             exploration.append(above[:, :m].sum(axis=1) if m else np.full(paths.runs, np.nan))
             diverged.append(trajectory.diverged | ~np.isfinite(regret[-1]))

@@ -4,7 +4,14 @@ A claim is a :class:`ClaimRule` in one of the modules ``_ranking_claims``, ``_gr
 ``_evidence_claims``; :func:`judge` applies the rules.
 """
 
-from soqo.experiments.judgment._evidence import EstimationRisk, Evidence, RubExperiment, SpectralSplit, Tail, gather_evidence
+from soqo.experiments.judgment._evidence import (
+    EstimationRisk,
+    Evidence,
+    RubExperiment,
+    SpectralSplit,
+    Tail,
+    gather_evidence,
+)
 from soqo.experiments.judgment._judge import RULES, SECTIONS, judge
 from soqo.experiments.judgment._rules import ClaimRule
 from soqo.experiments.judgment._samples import Samples, tune_c1

@@ -22,7 +22,6 @@ from soqo.policies import SCaLE
 from soqo.theory import exact_regret, least_response, rub_ratios
 from soqo.typing import Array
 
-
 QUERIES = 40
 """The number of first queries whose spread is judged: SCaLE's own number of probes in these settings."""
 
@@ -196,9 +195,14 @@ def gather_evidence(
         rub=tuple(measure_rub(known[name], runs) for name in (*HEAVY_TAILS, *RANK_DEFICIENT) if name in known),
         risk=(measure_risk(1, 4), measure_risk(4, 4)) if known else (),
         split=tuple(
-            measure_split(known[name], *combination, runs) for name in SPLIT if name in known for combination in combinations
+            measure_split(known[name], *combination, runs)
+            for name in SPLIT
+            if name in known
+            for combination in combinations
         ),
-        tails=tuple(tail for outcome in outcomes if outcome.setting.name in HEAVY_TAILS for tail in measure_tails(outcome)),
+        tails=tuple(
+            tail for outcome in outcomes if outcome.setting.name in HEAVY_TAILS for tail in measure_tails(outcome)
+        ),
         tuned_c1={name: dict(choices) for (name, *rest), choices in tuned.items() if rest == _LITERAL_PLACE},
     )
 

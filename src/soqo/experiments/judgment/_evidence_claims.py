@@ -23,7 +23,7 @@ def _resampled(values: Array) -> Array:
     return np.asarray(np.median(np.concatenate([values[None], values[picks]]), axis=1))
 
 
-def _learners_violate_rub(_: Samples, evidence: Evidence, reading: Reading) -> list[Case]:
+def _learners_violate_rub(_: Samples, evidence: Evidence, _reading: Reading) -> list[Case]:
     cases = []
     for found in evidence.rub:
         if found.setting not in HEAVY_TAILS:
@@ -36,7 +36,7 @@ def _learners_violate_rub(_: Samples, evidence: Evidence, reading: Reading) -> l
     return cases
 
 
-def _infinite_risk(_: Samples, evidence: Evidence, reading: Reading) -> list[Case]:
+def _infinite_risk(_: Samples, evidence: Evidence, _reading: Reading) -> list[Case]:
     """Test whether few probes leave an error unseen, and a multiple of r d probes leave none."""
     cases = []
     for found in evidence.risk:
@@ -45,7 +45,9 @@ def _infinite_risk(_: Samples, evidence: Evidence, reading: Reading) -> list[Cas
         number = Number("the fewest probes that see every error", float(enough))
         multiple = Number("in multiples of r d", enough / (found.rank * found.dim))
         holds = bool(few) and 0.5 <= multiple.value <= 2.0
-        cases.append(Case(f"r = {found.rank}, d = {found.dim}", Status.HOLDS if holds else Status.FAILS, (number, multiple)))
+        cases.append(
+            Case(f"r = {found.rank}, d = {found.dim}", Status.HOLDS if holds else Status.FAILS, (number, multiple))
+        )
     return cases
 
 
@@ -76,7 +78,7 @@ EVIDENCE_CLAIMS = (
         settings=HEAVY_TAILS,
         axes=(),
         cases=_learners_violate_rub,
-        remark="C2/C1 is found by local search, for matrices of rank 1; it is infinite if some matrix is not seen at all.",
+        remark="C2/C1 is found by local search, for matrices of rank 1; it is infinite if one of them is not seen at all.",
     ),
     ClaimRule(
         id="remark1-risk",

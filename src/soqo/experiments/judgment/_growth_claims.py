@@ -26,9 +26,7 @@ _MARGIN = 0.05
 _CAUCHY_LEFT_OUT = "Cauchy steps are left out: the bound is a multiple of their covariance, which they do not have."
 
 
-def _grow_at_most(
-    samples: Samples, _: Evidence, reading: Reading, *, names: Sequence[str], most: float
-) -> list[Case]:
+def _grow_at_most(samples: Samples, _: Evidence, reading: Reading, *, names: Sequence[str], most: float) -> list[Case]:
     cases = []
     for name in names:
         slope = samples.exponent(name, reading, samples.scale(name, reading))
@@ -53,7 +51,9 @@ def _rank_matters(samples: Samples, _: Evidence, reading: Reading) -> list[Case]
         difference = slopes[0] - slopes[1]
         numbers = [measure("exponent at r = 1", slopes[0]), measure("exponent at r = 4", slopes[1])]
         known = ~np.isnan(difference)
-        cases.append(decide(deficient, difference > 0.0, known, samples.runs, measure("difference", difference), *numbers))
+        cases.append(
+            decide(deficient, difference > 0.0, known, samples.runs, measure("difference", difference), *numbers)
+        )
     return cases
 
 

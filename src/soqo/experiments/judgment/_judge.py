@@ -113,7 +113,7 @@ def _summarize(claims: Sequence[Claim], readings: Sequence[Reading]) -> str:
     runs = min(claim.runs for claim in claims)
     total = len(claims)
     return (
-        f"Read to the letter, {literal.count(Status.HOLDS)} of {total} claims hold, {literal.count(Status.FAILS)} fail and "
-        f"{literal.count(Status.UNKNOWN)} cannot be told with {runs} runs; the best single reading "
+        f"Read to the letter, {literal.count(Status.HOLDS)} of {total} claims hold, {literal.count(Status.FAILS)} fail "
+        f"and {literal.count(Status.UNKNOWN)} cannot be told with {runs} runs; the best single reading "
         f"({best.describe()}) makes {held[best]} hold, and {never} hold in no reading."
     )

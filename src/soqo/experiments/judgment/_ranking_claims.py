@@ -29,7 +29,9 @@ _R1_AXES = tuple(axis for axis in EVERY_AXIS if axis != "spectrum")
 _CHEAPER_LATER = 10.0
 """Exploration counts as expensive if a round of it costs this many times a later one."""
 
-_NO_MEAN = "Cauchy steps have no mean: in place of means, these are means without the upper and the lower tenth of the runs."
+_NO_MEAN = (
+    "Cauchy steps have no mean: in place of means, these are means without the upper and the lower tenth of the runs."
+)
 
 
 def _outperform(
@@ -71,9 +73,7 @@ def _scale_wins(
     return [_outperform(samples, n, reading, (samples.scale(n, reading),), baselines, labels) for n in names]
 
 
-def _hybrid_beats_learners(
-    samples: Samples, _: Evidence, reading: Reading, *, extra: Sequence[str] = ()
-) -> list[Case]:
+def _hybrid_beats_learners(samples: Samples, _: Evidence, reading: Reading, *, extra: Sequence[str] = ()) -> list[Case]:
     learners = (*samples.learners(reading), *extra)
     players = (samples.hyscale(PRIMARY, reading),)
     return [_outperform(samples, PRIMARY, reading, players, learners, (("HySCaLE",), "the best learner"))]

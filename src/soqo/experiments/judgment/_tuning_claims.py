@@ -59,7 +59,7 @@ def _near_three(samples: Samples, _: Evidence, reading: Reading) -> list[Case]:
     return cases
 
 
-def _spread(samples: Samples, reading: Reading, names: tuple[str, ...], of: Callable[[str], Array]) -> list[Case]:
+def _spread(samples: Samples, names: tuple[str, ...], of: Callable[[str], Array]) -> list[Case]:
     """Test whether the best values of c1 in several settings are within a factor of each other."""
     best = [of(name) for name in names]
     spread = highest(*best) / lowest(*best)
@@ -69,7 +69,7 @@ def _spread(samples: Samples, reading: Reading, names: tuple[str, ...], of: Call
 
 
 def _constant_in_eta(samples: Samples, _: Evidence, reading: Reading) -> list[Case]:
-    return _spread(samples, reading, SENSITIVITY, lambda name: _best_c1(samples, name, reading))
+    return _spread(samples, SENSITIVITY, lambda name: _best_c1(samples, name, reading))
 
 
 def _universal(samples: Samples, _: Evidence, reading: Reading) -> list[Case]:
@@ -78,7 +78,7 @@ def _universal(samples: Samples, _: Evidence, reading: Reading) -> list[Case]:
     found = samples.of(SIXTEEN[0], reading, None)
     if found is None or grid not in found.policies:
         return []  # a quick run searches for c1 in one reading only
-    return _spread(samples, reading, SIXTEEN, lambda name: _best_c1(samples, name, reading))
+    return _spread(samples, SIXTEEN, lambda name: _best_c1(samples, name, reading))
 
 
 _SOURCE = "Section 4.2, hyperparameter tuning, Figure 6"
@@ -119,7 +119,7 @@ TUNING_CLAIMS = (
         text="c1 is a universal parameter",
         source="Section 4.2, hyperparameter tuning, and Theorem 1",
         section="tuning",
-        rule="in the appendix's 16 settings, the largest of the c1 that a line search finds is at most twice the smallest",
+        rule="in the appendix's settings, the largest c1 that a line search finds is at most twice the smallest",
         settings=SIXTEEN,
         axes=_AXES,
         cases=_universal,

@@ -40,7 +40,7 @@ FLOOR = ("gaussian_r4_1", "laplace_r4_1")
 """The settings in which a policy of ours tests the lower bound."""
 
 SPLIT = ("gaussian_r4_1", "gaussian_r4_0.01", "gaussian_r1_1", "gaussian_r1_0.01")
-"""The settings in which the two parts of Proposition 1 are compared: the steps have a covariance and are independent."""
+"""The settings in which the two parts of Proposition 1 are compared: v is a martingale, and its steps have a covariance."""
 
 _HYBRID = {PRIMARY, *HEAVY_TAILS, *RANK_DEFICIENT, *LIGHT_TAILS}
 """The settings with a claim about HySCaLE."""
@@ -54,8 +54,8 @@ _ELSEWHERE = {
     **dict.fromkeys(("correlated_r1_1", "correlated_r1_0.01"), 15.0),
     **dict.fromkeys(("correlated_r4_1", "correlated_r4_0.01"), 5.0),
 }
-"""The c1 of a setting elsewhere in the paper: from m = 80 in the text (5), from the names of figures' files (15 and 5 for
-correlated steps), and from the figure of the main text with the same steps and rank (10)."""
+"""The c1 of a setting elsewhere in the paper: from m = 80 in the text (5), from the names of figures' files (15 and 5
+for correlated steps), and from the figure of the main text with the same steps and rank (10)."""
 
 _GRIDS = {4: (1.0, 2.0, 3.0, 5.0, 10.0), 1: (3.0, 5.0, 10.0, 15.0, 30.0)}
 """The values of c1 that the line search tries, by the rank."""
