@@ -23,9 +23,11 @@ from soqo.experiments.execution import (
     Outcome,
     code_version,
     make_curves,
+    open_executor,
     run_with_plans,
 )
 from soqo.experiments.judgment import Evidence, Judgment, gather_evidence, judge, tune_c1
+from soqo.experiments.presentation import ReportFigure
 from soqo.experiments.settings import (
     Reading,
     Setting,
@@ -37,6 +39,9 @@ from soqo.experiments.settings import (
 )
 
 _QUICK_RUNS = 8
+_FIGURES_PER_PROCESS = 4
+"""Fewer figures are drawn sooner than another process starts."""
+
 _FOLDERS = ("cells", "figures", "tables", "data")
 _DESCRIBED = ("figure", "title", "source", "note", "seed", "horizon", "horizons")
 """The fields of a setting that ``about.json`` lists, in addition to the number of runs."""
@@ -140,7 +145,7 @@ def reproduce(
     )
     readings = few_readings() if quick else all_readings()
     outcomes, judgment, evidence = _simulate_and_judge(chosen, readings, simulate)
-    return _write_report(outcomes, judgment, evidence, folder, about)
+    return _write_report(outcomes, judgment, evidence, folder, about, count)
 
 
 def _simulate_and_judge(
@@ -240,16 +245,13 @@ def _write_report(
     evidence: Evidence,
     folder: Path,
     about: dict[str, Any],
+    workers: int,
 ) -> Report:
     """Write all files; the page comes last, so that its links are valid."""
     files: list[Path] = []
     figures = presentation.report_figures(outcomes, evidence)
-    svgs: dict[str, str] = {}
-    for figure in figures:
-        drawn = figure.draw()
-        svgs[figure.name] = presentation.render_svg(drawn)
-        files.append(presentation.write_atomically(folder / "figures" / f"{figure.name}.svg", svgs[figure.name]))
-        files.append(presentation.save_figure(drawn, folder / "figures" / f"{figure.name}.png"))
+    svgs = _draw_figures(figures, folder / "figures", workers)
+    files += [folder / "figures" / f"{figure.name}.{suffix}" for figure in figures for suffix in ("svg", "png")]
     curves: dict[str, Curves] = {}
     for outcome in outcomes:
         name = outcome.setting.name
@@ -265,6 +267,25 @@ def _write_report(
     data = presentation.ReportData(tuple(outcomes), curves, judgment, evidence, tuple(figures), svgs, about)
     index = presentation.write_atomically(folder / "index.html", presentation.render_page(data))
     return Report(tuple(outcomes), judgment, evidence, index, (*files, index))
+
+
+def _draw_figures(figures: Sequence[ReportFigure], folder: Path, workers: int) -> dict[str, str]:
+    """Write every figure as SVG and PNG, in several processes if there are many; return the SVG texts by name."""
+    processes = min(workers, len(figures) // _FIGURES_PER_PROCESS)
+    if processes <= 1:
+        return {figure.name: _draw_figure(figure, folder) for figure in figures}
+    with open_executor(processes, None, []) as executor:
+        texts = list(executor.map(partial(_draw_figure, folder=folder), figures))
+    return {figure.name: text for figure, text in zip(figures, texts, strict=True)}
+
+
+def _draw_figure(figure: ReportFigure, folder: Path) -> str:
+    """Write a figure as SVG and PNG, and return the SVG text."""
+    drawn = figure.draw()
+    text = presentation.render_svg(drawn)
+    presentation.write_atomically(folder / f"{figure.name}.svg", text)
+    presentation.save_figure(drawn, folder / f"{figure.name}.png")
+    return text
 
 
 def _write_json(path: Path, content: Any) -> Path:

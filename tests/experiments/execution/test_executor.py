@@ -180,6 +180,7 @@ def test_a_run_in_progress_has_outcomes_of_what_is_done(
     settings: list[Setting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("soqo.experiments.execution._executor._SECONDS_BETWEEN_NOTICES", 0.0)
+    monkeypatch.setattr("soqo.experiments.execution._executor._SHARE_OF_NOTICES", 0.0)
     seen: list[tuple[int, list[tuple[str, ...]]]] = []
 
     def look(landed: Landed) -> None:

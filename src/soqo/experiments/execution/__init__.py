@@ -15,6 +15,7 @@ from soqo.experiments.execution._curves import Band, Curves, PolicyCurves, make_
 from soqo.experiments.execution._executor import CellProgress, Landed, RegretTable, compute_cells, run, run_with_plans
 from soqo.experiments.execution._joint_play import play_jointly
 from soqo.experiments.execution._outcome import Outcome
+from soqo.experiments.execution._pools import open_executor
 from soqo.experiments.execution._regrets import Regrets
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "make_cells",
     "make_curves",
     "merge_cells",
+    "open_executor",
     "play_jointly",
     "policy_key",
     "run",

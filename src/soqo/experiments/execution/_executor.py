@@ -38,6 +38,9 @@ RegretTable = dict[tuple[str, str, int], Regrets]
 _SECONDS_BETWEEN_NOTICES = 3.0
 """The least time between two pages of a run in progress."""
 
+_SHARE_OF_NOTICES = 20.0
+"""Pages of a run in progress take at most one of this many seconds."""
+
 
 @dataclass(frozen=True)
 class CellProgress:
@@ -313,7 +316,7 @@ class _Work:
     done: dict[str, int] = field(default_factory=dict)
     totals: dict[str, int] = field(default_factory=dict)
     started: float = field(default_factory=perf_counter)
-    notified: float = 0.0
+    notify_after: float = 0.0
 
     def load_stored(self) -> list[_Task]:
         """Load what is stored, and return the tasks that are left."""
@@ -379,9 +382,10 @@ class _Work:
             place = (name, cell.horizon, cell.first_run, cell.runs, len(cell.policies))
             self.progress(CellProgress(sum(self.done.values()), sum(self.totals.values()), *place, kept, seconds))
         now = perf_counter()
-        if self.notify is not None and not kept and now - self.notified >= _SECONDS_BETWEEN_NOTICES:
+        if self.notify is not None and not kept and now >= self.notify_after:
             self.notify(self)
-            self.notified = perf_counter()
+            took = perf_counter() - now
+            self.notify_after = perf_counter() + max(_SECONDS_BETWEEN_NOTICES, _SHARE_OF_NOTICES * took)
 
     def landed(self, outcomes: Callable[[], list[Outcome]]) -> Landed:
         """Return the state of the work."""

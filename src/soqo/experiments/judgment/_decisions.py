@@ -68,10 +68,12 @@ def measure(label: str, values: Array) -> Number:
     resampled = values[1:][~np.isnan(values[1:])]
     if not resampled.size or np.isnan(values[0]):
         return Number(label, float(values[0]))
-    tail = 0.5 * (1.0 - LEVEL)
+    ordered = np.sort(resampled)
+    ends = (ordered.size - 1) * np.array([0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)])
+    below, above = ordered[np.floor(ends).astype(int)], ordered[np.ceil(ends).astype(int)]
     # Between infinite numbers there is nothing to interpolate.
-    method = "linear" if np.isfinite(resampled).all() else "inverted_cdf"
-    low, high = np.quantile(resampled, [tail, 1.0 - tail], method=method)
+    with np.errstate(invalid="ignore"):
+        low, high = np.where(np.isfinite(above), below + (ends % 1.0) * (above - below), below)
     return Number(label, float(values[0]), float(low), float(high))
 
 

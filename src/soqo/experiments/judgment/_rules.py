@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from soqo._simulation.summary import format_short
 from soqo.experiments.judgment._evidence import Evidence
 from soqo.experiments.judgment._samples import Samples
 from soqo.experiments.judgment._verdicts import Case, Claim, Status, Verdict
-from soqo.experiments.settings import AXES, Reading
-from soqo.experiments.settings._reading_plans import c1_values, canonical_spectrum
+from soqo.experiments.settings import AXES, LITERAL, Reading
+from soqo.experiments.settings._reading_plans import (
+    SLOW_HYSCALE,
+    SLOW_LEARNERS,
+    SLOW_SCALE,
+    c1_values,
+    canonical_spectrum,
+)
 
 CasesOf = Callable[[Samples, Evidence, Reading], Sequence[Case]]
 """A function that tests a claim in each of its settings, under a reading."""
@@ -90,9 +97,30 @@ class ClaimRule:
         if self.against_slower is not None:
             remark = (
                 f"{remark} With learners of the rate 1e-8 among the baselines, which are not in the paper, it holds in "
-                f"{slower} of {len(verdicts)} readings."
+                f"{slower} of {len(verdicts)} readings.{self._slower_numbers(samples, readings)}"
             ).strip()
         return Claim(**words, runs=samples.runs, verdicts=tuple(verdicts.values()), remark=remark, aliases=aliases)
+
+    def _slower_numbers(self, samples: Samples, readings: Sequence[Reading]) -> str:
+        """Return what SCaLE and HySCaLE do with soqo's defaults and that rate, for each spectrum."""
+        parts = []
+        for name in self.settings:
+            spectra = dict.fromkeys(canonical_spectrum(samples.settings[name], r.spectrum) for r in readings)
+            for spectrum in spectra:
+                reading = Reading(spectrum=spectrum, statistic="median")
+                found = samples.of(name, reading, None)
+                if found is None or SLOW_HYSCALE not in found.policies:
+                    continue
+                shown = [
+                    format_short(samples.statistic(name, reading, policy)[0]) for policy in (SLOW_SCALE, SLOW_HYSCALE)
+                ]
+                others = ("FTM", *SLOW_LEARNERS, *samples.learners(LITERAL))
+                best = min(samples.statistic(name, reading, other)[0] for other in others if other in found.policies)
+                place = name if len(spectra) == 1 else f"{name}, spectrum {spectrum}"
+                parts.append(f"{place}: {shown[0]} and {shown[1]}, best baseline {format_short(best)}")
+        if not parts:
+            return ""
+        return f" With soqo's defaults and that rate, the medians of SCaLE and HySCaLE are, in {'; in '.join(parts)}."
 
     def _meaning(self, samples: Samples, reading: Reading) -> tuple[object, ...]:
         """Return what a reading means in the claim's settings: readings that mean the same are one."""

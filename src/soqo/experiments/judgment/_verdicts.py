@@ -286,14 +286,16 @@ class Section:
         if self.best is None:
             return Status.UNTESTED.value
         total = len(self.claims)
+        if total == 1:
+            return f"its one claim holds in {len(self.all_hold)} of {self.readings} readings"
         if self.all_hold:
             return (
                 f"all {total} claims hold together in {len(self.all_hold)} of {self.readings} readings, for example: "
                 f"{self.best.describe()}"
             )
         return (
-            f"no reading makes all {total} claims hold; at most {self.best_holds} do, for example: "
-            f"{self.best.describe()}"
+            f"no reading makes all {total} claims hold; at most {self.best_holds} "
+            f"{'does' if self.best_holds == 1 else 'do'}, for example: {self.best.describe()}"
         )
 
 

@@ -131,6 +131,9 @@ def learner_names(gradient: str) -> tuple[str, str]:
 SLOW_LEARNERS = ("POL/slow", "OAL/slow")
 """The names of learners with the exact gradient and a slower rate, which are ours."""
 
+SLOW_SCALE, SLOW_HYSCALE = "SCaLE/slow", "HySCaLE/slow"
+"""The names of SCaLE with soqo's defaults, and of HySCaLE with them and the slower rate, beside those learners."""
+
 UNPROBING = "GLIDE, no drift"
 """The name of a policy of ours that interpolates between its last position and v, as Theorem 2 requires."""
 
@@ -341,6 +344,10 @@ def _baselines(setting: Setting, spectrum: str, gradient: str) -> Iterable[tuple
             yield horizon, name, kind(RATE, gradient=_gradient(gradient))
     for name, kind in zip(SLOW_LEARNERS, (POL, OAL), strict=True):
         yield setting.horizon, name, kind(SLOW_RATE)
+    if setting.name in (PRIMARY, *RANK_DEFICIENT):
+        given = scale_arguments(setting, "algorithm", "residual") | {"c1": captions_c1(setting)}
+        yield setting.horizon, SLOW_SCALE, SCaLE(**given)
+        yield setting.horizon, SLOW_HYSCALE, HySCaLE(**given, learning_rate=SLOW_RATE)
     if setting.name in FLOOR and spectrum == "linear_1":
         for horizon in (setting.horizon, *others):
             yield horizon, UNPROBING, GLIDE(drift=False)
