@@ -28,15 +28,17 @@ def contents(text: str) -> dict[str, str]:
     return {name: gzip.decompress(base64.b64decode(data)).decode() for name, data in found}
 
 
-def test_numbers_have_four_digits(chart: Chart) -> None:
+def test_numbers_have_four_digits_and_ends_of_intervals_three(chart: Chart) -> None:
     data: dict[str, Any] = json.loads(contents(embed_charts([chart]))["charts"])
     assert data[chart.name]["statistic"] == "mean"
     for panel, given in zip(chart.panels, data[chart.name]["panels"], strict=True):
         for curve, numbers in zip(panel.curves, given["curves"], strict=True):
             np.testing.assert_array_equal(numbers["x"], curve.x)
             for statistic, band in curve.bands.items():
-                for found, expected in zip(numbers[statistic], (band.value, band.low, band.high), strict=True):
-                    np.testing.assert_allclose(found, expected, rtol=5.1e-4)
+                value, low, high = numbers[statistic]
+                np.testing.assert_allclose(value, band.value, rtol=5.1e-4)
+                np.testing.assert_allclose(low, band.low, rtol=5.1e-3)
+                np.testing.assert_allclose(high, band.high, rtol=5.1e-3)
 
 
 def test_plotly_is_complete_and_the_same_charts_give_the_same_text(chart: Chart) -> None:

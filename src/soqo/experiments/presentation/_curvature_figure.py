@@ -26,7 +26,7 @@ _EIGENVECTOR = np.array([np.cos(_ANGLE), np.sin(_ANGLE)])
 _NULL = np.array([-np.sin(_ANGLE), np.cos(_ANGLE)])
 _A = _EIGENVALUE * np.outer(_EIGENVECTOR, _EIGENVECTOR)
 _MAX_DISTANCE = 60.0  # from the minimizer
-_GRID = 17  # lines of the surface in each direction
+_GRID = 11  # lines of the surface in each direction; each cell is a polygon of the SVG
 NOTE = (
     f"A of rank 1 in two dimensions, with eigenvalue {_EIGENVALUE:g} at 30 degrees; noise uniform in "
     f"[-{_NOISE_CAP:g}, {_NOISE_CAP:g}], the same in both directions."

@@ -87,7 +87,7 @@ def _describe_curve(curve: Curve) -> dict[str, Any]:
         "dash": curve.dash,
         "shown": curve.shown,
         "x": _round(curve.x),
-        **{name: [_round(band.value), _round(band.low), _round(band.high)] for name, band in curve.bands.items()},
+        **{n: [_round(b.value), _round(b.low, 3), _round(b.high, 3)] for n, b in curve.bands.items()},
     }
 
 
@@ -96,15 +96,15 @@ def _variable(color: str) -> str:
     return f"--c-{color[1:].lower()}"
 
 
-def _round(values: Array) -> list[float | int | None]:
-    """Return values with four digits, and None for what is not finite.
+def _round(values: Array, digits: int = 4) -> list[float | int | None]:
+    """Return values with a few digits, and None for what is not finite.
 
     Examples
     --------
     >>> _round(np.array([12345.6, 0.25, np.nan]))
     [12350, 0.25, None]
     """
-    return [_shorten(float(f"{value:.4g}")) if np.isfinite(value) else None for value in values.tolist()]
+    return [_shorten(float(f"{value:.{digits}g}")) if np.isfinite(value) else None for value in values.tolist()]
 
 
 def _shorten(value: float) -> float | int:

@@ -42,6 +42,13 @@ def render_page(data: ReportData) -> str:
     See Also
     --------
     report_figures : The figures of some outcomes.
+
+    Examples
+    --------
+    >>> from soqo.experiments.judgment import Evidence
+    >>> about = {"command": "", "quick": False, "versions": {}, "code": "", "settings": {"a": {"runs": 4, "seed": 0}}}
+    >>> render_page(ReportData((), {}, None, Evidence(), (), {}, about)).splitlines()[0]
+    '<!DOCTYPE html>'
     """
     charts = _make_charts(data)
     drawn = {f.name: inline_svg(data.svgs[f.name], f.name) for f in data.figures if f.name not in charts}

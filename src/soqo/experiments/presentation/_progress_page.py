@@ -35,6 +35,14 @@ def write_progress(folder: Path, landed: Landed, about: Mapping[str, Any]) -> No
         What is done.
     about : mapping
         ``command``, as in ``about.json``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_progress(Path(folder), Landed(1, 2, {"mine": (1, 2)}, 3.0, list), {"command": ""})
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['index.html']
     """
     write_atomically(folder / "index.html", render_progress(landed, about))
 
@@ -46,6 +54,16 @@ def render_progress(landed: Landed, about: Mapping[str, Any]) -> str:
     ----------
     landed, about
         As in :func:`write_progress`.
+
+    Returns
+    -------
+    str
+        The HTML, which reloads itself.
+
+    Examples
+    --------
+    >>> "1 of 2 tasks" in render_progress(Landed(1, 2, {"mine": (1, 2)}, 3.0, list), {"command": ""})
+    True
     """
     outcomes = [outcome for outcome in landed.outcomes() if not outcome.setting.swept][:_MAX_CHARTS]
     charts = [_first_curves(outcome) for outcome in outcomes]

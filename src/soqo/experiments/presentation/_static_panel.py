@@ -22,7 +22,9 @@ _RIGHT, _RIGHT_OF_LABELS = 12.0, 132.0
 _LABEL_GAP = 14.0
 """The distance of direct labels, which are 12 units high."""
 
-_MAX_POINTS = 80
+_MAX_POINTS = 50
+"""Points of a curve, which are enough for a small picture and keep the page small."""
+
 _DASHES = {"-": "", "--": "7 4", ":": "2 3", "-.": "7 3 2 3"}
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
