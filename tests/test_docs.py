@@ -57,7 +57,7 @@ def test_the_table_of_verdicts_has_every_claim() -> None:
 
 
 def test_numbers_that_appear_twice_agree() -> None:
-    """The finding with the table of claims, the tables of regret with the sentences below them, and both with README."""
+    """The finding and the table of claims, the table of regret and the sentences below it, and both and README."""
     rows = claims_in_the_docs()
     text = " ".join((ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8").replace("\n> ", " ").split())
     found = re.search(r"Read to the letter, (\d+) of (\d+) claims hold, (\d+) fail and (\d+) cannot be told", text)
