@@ -18,10 +18,8 @@ from typing import Any
 import numpy as np
 
 from soqo import Result
-from soqo._simulation.summary import format_short
-from soqo.experiments.judgment._samples import trimmed_mean
-from soqo.experiments.settings import Reading
-from soqo.experiments.settings._reading_plans import HEAVY_TAILS, SIXTEEN
+from soqo.experiments.judgment import trimmed_mean
+from soqo.experiments.settings import HEAVY_TAILS, SIXTEEN, Reading
 
 COLUMNS = ("FTM", "POL", "OAL", "SCaLE as printed", "HySCaLE as printed", "SCaLE", "HySCaLE")
 HINGES = (
@@ -48,6 +46,11 @@ HINGES = (
     ("cauchy-scale-wins", Reading(radius="residual", statistic="median")),
 )
 """Claims whose verdict depends on the reading, with readings that decide them differently."""
+
+
+def format_short(value: float) -> str:
+    """Format a number with three digits."""
+    return f"{value:.3g}".replace("e+0", "e").replace("e-0", "e-")
 
 
 def print_claims(folder: Path) -> None:

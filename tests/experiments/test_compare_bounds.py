@@ -182,7 +182,9 @@ def test_the_first_scale_of_the_setting_is_played() -> None:
         "second": SCaLE(2.0, 2, min_eigenvalue=0.5),
     }
     found = bound_setting(setting(policies=policies), runs=1)
-    assert format_bounds(found).startswith("first of the setting: m = 20 exploration rounds, gamma^2 = 7\n")
+    assert format_bounds(found).startswith(
+        "first of the setting: m = 20 exploration rounds, gamma^2 = 7, direct handover\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,9 @@ _QUICK_RUNS = 8
 _FIGURES_PER_PROCESS = 4
 """Fewer figures are drawn sooner than another process starts."""
 
+_WITH_OURS = ("intro", "primary")
+"""The figures that show policies that are not in the paper even at a first look."""
+
 _FOLDERS = ("cells", "figures", "tables", "data")
 _DESCRIBED = ("figure", "title", "source", "note", "seed", "horizon", "horizons")
 """The fields of a setting that ``about.json`` lists, in addition to the number of runs."""
@@ -169,6 +172,10 @@ def _simulate_and_judge(
     return outcomes, judge(judged, table, tuned, readings, evidence), evidence
 
 
+def _policies_of_the_paper(setting: Setting) -> dict[str, object]:
+    return {name: policy for name, policy in setting.policies.items() if name in setting.roles}
+
+
 def _join_tables(first: dict[Any, Any], second: dict[Any, Any]) -> dict[Any, Any]:
     """Return the policies of both tables."""
     joined = dict(first)
@@ -189,6 +196,8 @@ def _write_progress(folder: Path, about: Mapping[str, Any], landed: Landed) -> N
 def quick_setting(setting: Setting, *, keep_runs: bool = False) -> Setting:
     """Return a setting for a first look: at most eight runs, and the first, the middle and the last horizon.
 
+    Of the paper's settings, only the first two have the policies that are not in the paper.
+
     Parameters
     ----------
     setting : Setting
@@ -206,7 +215,10 @@ def quick_setting(setting: Setting, *, keep_runs: bool = False) -> Setting:
     h = setting.horizons
     kept = (h[0], h[len(h) // 2], h[-1]) if h else ()
     runs = setting.runs if keep_runs else min(_QUICK_RUNS, setting.runs)
-    return replace(setting, runs=runs, horizons=tuple(dict.fromkeys(kept)))
+    # Policies of ours take a third of the time, and the first figures show them.
+    left_out = setting.single_horizon if setting.roles and setting.figure not in _WITH_OURS else frozenset()
+    policies = {name: policy for name, policy in setting.policies.items() if name not in left_out}
+    return replace(setting, runs=runs, horizons=tuple(dict.fromkeys(kept)), policies=policies)
 
 
 def _make_folders(folder: Path) -> None:

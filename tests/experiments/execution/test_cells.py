@@ -38,11 +38,11 @@ from soqo.experiments.execution import (
     CellStore,
     Regrets,
     compute_cell,
+    join_policies,
     merge_cells,
     policy_key,
     split_into_cells,
 )
-from soqo.experiments.execution._cells import join_policies
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 

@@ -10,7 +10,6 @@ import pytest
 
 import soqo
 from soqo import FTM, GLIDE, OAL, POL, ROBD, HySCaLE, SCaLE
-from soqo._simulation.simulate import make_policy, play
 from soqo.errors import ArgumentError
 from soqo.experiments import find
 from soqo.experiments.execution import play_jointly
@@ -35,13 +34,14 @@ POLICIES: dict[str, object] = {
 
 @pytest.mark.parametrize("name", ["primary", "gaussian_r4_0.01"])
 def test_they_do_what_they_do_alone(name: str) -> None:
-    paths = find(name)[0].environment.draw(150, 3, seed=1)
-    together = play_jointly(POLICIES, paths)
+    environment = find(name)[0].environment
+    together = play_jointly(POLICIES, environment.draw(150, 3, seed=1))
     assert list(together) == list(POLICIES)
-    for policy, entry in POLICIES.items():
-        alone = play(make_policy(entry, paths.problem), paths)
-        np.testing.assert_allclose(together[policy].x, alone.x, rtol=1e-7, atol=1e-5)
-        np.testing.assert_array_equal(together[policy].diverged, alone.diverged)
+    alone = soqo.simulate(environment, POLICIES, horizon=150, runs=3, seed=1, record=True)
+    assert alone.actions is not None
+    for policy in POLICIES:
+        np.testing.assert_allclose(together[policy].x, alone.actions[policy], rtol=1e-7, atol=1e-5)
+        np.testing.assert_array_equal(together[policy].diverged, alone[policy].diverged)
 
 
 def test_company_does_not_change_a_bit() -> None:
@@ -54,11 +54,12 @@ def test_company_does_not_change_a_bit() -> None:
 
 def test_environments_beyond_the_paper_are_played_round_by_round() -> None:
     environment = replace(find("primary")[0].environment, meters=(soqo.meters.Dropout(0.5),))
-    paths = environment.draw(80, 2, seed=0)
     entries = {"SCaLE": POLICIES["SCaLE"], "POL": POLICIES["POL"]}
-    together = play_jointly(entries, paths)
-    for name, entry in entries.items():
-        np.testing.assert_array_equal(together[name].x, play(make_policy(entry, paths.problem), paths).x)
+    together = play_jointly(entries, environment.draw(80, 2, seed=0))
+    alone = soqo.simulate(environment, entries, horizon=80, runs=2, seed=0, record=True)
+    assert alone.actions is not None
+    for name in entries:
+        np.testing.assert_array_equal(together[name].x, alone.actions[name])
 
 
 def test_an_error_names_the_policy() -> None:

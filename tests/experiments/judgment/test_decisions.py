@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from soqo.experiments.judgment import Status
-from soqo.experiments.judgment._decisions import decide, measure
+from soqo.experiments.judgment import Status, decide, measure
 
 
 def bootstrap(samples: np.ndarray) -> np.ndarray:

@@ -10,8 +10,7 @@ import pytest
 
 from soqo import FTM, SCaLE
 from soqo.experiments import find, judge, run
-from soqo.experiments.judgment import Evidence, Status
-from soqo.experiments.judgment._evidence import measure_risk, measure_rub, measure_split, measure_tails
+from soqo.experiments.judgment import Evidence, Status, measure_risk, measure_rub, measure_split, measure_tails
 from soqo.experiments.settings import LITERAL
 from soqo.theory import exact_regret
 

@@ -7,8 +7,7 @@ import pytest
 from invented_regret import SETTINGS, as_the_paper_says, invented_table
 
 from soqo.experiments import Reading, Setting
-from soqo.experiments.judgment import Samples, tune_c1
-from soqo.experiments.judgment._samples import trimmed_mean
+from soqo.experiments.judgment import Samples, trimmed_mean, tune_c1
 from soqo.experiments.settings import LITERAL, plan_first_stage
 
 

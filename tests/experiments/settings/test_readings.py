@@ -7,8 +7,17 @@ import pytest
 from soqo import HySCaLE, RandomProblem, SCaLE
 from soqo.errors import ArgumentError
 from soqo.experiments import Reading, catalogue, find
-from soqo.experiments.settings import AXES, LITERAL, all_readings, few_readings, plan_first_stage, plan_second_stage
-from soqo.experiments.settings._reading_plans import c1_values, canonical_spectrum, with_spectrum
+from soqo.experiments.settings import (
+    AXES,
+    LITERAL,
+    all_readings,
+    c1_values,
+    canonical_spectrum,
+    few_readings,
+    plan_first_stage,
+    plan_second_stage,
+    with_spectrum,
+)
 
 
 def test_every_value_of_every_axis_is_in_a_reading_and_the_literal_one_comes_first() -> None:

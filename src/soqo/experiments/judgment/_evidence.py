@@ -10,11 +10,13 @@ import numpy as np
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.experiments.execution import Outcome, play_jointly
 from soqo.experiments.judgment._samples import trimmed_mean
-from soqo.experiments.settings import Reading, Setting, TunedC1
-from soqo.experiments.settings._reading_plans import (
+from soqo.experiments.settings import (
     HEAVY_TAILS,
     RANK_DEFICIENT,
     SPLIT,
+    Reading,
+    Setting,
+    TunedC1,
     captions_c1,
     scale_arguments,
 )

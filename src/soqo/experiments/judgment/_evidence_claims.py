@@ -9,8 +9,7 @@ from soqo.experiments.judgment._evidence import QUERIES, Evidence
 from soqo.experiments.judgment._rules import ClaimRule
 from soqo.experiments.judgment._samples import Samples
 from soqo.experiments.judgment._verdicts import Case, Number, Status
-from soqo.experiments.settings import Reading
-from soqo.experiments.settings._reading_plans import HEAVY_TAILS, SPLIT
+from soqo.experiments.settings import HEAVY_TAILS, SPLIT, Reading
 from soqo.typing import Array
 
 _EQUAL = 2.0

@@ -12,8 +12,7 @@ from soqo.experiments.judgment._evidence import Evidence
 from soqo.experiments.judgment._rules import EVERY_AXIS, NO_HYBRID, ClaimRule
 from soqo.experiments.judgment._samples import Samples
 from soqo.experiments.judgment._verdicts import Case
-from soqo.experiments.settings import Reading
-from soqo.experiments.settings._reading_plans import FLOOR, PRIMARY, SIXTEEN, UNPROBING
+from soqo.experiments.settings import FLOOR, PRIMARY, SIXTEEN, UNPROBING, Reading
 
 _FULL = tuple(name for name in SIXTEEN if "_r4_" in name and not name.startswith("cauchy"))
 _DEFICIENT = tuple(name for name in SIXTEEN if "_r1_" in name and not name.startswith("cauchy"))

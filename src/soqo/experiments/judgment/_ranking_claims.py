@@ -12,14 +12,14 @@ from soqo.experiments.judgment._evidence import Evidence
 from soqo.experiments.judgment._rules import EVERY_AXIS, ClaimRule
 from soqo.experiments.judgment._samples import Samples
 from soqo.experiments.judgment._verdicts import Case
-from soqo.experiments.settings import Reading
-from soqo.experiments.settings._reading_plans import (
+from soqo.experiments.settings import (
     HEAVY_TAILS,
     LIGHT_TAILS,
     PRIMARY,
     RANK_DEFICIENT,
     SIXTEEN,
     SLOW_LEARNERS,
+    Reading,
 )
 from soqo.typing import Array
 

@@ -9,11 +9,13 @@ from soqo._simulation.summary import format_short
 from soqo.experiments.judgment._evidence import Evidence
 from soqo.experiments.judgment._samples import Samples
 from soqo.experiments.judgment._verdicts import Case, Claim, Status, Verdict
-from soqo.experiments.settings import AXES, LITERAL, Reading
-from soqo.experiments.settings._reading_plans import (
+from soqo.experiments.settings import (
+    AXES,
+    LITERAL,
     SLOW_HYSCALE,
     SLOW_LEARNERS,
     SLOW_SCALE,
+    Reading,
     c1_values,
     canonical_spectrum,
 )

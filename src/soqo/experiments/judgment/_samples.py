@@ -10,8 +10,10 @@ import numpy as np
 
 from soqo._model.problem import RandomProblem
 from soqo.experiments.execution import Regrets, RegretTable
-from soqo.experiments.settings import Reading, Setting, TunedC1
-from soqo.experiments.settings._reading_plans import (
+from soqo.experiments.settings import (
+    Reading,
+    Setting,
+    TunedC1,
     c1_values,
     canonical_spectrum,
     hyscale_name,

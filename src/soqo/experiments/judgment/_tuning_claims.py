@@ -11,8 +11,7 @@ from soqo.experiments.judgment._evidence import Evidence
 from soqo.experiments.judgment._rules import ClaimRule
 from soqo.experiments.judgment._samples import Samples
 from soqo.experiments.judgment._verdicts import Case
-from soqo.experiments.settings import Reading
-from soqo.experiments.settings._reading_plans import SENSITIVITY, SIXTEEN, c1_values, scale_name
+from soqo.experiments.settings import SENSITIVITY, SIXTEEN, Reading, c1_values, scale_name
 from soqo.typing import Array
 
 _AXES = ("gamma2", "radius", "statistic")
