@@ -70,8 +70,8 @@ def _describe_matrix(judgment: Judgment) -> str:
     rest = len(shares) - every - some - failed
     return (
         f"Of {pluralize(len(shares), 'claim')} that this report tests, {every} hold in every reading and {some} in "
-        f"some; {failed} fail in every reading, and {rest} hold in none but cannot be told in some. Each cell is a link "
-        "to its numbers; its left half is by means, as the paper defines regret, its right half by medians."
+        f"some; {failed} fail in every reading, and {rest} hold in none but cannot be told in some. Each cell is a "
+        "link to its numbers; its left half is by means, as the paper defines regret, its right half by medians."
     )
 
 
