@@ -61,10 +61,15 @@ def print_claims(folder: Path) -> None:
         literal = next((v["status"] for v in claim["verdicts"]), "not tested")
         best = describe(claim["charitable"]) if counts["holds"] and counts["holds"] < len(claim["verdicts"]) else ""
         numbers = (counts[status] for status in ("holds", "fails", "cannot be told"))
-        print(f"| {claim['text']} | {claim['source']} | {literal} | {' | '.join(map(str, numbers))} | {best} |")
+        print_row(claim["text"], claim["source"], literal, *numbers, best)
     print()
     for section in found["sections"]:
         print(f"- {section['title']}: {section['summary']}.")
+
+
+def print_row(*cells: object) -> None:
+    """Print a row of a Markdown table; a vertical bar in it is escaped."""
+    print(f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in cells)} |")
 
 
 def describe(key: str) -> str:
@@ -91,7 +96,7 @@ def print_readings(folder: Path) -> None:
         ]
         verdict = find_verdict(claim, reading.on(axes))
         numbers = "; ".join(format_case(case, len(verdict["cases"]) > 1) for case in verdict["cases"])
-        print(f"| {claim['text']} | {reading.describe()} | {verdict['status']} | {numbers} |")
+        print_row(claim["text"], reading.describe(), verdict["status"], numbers)
 
 
 def find_verdict(claim: dict[str, Any], reading: Reading) -> dict[str, Any]:

@@ -153,8 +153,8 @@ def rub_ratios(Z: ArrayLike, rank: int, *, starts: int = 8, seed: int = 0) -> Ar
 def least_response(Z: ArrayLike, rank: int, *, starts: int = 24, seed: int = 0) -> float:
     """Return the least response of probes to a difference of two symmetric matrices of a rank.
 
-    The response to M is the root mean square of 1/2 z'Mz, for |M|_F = 1. If it is zero, two matrices of the rank have the
-    same readings: no estimator can tell them apart, and since both can be scaled, its worst error is infinite.
+    The response to M is the root mean square of 1/2 z'Mz, for |M|_F = 1. If it is zero, two matrices of the rank have
+    the same readings: no estimator can tell them apart, and since both can be scaled, its worst error is infinite.
 
     Parameters
     ----------

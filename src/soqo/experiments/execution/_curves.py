@@ -11,7 +11,7 @@ import numpy as np
 
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.experiments.execution._outcome import Outcome
-from soqo.typing import Array
+from soqo.typing import Array, IntArray
 
 _POINTS = 120
 """The most rounds of a curve."""
@@ -108,14 +108,14 @@ def make_curves(outcome: Outcome) -> Curves:
     return Curves(tuple(rounds.tolist()), tuple(windows.tolist()), policies)
 
 
-def _thin_rounds(horizon: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _thin_rounds(horizon: int) -> IntArray:
     """Return at most ``_POINTS`` rounds from 1 to the horizon, the first third of them in the first tenth."""
     early = np.linspace(1, max(1, horizon // 10), _POINTS // 3)
     late = np.linspace(max(1, horizon // 10), horizon, _POINTS - _POINTS // 3)
     return np.unique(np.concatenate([early, late]).round().astype(np.int64))
 
 
-def _policy_curves(outcome: Outcome, name: str, rounds: Array, windows: Array) -> PolicyCurves:
+def _policy_curves(outcome: Outcome, name: str, rounds: IntArray, windows: IntArray) -> PolicyCurves:
     curve = outcome.curve(name)
     summed = np.concatenate([np.zeros_like(curve[:, :1]), curve], axis=1)
     with np.errstate(invalid="ignore", over="ignore"):  # the regret of a diverged run may be infinite

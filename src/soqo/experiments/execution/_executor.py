@@ -157,8 +157,9 @@ def run(
     count = integer("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)
     require_extra("xarray", "lab")
     chosen = [setting if runs is None else replace(setting, runs=runs) for setting in settings]
-    options = {"workers": count, "scheduler": scheduler, "progress": progress, "landed": landed}
-    outcomes, _ = run_with_plans(chosen, [], folder, **options)
+    outcomes, _ = run_with_plans(
+        chosen, [], folder, workers=count, scheduler=scheduler, progress=progress, landed=landed
+    )
     return outcomes
 
 

@@ -151,7 +151,7 @@ def _exploit(probed: _Probed, paths: Paths) -> Trajectory:
 
 @dataclass(frozen=True, eq=False)
 class _Learner:
-    """A policy that takes gradient steps: its estimate and position before the first of them, and what it did so far."""
+    """A policy that takes gradient steps: its estimate and position before them, and what it did so far."""
 
     name: str
     policy: Any

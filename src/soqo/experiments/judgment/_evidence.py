@@ -84,8 +84,8 @@ class EstimationRisk(Value):
     @property
     def first_consistent(self) -> int:
         """The fewest probes with which no draw leaves a difference unseen."""
-        seen = (self.unseen > _UNSEEN).all(axis=1)
-        return next((m for m, good in zip(self.probes, seen, strict=True) if good), self.probes[-1] + 1)
+        least = self.unseen.min(axis=1)
+        return next((m for m, one in zip(self.probes, least, strict=True) if one > _UNSEEN), self.probes[-1] + 1)
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ EVIDENCE_CLAIMS = (
         settings=HEAVY_TAILS,
         axes=(),
         cases=_learners_violate_rub,
-        remark="C2/C1 is found by local search, for matrices of rank 1; it is infinite if one of them is not seen at all.",
+        remark="C2/C1 is found by local search, for matrices of rank 1; infinite if one of them is not seen at all.",
     ),
     ClaimRule(
         id="remark1-risk",

@@ -134,16 +134,16 @@ def _largest_where_small(samples: Samples, _: Evidence, reading: Reading) -> lis
 def _exploration_is_expensive(samples: Samples, _: Evidence, reading: Reading) -> list[Case]:
     found = samples.of(PRIMARY, reading, None)
     assert found is not None
-    m, numbers, passed = samples.exploration_rounds(PRIMARY, reading), [], np.True_
+    m, numbers, passed = samples.exploration_rounds(PRIMARY, reading), [], []
     for label, policy in (("SCaLE", samples.scale(PRIMARY, reading)), ("HySCaLE", samples.hyscale(PRIMARY, reading))):
         row = found.policies.index(policy)
         first = found.exploration[row]
         per_round = samples.reduce(PRIMARY, reading, first) / m
         later = samples.reduce(PRIMARY, reading, found.regret[row] - first) / (samples.settings[PRIMARY].horizon - m)
-        passed = passed & (per_round > _CHEAPER_LATER * later)
+        passed.append(per_round > _CHEAPER_LATER * later)
         numbers.append(measure(f"{label}, regret per round while exploring", per_round))
         numbers.append(measure(f"{label}, afterwards", later))
-    return [decide(PRIMARY, np.asarray(passed), True, samples.runs, *numbers)]
+    return [decide(PRIMARY, np.all(passed, axis=0), True, samples.runs, *numbers)]
 
 
 _PRIMARY_SOURCE = "Section 4.2, primary evaluation"

@@ -40,7 +40,7 @@ FLOOR = ("gaussian_r4_1", "laplace_r4_1")
 """The settings in which a policy of ours tests the lower bound."""
 
 SPLIT = ("gaussian_r4_1", "gaussian_r4_0.01", "gaussian_r1_1", "gaussian_r1_0.01")
-"""The settings in which the two parts of Proposition 1 are compared: v is a martingale, and its steps have a covariance."""
+"""The settings in which the two parts of Proposition 1 are compared: v is a martingale with a covariance."""
 
 _HYBRID = {PRIMARY, *HEAVY_TAILS, *RANK_DEFICIENT, *LIGHT_TAILS}
 """The settings with a claim about HySCaLE."""

@@ -385,7 +385,7 @@ class _Reader:
     def adjusted(self, entries: list[Any]) -> dict[str, dict[str, Any]]:
         """Return the arguments that the setting changes, by the name of the policy."""
         table, place = self.table("adjust")
-        names = [entry.get("name", entry.get("kind")) for entry in entries if isinstance(entry, dict)]
+        names = [str(entry.get("name", entry.get("kind"))) for entry in entries if isinstance(entry, dict)]
         for name, arguments in table.items():
             if name not in names:
                 self.document.fail(place(name), f"{name!r} must be a policy of the file, one of {', '.join(names)}")
