@@ -78,7 +78,7 @@ def test_heads_name_the_axis_and_the_value_and_no_reading_has_two_columns(text: 
 
 def test_the_share_of_readings_and_the_words_of_sections_are_there(text: str) -> None:
     assert re.findall(r"<small>(\d+ of \d+)</small>", text) == ["3 of 3", "2 of 6", "0 of 1"]
-    assert "3 claims of the paper tested: 1 in every reading, 1 in some, 1 in none." in text
+    assert "Of 3 claims that this report tests, 1 hold in every reading and 1 in some; 1 fail in every reading" in text
     assert "no reading makes all 2 claims hold; at most 2 do, for example: median over the runs" in text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -85,3 +86,19 @@ def test_the_table_of_a_sweep_has_the_value_with_the_smallest_median(
             names = [name for name, point in outcome.setting.swept.items() if point.family == family]
             best = min(names, key=outcome.median)
             assert re.search(rf"\s{family} +{label} +{outcome.setting.swept[best].value:g} ", table)
+
+
+def test_a_fold_tells_the_least_regret_and_that_of_scale_as_printed(
+    outcomes: dict[str, Outcome], with_regret: WithRegret, make_report: MakeReport
+) -> None:
+    setting = outcomes["second"].setting
+    policies = {"FTM": setting.policies["FTM"], "SCaLE as printed": setting.policies["GLIDE"]}
+    results = {
+        horizon: replace(result, records={"FTM": result["FTM"], "SCaLE as printed": result["GLIDE"]})
+        for horizon, result in outcomes["second"].results.items()
+    }
+    outcome = Outcome(replace(setting, policies=policies), results)
+    known = with_regret(outcome, lambda name, r: np.full_like(r, 1.0 if name == "FTM" else 5.0))
+    assert '<small class="result">mean regret: FTM 60, SCaLE as printed 300</small>' in render_page(
+        make_report([known])
+    )

@@ -14,7 +14,12 @@ def test_the_page_gets_every_outcome_its_curves_and_the_pictures(
     small: dict[str, Setting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[ReportData] = []
-    monkeypatch.setattr(presentation, "render_page", lambda data: seen.append(data) or "a page")
+
+    def render(data: ReportData) -> str:
+        seen.append(data)
+        return "a page"
+
+    monkeypatch.setattr(presentation, "render_page", render)
     chosen = [small["second"], small["sweep_1"]]
     index = reproduce(chosen, tmp_path, workers=1).index
     (data,) = seen

@@ -49,7 +49,8 @@ def render_claims(judgment: Judgment, settings: Mapping[str, str]) -> str:
         '<caption class="unseen">Claims and readings</caption>\n'
         f"{_render_heads(columns)}\n{''.join(bodies)}</table></div>\n"
         f'<details class="fold" id="readings"><summary>The readings</summary>{_render_axes()}</details>\n'
-        f'<h3 id="numbers">The numbers behind the cells</h3>\n{numbers}\n{_render_untested(judgment)}'
+        '<details class="fold" id="numbers"><summary>The numbers behind the cells, and the rule of each claim</summary>'
+        f"\n{numbers}</details>\n{_render_untested(judgment)}"
     )
 
 
@@ -62,14 +63,15 @@ def _distinct(columns: Mapping[str, Reading]) -> list[tuple[str, Reading]]:
 
 
 def _describe_matrix(judgment: Judgment) -> str:
-    held = [claim.counts[Status.HOLDS] for claim in judgment.tested]
-    total = [len(claim.verdicts) for claim in judgment.tested]
-    every = sum(one == most for one, most in zip(held, total, strict=True))
-    none = held.count(0)
+    shares = [(claim.counts, len(claim.verdicts)) for claim in judgment.tested]
+    every = sum(counts[Status.HOLDS] == total for counts, total in shares)
+    failed = sum(counts[Status.FAILS] == total for counts, total in shares)
+    some = sum(0 < counts[Status.HOLDS] < total for counts, total in shares)
+    rest = len(shares) - every - some - failed
     return (
-        f"{pluralize(len(held), 'claim')} of the paper tested: {every} in every reading, {len(held) - every - none} in "
-        f"some, {none} in none. Each cell is a link to its numbers; its left half is by means, as the paper defines "
-        "regret, its right half by medians."
+        f"Of {pluralize(len(shares), 'claim')} that this report tests, {every} hold in every reading and {some} in "
+        f"some; {failed} fail in every reading, and {rest} hold in none but cannot be told in some. Each cell is a "
+        "link to its numbers; its left half is by means, as the paper defines regret, its right half by medians."
     )
 
 

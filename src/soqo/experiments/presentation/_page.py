@@ -19,7 +19,7 @@ from soqo.experiments.presentation._first_screen import render_first_screen
 from soqo.experiments.presentation._interactive import embed_charts
 from soqo.experiments.presentation._numbers import pluralize
 from soqo.experiments.presentation._outcome_charts import beside_chart, regret_chart, sweep_chart
-from soqo.experiments.presentation._page_sections import make_anchor, render_article, render_title
+from soqo.experiments.presentation._page_sections import make_anchor, render_article, render_result, render_title
 from soqo.experiments.presentation._report_data import ReportData
 from soqo.experiments.presentation._report_figures import ReportFigure
 from soqo.experiments.presentation._svg import inline_svg, render_color_rules
@@ -192,9 +192,10 @@ def _render_claims(data: ReportData, groups: Mapping[str, Sequence[ReportFigure]
         for figure in group
         for outcome in figure.outcomes
     }
+    readings = max((len(claim.verdicts) for claim in data.judgment.tested), default=0)
+    heading = f"The paper&rsquo;s claims, under {readings} readings of its text"
     return (
-        '<section id="claims" class="card">\n<h2>The paper&rsquo;s claims, under every reading of its text</h2>\n'
-        f"{render_claims(data.judgment, settings)}\n</section>"
+        f'<section id="claims" class="card">\n<h2>{heading}</h2>\n{render_claims(data.judgment, settings)}\n</section>'
     )
 
 
@@ -206,17 +207,18 @@ def _render_group(group: Sequence[ReportFigure], charts: Mapping[str, Chart], sv
     title, rest = _split_group_titles(group)
     where = _short_name(group)
     number = f"<b>{where}</b> " if where.startswith(("Figure", "Appendix", "RUB")) else ""
-    name = title.removeprefix("Appendix: ") if where == "Appendix" else title
+    name = "Additional experiments" if where == title == "Appendix" else title
     articles = [render_article(figure, charts, svgs.get(figure.name, "")) for figure in group]
     if len(group) > 1:
         articles = [
-            f'<details class="fold"><summary>{render_title(text)}</summary>\n{article}\n</details>'
-            for text, article in zip(rest, articles, strict=True)
+            f'<details class="fold"><summary>{render_title(text)} {render_result(figure)}</summary>\n'
+            f"{article}\n</details>"
+            for text, article, figure in zip(rest, articles, group, strict=True)
         ]
     inner = "\n".join(articles)
     return (
         f'<details class="card group" id="{make_anchor("group", group[0].group)}"><summary><h3>{number}'
-        f"{render_title(name)}</h3></summary>\n{inner}\n</details>"
+        f"{render_title(name)}</h3> {render_result(group[0]) if len(group) == 1 else ''}</summary>\n{inner}\n</details>"
     )
 
 

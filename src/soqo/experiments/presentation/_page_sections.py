@@ -15,7 +15,14 @@ from soqo.experiments.presentation._chart_elements import render_chart, render_s
 from soqo.experiments.presentation._charts import Chart
 from soqo.experiments.presentation._curvature_figure import SURFACE
 from soqo.experiments.presentation._numbers import format_number, pluralize
-from soqo.experiments.presentation._outcome_charts import display_name, find_best, main_policies, split_titles
+from soqo.experiments.presentation._outcome_charts import (
+    display_name,
+    end_regret,
+    find_best,
+    first_statistic,
+    main_policies,
+    split_titles,
+)
 from soqo.experiments.presentation._report_figures import ReportFigure
 from soqo.experiments.presentation._style import policy_styles, typeset
 
@@ -53,6 +60,19 @@ def render_title(title: str) -> str:
     # str.capitalize would change names such as SCaLE.
     text = escape(typeset(title[:1].upper() + title[1:]))
     return text.replace(" = ", "&nbsp;=&nbsp;")
+
+
+def render_result(figure: ReportFigure) -> str:
+    """Return the result of a figure in a few words: the policy with the least regret, and SCaLE as printed."""
+    if figure.is_sweep or not figure.outcomes:
+        return ""
+    (outcome,) = figure.outcomes
+    statistic, names = first_statistic(outcome), main_policies(outcome)
+    shown = dict.fromkeys([find_best(outcome, names, statistic), *(n for n in names if n == "SCaLE as printed")])
+    told = ", ".join(
+        f"{escape(display_name(outcome, name))} {format_number(end_regret(outcome, name, statistic))}" for name in shown
+    )
+    return f'<small class="result">{statistic} regret: {told}</small>'
 
 
 def _render_picture(figure: ReportFigure, charts: Mapping[str, Chart], svg: str) -> str:
