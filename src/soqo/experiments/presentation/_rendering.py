@@ -157,9 +157,21 @@ def write_csv(path: str | os.PathLike[str], rows: Iterable[Iterable[object]]) ->
 
 
 def _render(figure: Figure, kind: str, metadata: dict[str, None] | None = None) -> bytes:
-    buffer = io.BytesIO()
+    """Draw a figure once.
+
+    ``savefig`` would draw it two more times to find its layout and its margins. Here the layout is found once for all
+    formats, and the margins are those of the layout.
+    """
+    backends = require_extra("matplotlib.backend_bases", "lab")
+    layouts = require_extra("matplotlib.layout_engine", "lab")
+    buffer, dpi = io.BytesIO(), figure.dpi
     with house_style():
-        figure.savefig(buffer, format=kind, metadata=metadata)
+        if not isinstance(figure.get_layout_engine(), layouts.PlaceHolderLayoutEngine):
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
+        canvas = backends.get_registered_canvas_class(kind)(figure)
+        getattr(canvas, f"print_{kind}")(buffer, metadata=metadata)
+    figure.set_dpi(dpi)  # an SVG has its own
     return buffer.getvalue()
 
 

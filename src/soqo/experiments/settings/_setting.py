@@ -50,6 +50,16 @@ class Setting(Value):
         The number of runs, and the seed.
     swept : mapping of str to SweepPoint
         The policies that belong to a sweep.
+    roles : mapping of str to str
+        For each policy: "paper" if it is the paper's own as printed, "calibrated" if it is the paper's with soqo's
+        defaults, "ours" if it is not in the paper. Policies without an entry are "ours".
+    single_horizon : frozenset of str
+        The policies that are played at ``horizon`` only, and not at the other ``horizons``.
+    sources : mapping of str to str
+        For each parameter of the setting, where its value comes from: a text that begins with "caption", "text", "file
+        name" or "our choice".
+    contradictions : tuple of str
+        What the paper says otherwise about this setting in other places.
 
     See Also
     --------
@@ -69,3 +79,7 @@ class Setting(Value):
     runs: int
     seed: int
     swept: Mapping[str, SweepPoint] = field(default_factory=dict, repr=False)
+    roles: Mapping[str, str] = field(default_factory=dict, repr=False)
+    single_horizon: frozenset[str] = field(default_factory=frozenset, repr=False)
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+    contradictions: tuple[str, ...] = field(default=(), repr=False)
