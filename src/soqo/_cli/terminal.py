@@ -71,7 +71,8 @@ def _format_cell(cell: CellProgress) -> str:
     """Format a finished cell for programs that read the output."""
     return (
         f"cell done={cell.done} total={cell.total} setting={shlex.quote(cell.setting)} horizon={cell.horizon} "
-        f"first_run={cell.first_run} runs={cell.runs} policies={cell.policies} kept={'yes' if cell.kept else 'no'} seconds={cell.seconds:.1f}"
+        f"first_run={cell.first_run} runs={cell.runs} policies={cell.policies} "
+        f"kept={'yes' if cell.kept else 'no'} seconds={cell.seconds:.1f}"
     )
 
 
