@@ -157,10 +157,8 @@ def _simulate_and_judge(
     simulate: Callable[..., tuple[list[Outcome], Any]],
 ) -> tuple[list[Outcome], Judgment | None, Evidence]:
     """Simulate settings and what readings need, in two stages, and judge the claims."""
-    known = {setting.name: setting.policies for setting in catalogue()}
-    judged = [
-        setting for setting in settings if setting.name != "intro" and known.get(setting.name) == setting.policies
-    ]
+    known = {setting.name: _policies_of_the_paper(setting) for setting in catalogue()}
+    judged = [s for s in settings if s.name != "intro" and known.get(s.name) == _policies_of_the_paper(s)]
     outcomes, table = simulate(settings, plan_first_stage(judged, readings))
     if not {setting.name for setting in settings} & set(known):
         return outcomes, None, Evidence()

@@ -118,7 +118,7 @@ class Regrets(Value):
             If the file is damaged.
         """
         try:
-            with np.load(path, allow_pickle=False) as arrays:
+            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 return cls(tuple(arrays["policies"].tolist()), *(arrays[key] for key in _ARRAYS))
         except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise FileFormatError(f"{path} is damaged: {error}") from error
