@@ -102,5 +102,6 @@ class Recovery(Value):
             return np.asarray(self.noise_cap * count)
         radii = np.asarray(0.5 * self.noise_cap * count)
         determined = count > _MIN_READINGS_PER_UNKNOWN * d * (d + 1) / 2
-        radii[determined] = _RADIUS_FACTOR * batched_min_radius(Z[determined], y[determined])
+        with np.errstate(over="ignore"):  # a radius of infinity is consistent with zero
+            radii[determined] = _RADIUS_FACTOR * batched_min_radius(Z[determined], y[determined])
         return radii

@@ -55,7 +55,8 @@ def test_trace_min_has_the_status_and_the_optimum_of_cvxpy_with_clarabel(block: 
             check_certificate(ours, Z, y, radius)
             assert theirs.status in ("optimal", "optimal_inaccurate", "failed"), seed
             if theirs.status == "optimal":
-                assert ours.primal == pytest.approx(theirs.value, rel=1e-6, abs=1e-6), seed
+                # A solved estimate has a gap of at most 1e-6 of the sum of its two values.
+                assert ours.primal == pytest.approx(theirs.value, rel=2e-6, abs=1e-6), seed
 
 
 def check_certificate(estimate: Estimate, Z: Any, y: Any, radius: float) -> None:
