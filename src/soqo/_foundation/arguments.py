@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -93,6 +95,17 @@ def vector(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     if result.shape != shape:
         raise ArgumentError(f"{name} must have shape {shape}, got {result.shape}")
     return result
+
+
+def file_path(name: str, value: Any) -> Path:
+    """Return the path of a file; an integer, which Python's functions take for an open file, is refused."""
+    try:
+        text = os.fspath(value)
+    except TypeError:
+        text = None
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise ArgumentError(f"{name} must be a path, got {value!r}")
+    return Path(text)
 
 
 def choice(name: str, value: Any, allowed: Iterable[str]) -> str:

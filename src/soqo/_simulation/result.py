@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 import scipy
 
-from soqo._foundation.arguments import choice
+from soqo._foundation.arguments import choice, file_path
 from soqo._foundation.frozen_dataclasses import Value, set_fields
 from soqo._foundation.optional_imports import require_extra
 from soqo._simulation.summary import Summary, look_up_policy, summarize
@@ -418,7 +418,7 @@ class Result(Value, Mapping[str, PolicyResult]):
         Path
             The file.
         """
-        target = Path(path)
+        target = file_path("path", path)
         dataset = self.to_xarray()
         dataset.attrs["checksum"] = _checksum(dataset)
         with replacing(target) as temporary:
@@ -445,7 +445,7 @@ class Result(Value, Mapping[str, PolicyResult]):
             If the file is damaged or not a result.
         """
         xr = require_extra("xarray", "lab")
-        source = Path(path)
+        source = file_path("path", path)
         if not source.is_file():
             raise FileNotFoundError(f"no result at {source}")
         try:

@@ -56,6 +56,7 @@ class Recovery(Value):
     fallback: _Fallback = "least_squares"
 
     def __post_init__(self) -> None:
+        set_fields(self, noise_cap=number("noise_cap", self.noise_cap, least=0.0))
         if isinstance(self.radius, str):
             choice("radius", self.radius, get_args(_RadiusRule))
         else:

@@ -95,7 +95,7 @@ def reproduce(
     if not settings:
         raise ArgumentError("settings must be at least one, got none")
     if runs is not None:
-        integer("runs", runs, least=1)
+        runs = integer("runs", runs, least=1)
     presentation.figure_names(settings)  # it refuses names that two settings share
     for module in ("matplotlib", "xarray"):
         require_extra(module, "lab")

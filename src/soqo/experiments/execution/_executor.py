@@ -121,7 +121,7 @@ def run(
     (3,)
     """
     if runs is not None:
-        integer("runs", runs, least=1)
+        runs = integer("runs", runs, least=1)
     if workers is not None and scheduler is not None:
         raise ArgumentError(f"workers must be None if a scheduler is given, got {workers}")
     count = integer("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)
