@@ -5,6 +5,7 @@ from __future__ import annotations
 import fuzz_estimators
 import fuzz_files
 import fuzz_journals
+import fuzz_policies
 import fuzz_reproducibility
 
 
@@ -28,3 +29,8 @@ def test_cuts_and_flips_of_journals_are_noticed() -> None:
 
 def test_addresses_of_arrays_do_not_matter() -> None:
     assert not fuzz_reproducibility.run(dims=(4, 12), allocations=3)
+
+
+def test_no_finite_number_makes_a_policy_raise() -> None:
+    # GLIDE has limits of its own on numbers, which tests/policies/glide checks.
+    assert not fuzz_policies.run(first=0, count=8, rounds=20, skip=("GLIDE",))

@@ -24,13 +24,15 @@ def instance(name: str, value: object, *kinds: type) -> None:
         raise ArgumentError(f"{name} must be {article} {expected}, got {type(value).__name__}")
 
 
-def integer(name: str, value: Any, *, least: int) -> int:
+def integer(name: str, value: Any, *, least: int, most: int | None = None) -> int:
     """Return an integer of at least ``least``; NumPy integers are accepted, booleans and floats are not."""
     expected = "a positive integer" if least == 1 else f"an integer of at least {least}"
     try:
         result = None if isinstance(value, bool | np.bool_) else operator.index(value)
     except TypeError:
         result = None
+    if result is not None and most is not None and result > most:
+        raise ArgumentError(f"{name} must be at most {most:,}, got {result}")
     if result is None or result < least:
         raise ArgumentError(f"{name} must be {expected}, got {value if result is None else result!r}")
     return result

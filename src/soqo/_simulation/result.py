@@ -364,7 +364,7 @@ class Result(Value, Mapping[str, PolicyResult]):
             raise FileFormatError(f"dataset must be a soqo result of format 1 or {_FORMAT}, got format {version!r}")
         try:
             return cls._from_xarray(dataset, _LOW_VARIANCE_NAME[int(version)])
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise FileFormatError(f"dataset must be a complete soqo result, got: {error}") from error
 
     @classmethod
@@ -405,13 +405,15 @@ class Result(Value, Mapping[str, PolicyResult]):
             actions=actions,
         )
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
+    def save(self, path: str | os.PathLike[str], *, key: str = "") -> Path:
         """Write a NetCDF file atomically, with a checksum inside (extra ``lab``).
 
         Parameters
         ----------
         path : path
             The file; its folder must exist.
+        key : str
+            What the result belongs to, which :meth:`load` can verify.
 
         Returns
         -------
@@ -420,19 +422,23 @@ class Result(Value, Mapping[str, PolicyResult]):
         """
         target = file_path("path", path)
         dataset = self.to_xarray()
+        if key:
+            dataset.attrs["key"] = key
         dataset.attrs["checksum"] = _checksum(dataset)
         with replacing(target) as temporary:
             dataset.to_netcdf(temporary, engine="scipy")
         return target
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: str | os.PathLike[str], *, key: str | None = None) -> Self:
         """Read a file that :meth:`save` wrote (extra ``lab``).
 
         Parameters
         ----------
         path : path
             The file.
+        key : str, optional
+            The key with which it must have been saved; None for any.
 
         Returns
         -------
@@ -456,6 +462,8 @@ class Result(Value, Mapping[str, PolicyResult]):
             found = dataset.attrs.pop("checksum", None)
             if found != _checksum(dataset):
                 raise FileFormatError(f"{source} is damaged: its checksum does not match")
+        if key is not None and dataset.attrs.get("key") != key:
+            raise FileFormatError(f"{source} must have the key {key!r}, got {dataset.attrs.get('key')!r}")
         return cls.from_xarray(dataset)
 
     # ---- text ------------------------------------------------------------------------------------------------------
@@ -517,7 +525,8 @@ def _per_run_numbers(record: PolicyResult) -> dict[str, np.ndarray[Any, Any]]:
 
 def _checksum(dataset: xarray.Dataset) -> str:
     """Return a hash of all numbers, names and attributes of a dataset."""
-    digest = hashlib.sha256(str(dataset.attrs.get("configuration")).encode())
+    key = str(dataset.attrs.get("key", ""))
+    digest = hashlib.sha256((str(dataset.attrs.get("configuration")) + key).encode())
     for name in sorted(map(str, dataset.variables)):
         variable = dataset[name]
         digest.update(f"{name} {variable.dims} {variable.shape}".encode())

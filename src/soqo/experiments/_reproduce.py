@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
@@ -13,11 +14,11 @@ from soqo._foundation.arguments import integer
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._foundation.optional_imports import require_extra
 from soqo._simulation.result import package_versions
-from soqo.errors import ArgumentError
+from soqo.errors import ArgumentError, SoqoWarning
 from soqo.experiments import presentation
 from soqo.experiments.execution import CellProgress, Outcome, code_version, run
 from soqo.experiments.judgment import Claim, judge
-from soqo.experiments.settings import Setting, catalogue
+from soqo.experiments.settings import MAX_RUNS, Setting, catalogue
 
 _QUICK_RUNS = 4
 _FOLDERS = ("cells", "figures", "tables", "data")
@@ -95,7 +96,7 @@ def reproduce(
     if not settings:
         raise ArgumentError("settings must be at least one, got none")
     if runs is not None:
-        runs = integer("runs", runs, least=1)
+        runs = integer("runs", runs, least=1, most=MAX_RUNS)
     presentation.figure_names(settings)  # it refuses names that two settings share
     for module in ("matplotlib", "xarray"):
         require_extra(module, "lab")
@@ -156,15 +157,8 @@ def _describe_run(outcomes: Sequence[Outcome], command: str, quick: bool) -> dic
 
 
 def _write_report(outcomes: Sequence[Outcome], claims: Sequence[Claim], folder: Path, about: dict[str, Any]) -> Report:
-    """Write all files; the page comes last, so that its links are valid."""
+    """Write all files: the numbers first, and the page last, so that its links are valid."""
     files: list[Path] = []
-    figures = presentation.report_figures(outcomes)
-    svgs: dict[str, str] = {}
-    for figure in figures:
-        drawn = figure.draw()
-        svgs[figure.name] = presentation.render_svg(drawn)
-        files.append(presentation.write_atomically(folder / "figures" / f"{figure.name}.svg", svgs[figure.name]))
-        files.append(presentation.save_figure(drawn, folder / "figures" / f"{figure.name}.png"))
     for outcome in outcomes:
         name = outcome.setting.name
         files.append(presentation.write_csv(folder / "tables" / f"{name}.csv", _summary_rows(outcome)))
@@ -176,6 +170,18 @@ def _write_report(outcomes: Sequence[Outcome], claims: Sequence[Claim], folder: 
         files.append(presentation.write_csv(folder / "claims.csv", [header, *map(astuple, claims)]))
     text = json.dumps(about, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
     files.append(presentation.write_atomically(folder / "about.json", text))
+    figures = []
+    svgs: dict[str, str] = {}
+    for figure in presentation.report_figures(outcomes):
+        try:
+            drawn = figure.draw()
+            svgs[figure.name] = presentation.render_svg(drawn)
+            files.append(presentation.write_atomically(folder / "figures" / f"{figure.name}.svg", svgs[figure.name]))
+            files.append(presentation.save_figure(drawn, folder / "figures" / f"{figure.name}.png"))
+        except Exception as error:  # a picture that cannot be drawn must not cost the others and the page
+            warnings.warn(f"figure {figure.name} could not be drawn: {error}", SoqoWarning, stacklevel=3)
+        else:
+            figures.append(figure)
     index = presentation.write_atomically(folder / "index.html", presentation.render_page(figures, claims, about, svgs))
     return Report(tuple(outcomes), tuple(claims), index, (*files, index))
 

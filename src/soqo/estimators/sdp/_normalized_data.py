@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from soqo._foundation.arguments import finite_array
-from soqo._foundation.blas import max_entry
+from soqo._foundation.blas import is_finite_quick, max_entry
 from soqo.errors import ArgumentError
 from soqo.estimators._estimate import Estimate, Status
 from soqo.estimators.sdp._arithmetic import SingleArithmetic
@@ -155,13 +155,19 @@ class ScaledData:
         """Run the interior-point method."""
         # The method detects overflow itself, and then stops at its best point.
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            return interior_point(self.Z, self.y, loss, gap_tolerance=gap_tolerance, tolerance=tolerance)
+            try:
+                return interior_point(self.Z, self.y, loss, gap_tolerance=gap_tolerance, tolerance=tolerance)
+            except ArgumentError:  # rows so uneven that their span has fewer directions than were kept
+                m, d = self.Z.shape
+                return Iterate(np.zeros((d, d)), np.zeros(d), np.zeros(m))
 
     def matrix(self, point: Iterate) -> Array:
-        """Return the matrix of a point in the units of the data."""
-        factor = point.factor if self.basis is None else self.basis @ point.factor
-        X = factor @ factor.T
-        return np.asarray((0.5 * (self.unit_y / self.unit_z**2)) * (X + X.T))
+        """Return the matrix of a point in the units of the data; zero if it overflows."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            factor = point.factor if self.basis is None else self.basis @ point.factor
+            X = factor @ factor.T
+            M = np.asarray((0.5 * (self.unit_y / self.unit_z**2)) * (X + X.T))
+        return M if is_finite_quick(M) or np.isfinite(M).all() else np.zeros_like(M)
 
 
 def _orthonormal_basis(Z: Array) -> Array:

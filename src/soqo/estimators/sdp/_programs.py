@@ -104,7 +104,7 @@ def _trace_min(Z: Array, y: Array, radius: float) -> Estimate:
     if total <= radius:
         zero = np.zeros((Z.shape[1], Z.shape[1]))
         return Estimate(zero, Status.CONSISTENT_WITH_ZERO, 0.0, 0.0, total, 0, 0, np.zeros(y.size))
-    radius = max(radius, FEASIBILITY_TOLERANCE * total)
+    radius = effective_radius(y, radius)
     scaled = ScaledData.of(Z, y)
     estimate = None
     if scaled.is_nonzero:
@@ -136,6 +136,24 @@ def _trace_min(Z: Array, y: Array, radius: float) -> Estimate:
     # Round-off left the residual outside the radius; a share of the best fit, a small one if possible, moves it inside.
     share = (estimate.residual - radius) / (estimate.residual - best.residual)
     return certify((1.0 - share) * estimate.matrix + share * best.matrix, estimate.dual)
+
+
+def effective_radius(y: ArrayLike, radius: float) -> float:
+    """Return the radius that :func:`trace_min` uses: at least 1e-9 of the sum of all readings, in absolute value.
+
+    Parameters
+    ----------
+    y : array_like, shape (m,)
+        The readings.
+    radius : float
+        The given radius.
+
+    Examples
+    --------
+    >>> effective_radius([1.0, -3.0], 0.0), effective_radius([1.0, -3.0], 0.5)
+    (4e-09, 0.5)
+    """
+    return max(radius, FEASIBILITY_TOLERANCE * float(np.abs(y).sum()))
 
 
 def _deviations(Z: Array, y: Array, M: Array) -> tuple[Array, Array]:

@@ -278,7 +278,9 @@ class CellStore:
         return self.folder / f"{cell.key}.nc"
 
     def load(self, cell: Cell) -> Result | None:
-        """Return the result of a finished cell, or None; a damaged file is renamed, and the cell computed again.
+        """Return the result of a finished cell, or None.
+
+        A file that is damaged, or that holds the result of another cell, is renamed, and the cell computed again.
 
         Parameters
         ----------
@@ -287,7 +289,7 @@ class CellStore:
         """
         path = self.path(cell)
         try:
-            found = Result.load(path)
+            found = Result.load(path, key=cell.key)
         except FileNotFoundError:
             return None
         except FileFormatError:
@@ -309,4 +311,4 @@ class CellStore:
         result : Result
             Its result.
         """
-        result.save(self.path(cell))
+        result.save(self.path(cell), key=cell.key)

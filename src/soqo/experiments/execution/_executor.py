@@ -30,7 +30,7 @@ from soqo.experiments.execution._cells import (
     split_into_cells,
 )
 from soqo.experiments.execution._outcome import Outcome
-from soqo.experiments.settings import Setting
+from soqo.experiments.settings import MAX_RUNS, Setting
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """The environment variables that set the number of BLAS threads: one, since there is a process per processor."""
@@ -121,7 +121,7 @@ def run(
     (3,)
     """
     if runs is not None:
-        runs = integer("runs", runs, least=1)
+        runs = integer("runs", runs, least=1, most=MAX_RUNS)
     if workers is not None and scheduler is not None:
         raise ArgumentError(f"workers must be None if a scheduler is given, got {workers}")
     count = integer("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)
@@ -306,7 +306,7 @@ def _connect(scheduler: str) -> Iterator[Any]:
     distributed = require_extra("distributed", "lab")
     try:
         client = distributed.Client(scheduler, timeout=_SCHEDULER_TIMEOUT, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
+    except Exception as error:  # the library raises errors of many kinds for an address that it cannot use
         reason = " ".join(str(error).split())
         raise ArgumentError(
             f"scheduler must be the address of a Dask scheduler that answers, got {scheduler!r}: {reason}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from soqo._foundation.text import figure_text
 from soqo.errors import ArgumentError
 from soqo.experiments.execution import Outcome
 from soqo.experiments.presentation._axes import (
@@ -179,7 +180,7 @@ def sweep_figure(outcomes: Sequence[Outcome]) -> Figure:
                 _draw_sweep(axes, outcome, family, LineStyle(color, "-", 1.6, label))
             if len(outcomes) == 1:
                 _draw_levels(axes, outcomes[0])
-            axes.set_title(family)
+            axes.set_title(figure_text(family))
         scale_regret_axes(*panels)
         panels[0].set_ylabel(f"regret at the end, T = {outcomes[0].setting.horizon}")
         runs = min(outcome.runs for outcome in outcomes)

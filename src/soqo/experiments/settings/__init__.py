@@ -9,12 +9,13 @@ from soqo.experiments.settings._constructors import (
     policy_constructors,
 )
 from soqo.experiments.settings._policy_text import parse_policy
-from soqo.experiments.settings._setting import Setting, SweepPoint
+from soqo.experiments.settings._setting import MAX_RUNS, Setting, SweepPoint
 from soqo.experiments.settings._settings_file import SETTING_KEYS, parse_settings, read_settings
 from soqo.experiments.settings._toml_line_numbers import Document, KeyPath, parse_toml
 
 __all__ = [
     "KNOWN_ARGUMENTS",
+    "MAX_RUNS",
     "REQUIRED",
     "SETTING_KEYS",
     "Constructor",
