@@ -52,6 +52,11 @@ def numbers(rng: Any, size: int, kind: int) -> Any:
     return plain
 
 
+def draw(rng: Any, size: int, shares: list[float]) -> Any:
+    """Return numbers of a kind that is drawn with these shares."""
+    return numbers(rng, size, int(rng.choice(3, p=shares)))
+
+
 def attack(seed: int, name: str, policy: Any, d: int, rounds: int) -> str:
     """Return a fault if a policy raises, or acts on a number that is not finite."""
     rng = np.random.default_rng([29, seed])
@@ -61,14 +66,13 @@ def attack(seed: int, name: str, policy: Any, d: int, rounds: int) -> str:
             warnings.simplefilter("ignore")  # an overflow marks a run as diverged
             state = policy.start(numbers(rng, d, seed % 3), 200, np.random.default_rng(seed))
             for t in range(rounds):
-                draw = lambda size: numbers(rng, size, int(rng.choice(3, p=kinds)))  # noqa: E731
-                forecast = draw(2 * d).reshape(2, d) if rng.random() < 0.1 else None
-                x, state = policy.act(state, draw(d), forecast=forecast)
+                forecast = draw(rng, 2 * d, kinds).reshape(2, d) if rng.random() < 0.1 else None
+                x, state = policy.act(state, draw(rng, d, kinds), forecast=forecast)
                 if not np.isfinite(x).all():
                     return f"{name}, seed {seed}, round {t}: the action is {x}"
                 if rng.random() < 0.9:
-                    applied = draw(d) if rng.random() < 0.1 else None
-                    state = policy.observe(state, float(draw(1)[0]), applied=applied)
+                    applied = draw(rng, d, kinds) if rng.random() < 0.1 else None
+                    state = policy.observe(state, float(draw(rng, 1, kinds)[0]), applied=applied)
             policy.diagnostics(state)
     except Exception as error:  # any exception is a fault
         return f"{name}, seed {seed}, d = {d}: {type(error).__name__}: {str(error)[:150]}"

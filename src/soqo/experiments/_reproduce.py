@@ -91,7 +91,7 @@ def reproduce(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     report = reproduce(find("intro"), folder, runs=1, workers=1)
     ...     [file.name for file in report.files][:4]
-    ['intro.svg', 'intro.png', 'curvature.svg', 'curvature.png']
+    ['intro.csv', 'intro.nc', 'claims.csv', 'about.json']
     """
     if not settings:
         raise ArgumentError("settings must be at least one, got none")
