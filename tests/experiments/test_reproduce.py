@@ -15,7 +15,7 @@ import pytest
 
 import soqo
 from soqo import Result
-from soqo.errors import ArgumentError
+from soqo.errors import ArgumentError, SoqoWarning
 from soqo.experiments import CellProgress, Report, Setting, find, quick_setting, reproduce
 from soqo.experiments.execution import code_version
 
@@ -138,6 +138,19 @@ def test_quick_keeps_settings_without_horizons_and_with_few() -> None:
     assert quick_setting(replace(intro, horizons=(7, 9))).horizons == (7, 9)
     assert quick_setting(replace(intro, horizons=(1, 2, 3, 4, 5))).horizons == (1, 3, 5)
     assert quick_setting(replace(intro, runs=2)).runs == 2
+
+
+def test_a_figure_that_cannot_be_drawn_does_not_cost_the_rest(
+    small: dict[str, Setting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> str:
+        raise RuntimeError("no ink")
+
+    monkeypatch.setattr("soqo.experiments.presentation.render_svg", fail)
+    with pytest.warns(SoqoWarning, match="figure .* could not be drawn: no ink"):
+        report = reproduce(list(small.values())[:1], tmp_path, workers=1)
+    assert report.index.exists()
+    assert {".csv", ".nc", ".json", ".html"} <= {path.suffix for path in report.files}
 
 
 @pytest.mark.parametrize("where", [".", "figures", "cells"])

@@ -11,6 +11,7 @@ import numpy as np
 from soqo._foundation.arguments import integer, vector
 from soqo._foundation.blas import is_finite_quick
 from soqo._foundation.frozen_dataclasses import Value
+from soqo._foundation.text import check_label
 from soqo._model.gains import contraction, gains_of_factors, gains_of_rounds
 from soqo._model.planner import Plan, factored_path, known_path
 from soqo._model.problem import Problem
@@ -176,6 +177,8 @@ def check_names(policies: Mapping[str, object]) -> None:
             raise ArgumentError(
                 f"policies must have names that are not blank and not {Result.BENCHMARK!r}, got {name!r}"
             )
+        if check_label("a name of a policy", name).startswith("_"):
+            raise ArgumentError(f"a name of a policy must not begin with _, which legends leave out, got {name!r}")
 
 
 def _account(paths: Paths, trajectory: Trajectory) -> PolicyResult:

@@ -65,6 +65,7 @@ class Recovery(Value):
     oracle_A: Array | None = None
 
     def __post_init__(self) -> None:
+        set_fields(self, noise_cap=number("noise_cap", self.noise_cap, least=0.0))
         if isinstance(self.radius, str):
             choice("radius", self.radius, get_args(_RadiusRule))
         else:
@@ -113,7 +114,8 @@ class Recovery(Value):
             return np.asarray(self.noise_cap * count)
         radii = np.asarray(0.5 * self.noise_cap * count)
         determined = count > _MIN_READINGS_PER_UNKNOWN * d * (d + 1) / 2
-        radii[determined] = _RADIUS_FACTOR * batched_min_radius(Z[determined], y[determined])
+        with np.errstate(over="ignore"):  # a radius of infinity is consistent with zero
+            radii[determined] = _RADIUS_FACTOR * batched_min_radius(Z[determined], y[determined])
         return radii
 
     def _exact_radii(self, Z: Array, y: Array) -> Array:

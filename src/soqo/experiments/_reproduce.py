@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,7 +15,7 @@ from soqo._foundation.arguments import integer
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._foundation.optional_imports import require_extra
 from soqo._simulation.result import package_versions
-from soqo.errors import ArgumentError
+from soqo.errors import ArgumentError, SoqoWarning
 from soqo.experiments import presentation
 from soqo.experiments.execution import (
     CellProgress,
@@ -29,6 +30,7 @@ from soqo.experiments.execution import (
 from soqo.experiments.judgment import Evidence, Judgment, gather_evidence, judge, tune_c1
 from soqo.experiments.presentation import ReportFigure
 from soqo.experiments.settings import (
+    MAX_RUNS,
     Reading,
     Setting,
     all_readings,
@@ -120,12 +122,12 @@ def reproduce(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     report = reproduce(find("intro"), folder, runs=1, workers=1)
     ...     [file.name for file in report.files][:4]
-    ['intro.svg', 'intro.png', 'curvature.svg', 'curvature.png']
+    ['intro.csv', 'intro.nc', 'claims.csv', 'about.json']
     """
     if not settings:
         raise ArgumentError("settings must be at least one, got none")
     if runs is not None:
-        integer("runs", runs, least=1)
+        runs = integer("runs", runs, least=1, most=MAX_RUNS)
     if workers is not None and scheduler is not None:
         raise ArgumentError(f"workers must be None if a scheduler is given, got {workers}")
     count = integer("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)
@@ -257,11 +259,8 @@ def _write_report(
     about: dict[str, Any],
     workers: int,
 ) -> Report:
-    """Write all files; the page comes last, so that its links are valid."""
+    """Write all files: the numbers first, and the page last, so that its links are valid."""
     files: list[Path] = []
-    figures = presentation.report_figures(outcomes, evidence)
-    svgs = _draw_figures(figures, folder / "figures", workers)
-    files += [folder / "figures" / f"{figure.name}.{suffix}" for figure in figures for suffix in ("svg", "png")]
     curves: dict[str, Curves] = {}
     for outcome in outcomes:
         name = outcome.setting.name
@@ -274,28 +273,46 @@ def _write_report(
         files.append(presentation.write_csv(folder / "claims.csv", _claim_rows(judgment)))
         files.append(_write_json(folder / "claims.json", judgment.to_dict()))
     files.append(_write_json(folder / "about.json", about))
+    planned = presentation.report_figures(outcomes, evidence)
+    svgs = _draw_figures(planned, folder / "figures", workers)
+    figures = [figure for figure in planned if figure.name in svgs]
+    files += [folder / "figures" / f"{figure.name}.{suffix}" for figure in figures for suffix in ("svg", "png")]
     data = presentation.ReportData(tuple(outcomes), curves, judgment, evidence, tuple(figures), svgs, about)
     index = presentation.write_atomically(folder / "index.html", presentation.render_page(data))
     return Report(tuple(outcomes), judgment, evidence, index, (*files, index))
 
 
 def _draw_figures(figures: Sequence[ReportFigure], folder: Path, workers: int) -> dict[str, str]:
-    """Write every figure as SVG and PNG, in several processes if there are many; return the SVG texts by name."""
+    """Write every figure as SVG and PNG, in several processes if there are many; return the SVG texts by name.
+
+    A figure that cannot be drawn is left out with a warning: it must not cost the others and the page.
+    """
+    draw = partial(_draw_figure, folder=folder)
     processes = min(workers, len(figures) // _FIGURES_PER_PROCESS)
     if processes <= 1:
-        return {figure.name: _draw_figure(figure, folder) for figure in figures}
-    with open_executor(processes, None, []) as executor:
-        texts = list(executor.map(partial(_draw_figure, folder=folder), figures))
-    return {figure.name: text for figure, text in zip(figures, texts, strict=True)}
+        drawn = [draw(figure) for figure in figures]
+    else:
+        with open_executor(processes, None, []) as executor:
+            drawn = list(executor.map(draw, figures))
+    texts: dict[str, str] = {}
+    for figure, (text, error) in zip(figures, drawn, strict=True):
+        if text is None:
+            warnings.warn(f"figure {figure.name} could not be drawn: {error}", SoqoWarning, stacklevel=4)
+        else:
+            texts[figure.name] = text
+    return texts
 
 
-def _draw_figure(figure: ReportFigure, folder: Path) -> str:
-    """Write a figure as SVG and PNG, and return the SVG text."""
-    drawn = figure.draw()
-    text = presentation.render_svg(drawn)
-    presentation.write_atomically(folder / f"{figure.name}.svg", text)
-    presentation.save_figure(drawn, folder / f"{figure.name}.png")
-    return text
+def _draw_figure(figure: ReportFigure, folder: Path) -> tuple[str | None, str]:
+    """Write a figure as SVG and PNG; return the SVG text, or None and the reason why there is none."""
+    try:
+        drawn = figure.draw()
+        text = presentation.render_svg(drawn)
+        presentation.write_atomically(folder / f"{figure.name}.svg", text)
+        presentation.save_figure(drawn, folder / f"{figure.name}.png")
+    except Exception as error:
+        return None, str(error)
+    return text, ""
 
 
 def _write_json(path: Path, content: Any) -> Path:

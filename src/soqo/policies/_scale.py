@@ -307,9 +307,11 @@ class SCaLE(Policy[ScaleMemory]):
         memory, t = state.memory, state.round - 1
         if t >= memory.probes.shape[-2]:
             return self.refine(state, y)
-        observed = ~np.isnan(y)
+        with np.errstate(over="ignore"):
+            z = state.z
+        observed = ~np.isnan(y) & np.isfinite(z).all(axis=-1)  # a distance that overflows measures nothing
         u, readings = memory.u.copy(), memory.y.copy()
-        u[..., t, :] = np.where(observed[..., None], state.z, u[..., t, :])
+        u[..., t, :] = np.where(observed[..., None], z, u[..., t, :])
         readings[..., t] = np.where(observed, y, readings[..., t])
         return evolve(memory, u=u, y=readings)
 

@@ -302,6 +302,14 @@ def test_a_damaged_cell_is_set_aside(result: Result, tmp_path: Path, damage: str
     assert store.load(CELL) is not None
 
 
+def test_a_cell_in_the_place_of_another_is_set_aside(result: Result, tmp_path: Path) -> None:
+    store, other = CellStore(tmp_path), replace(CELL, seed=1)  # of the same shape
+    store.save(other, result)
+    os.replace(store.path(other), store.path(CELL))
+    assert store.load(CELL) is None
+    assert store.path(CELL).with_suffix(".damaged").exists()
+
+
 def test_a_failed_write_leaves_nothing(result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: int) -> None:
         raise OSError("no space left on device")

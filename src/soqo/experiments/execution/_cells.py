@@ -403,7 +403,9 @@ class CellStore:
         return self.folder / f"{cell.key}{'.npz' if cell.kept == 'regrets' else '.nc'}"
 
     def load(self, cell: Cell) -> CellResult | None:
-        """Return what is stored of a cell, or None; a damaged file is renamed, and the cell computed again.
+        """Return what is stored of a cell, or None.
+
+        A file that is damaged, or that holds the result of another cell, is renamed, and the cell computed again.
 
         Parameters
         ----------
@@ -412,7 +414,8 @@ class CellStore:
         """
         path = self.path(cell)
         try:
-            found = Regrets.load(path) if cell.kept == "regrets" else Result.load(path)
+            kind = Regrets if cell.kept == "regrets" else Result
+            found: CellResult = kind.load(path, key=cell.key)
         except FileNotFoundError:
             return None
         except FileFormatError:
@@ -433,7 +436,7 @@ class CellStore:
         result : Result or Regrets
             Its result.
         """
-        result.save(self.path(cell))
+        result.save(self.path(cell), key=cell.key)
 
 
 def _fits(cell: Cell, found: CellResult) -> bool:

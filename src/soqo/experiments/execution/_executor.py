@@ -30,7 +30,7 @@ from soqo.experiments.execution._cells import (
 from soqo.experiments.execution._outcome import Outcome
 from soqo.experiments.execution._pools import open_executor
 from soqo.experiments.execution._regrets import Regrets
-from soqo.experiments.settings import ReadingPlan, Setting
+from soqo.experiments.settings import MAX_RUNS, ReadingPlan, Setting
 
 RegretTable = dict[tuple[str, str, int], Regrets]
 """The regret of the policies of plans, by setting, spectrum and horizon."""
@@ -151,7 +151,7 @@ def run(
     (3,)
     """
     if runs is not None:
-        integer("runs", runs, least=1)
+        runs = integer("runs", runs, least=1, most=MAX_RUNS)
     if workers is not None and scheduler is not None:
         raise ArgumentError(f"workers must be None if a scheduler is given, got {workers}")
     count = integer("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)

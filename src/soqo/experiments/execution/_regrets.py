@@ -92,33 +92,44 @@ class Regrets(Value):
         """
         return cls(parts[0].policies, *(np.concatenate([getattr(p, key) for p in parts], axis=1) for key in _ARRAYS))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, key: str = "") -> None:
         """Write the numbers to a file, atomically.
 
         Parameters
         ----------
         path : path
             The file.
+        key : str
+            What the numbers are the answer to; :meth:`load` refuses a file with another key.
         """
         with replacing(Path(path)) as temporary, Path(temporary).open("wb") as file:
-            np.savez(file, policies=np.array(self.policies), **{key: getattr(self, key) for key in _ARRAYS})
+            np.savez(
+                file,
+                key=np.array(key),
+                policies=np.array(self.policies),
+                **{key: getattr(self, key) for key in _ARRAYS},
+            )
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Regrets:
+    def load(cls, path: str | os.PathLike[str], *, key: str = "") -> Regrets:
         """Read the numbers from a file, whose checksums are verified.
 
         Parameters
         ----------
         path : path
             The file.
+        key : str
+            What the numbers should be the answer to.
 
         Raises
         ------
         FileFormatError
-            If the file is damaged.
+            If the file is damaged, or has another key.
         """
         try:
             with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                if str(arrays["key"]) != key:
+                    raise FileFormatError(f"{path} holds other numbers than it should: its key is another one")
                 return cls(tuple(arrays["policies"].tolist()), *(arrays[key] for key in _ARRAYS))
         except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise FileFormatError(f"{path} is damaged: {error}") from error

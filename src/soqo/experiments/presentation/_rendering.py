@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from soqo._foundation.optional_imports import require_extra
+from soqo._foundation.text import csv_cell
 from soqo._storage.atomic import replacing
 from soqo.experiments.presentation._style import house_style
 
@@ -152,7 +153,7 @@ def write_csv(path: str | os.PathLike[str], rows: Iterable[Iterable[object]]) ->
     'c1,regret\n3.0,0.1\n'
     """
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    csv.writer(text, lineterminator="\n").writerows([csv_cell(cell) for cell in row] for row in rows)
     return write_atomically(path, text.getvalue())
 
 

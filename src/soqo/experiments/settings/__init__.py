@@ -36,7 +36,7 @@ from soqo.experiments.settings._reading_plans import (
     with_spectrum,
 )
 from soqo.experiments.settings._readings import AXES, LITERAL, Choice, Reading, all_readings, few_readings
-from soqo.experiments.settings._setting import Setting, SweepPoint
+from soqo.experiments.settings._setting import MAX_RUNS, Setting, SweepPoint
 from soqo.experiments.settings._settings_file import SETTING_KEYS, parse_settings, read_settings
 from soqo.experiments.settings._toml_line_numbers import Document, KeyPath, parse_toml
 
@@ -47,6 +47,7 @@ __all__ = [
     "KNOWN_ARGUMENTS",
     "LIGHT_TAILS",
     "LITERAL",
+    "MAX_RUNS",
     "PRIMARY",
     "RANK_DEFICIENT",
     "REQUIRED",

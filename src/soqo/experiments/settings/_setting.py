@@ -8,6 +8,12 @@ from dataclasses import dataclass, field
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._simulation.environment import Environment
 
+MAX_RUNS = 10_000_000
+"""The largest number of runs of a setting: the list of the cells of more runs would not fit into the memory."""
+
+MAX_HORIZON = 1_000_000_000
+"""The largest number of rounds of a setting: the costs of more rounds would not fit into the memory."""
+
 
 @dataclass(frozen=True)
 class SweepPoint:

@@ -39,7 +39,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from soqo import meters, noise, processes
-from soqo._foundation.arguments import integer
+from soqo._foundation.arguments import file_path, integer
+from soqo._foundation.text import MAX_LABEL, check_label
 from soqo._model.changing_curvature import Change
 from soqo._model.problem import Problem, RandomProblem
 from soqo._simulation.context import Context
@@ -56,7 +57,7 @@ from soqo.experiments.settings._constructors import (
     known_arguments,
     policy_constructors,
 )
-from soqo.experiments.settings._setting import Setting, SweepPoint
+from soqo.experiments.settings._setting import MAX_HORIZON, MAX_RUNS, Setting, SweepPoint
 from soqo.experiments.settings._toml_line_numbers import Document, KeyPath, parse_toml
 
 _Made = TypeVar("_Made")
@@ -66,9 +67,12 @@ _Place = Callable[[str], KeyPath]
 _FILE_NAME = re.compile(r"\w[\w .+-]*")
 """The names that settings and figures may have, since files are named after them."""
 
+_MAX_NAME, _MAX_TEXT = 60, 2000
+"""The largest number of characters of names of files, and of texts that a page shows in lines."""
+
 _TEXTS = ("name", "figure", "title", "source", "note")
-_COUNTS = {"horizon": (1, 1000), "runs": (1, 20), "seed": (0, 0)}
-"""The smallest value and the default of each number."""
+_COUNTS = {"horizon": (1, MAX_HORIZON, 1000), "runs": (1, MAX_RUNS, 20), "seed": (0, None, 0)}
+"""The smallest and the largest value and the default of each number."""
 
 _ABOUT_A_POLICY = ("name", "kind", "role", "single_horizon")
 """The keys of a policy's table that are not its arguments."""
@@ -121,11 +125,11 @@ def read_settings(path: str | Path) -> list[Setting]:
     ...     [setting.name for setting in read_settings(path)]
     ['mine']
     """
-    source = Path(path)
+    source = file_path("path", path)
     if not source.is_file():
         raise FileNotFoundError(f"there is no file {source}")
     try:
-        text = source.read_text(encoding="utf-8")
+        text = source.read_text(encoding="utf-8-sig")  # some editors begin a file with a byte-order mark
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{source} is not valid TOML: it is not in UTF-8 ({error})") from error
     return parse_settings(text, str(source), name=source.stem)
@@ -237,21 +241,22 @@ class _Reader:
         value, path = self.find(key, "")
         if not isinstance(value, str):
             self.document.fail(path, f"{key} must be a string, got {value!r}")
-        text = " ".join(value.split())
+        most = _MAX_TEXT if key in ("note", "source") else _MAX_NAME if key in ("name", "figure") else MAX_LABEL
+        text = self.attempt(path, lambda: check_label(key, " ".join(value.split()), most=most))
         if key in ("name", "figure") and text and not _FILE_NAME.fullmatch(text):
             allowed = "letters, digits, blanks and _ . + -, since it becomes a file name"
             self.document.fail(path, f"{key} must consist of {allowed}, got {value!r}")
         return text
 
     def count(self, key: str) -> int:
-        least, default = _COUNTS[key]
+        least, most, default = _COUNTS[key]
         value, path = self.find(key, default)
-        return self.attempt(path, lambda: integer(key, value, least=least))
+        return self.attempt(path, lambda: integer(key, value, least=least, most=most))
 
     def horizons(self) -> tuple[int, ...]:
         value, path = self.find("horizons", [])
         items = _as_list(self.document, path, value)
-        found = [self.attempt(path, partial(integer, "horizons", h, least=1)) for h in items]
+        found = [self.attempt(path, partial(integer, "horizons", h, least=1, most=MAX_HORIZON)) for h in items]
         if sorted(set(found)) != found:
             self.document.fail(path, f"horizons must be increasing, got {found}")
         return tuple(found)
