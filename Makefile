@@ -11,7 +11,7 @@ export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run plants test check browser coverage bench format hooks hooks-run build clean
+.PHONY: help setup run plants test check browser coverage bench fuzz format hooks hooks-run build clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ coverage: $(VENV)/installed browser  ## Run the tests with branch coverage; fail
 
 bench: $(VENV)/installed  ## Measure the speed against a literal transcription of the paper (minutes)
 	$(BIN)/pytest benchmarks -q -s -p no:xdist --benchmark-enable --benchmark-columns=min,median,rounds
+
+# Each file of fuzz/ attacks one target with seeded data, and fails if it finds a fault.
+fuzz: $(VENV)/installed  ## Attack certificates, files, journals and reproducibility with seeded data (minutes)
+	@for target in fuzz/fuzz_*.py; do $(BIN)/python $$target || exit 1; done
 
 format: $(VENV)/installed  ## Format the code and apply the fixes of the linter
 	$(BIN)/ruff format .

@@ -20,6 +20,15 @@ WHITE_BOX = {
     "tests/model/test_gains.py",  # gains in closed form
     "tests/simulation/test_summary.py",
     "tests/checks/test_scenario.py",  # the functions by which all checks judge
+    "tests/experiments/presentation/test_charts.py",  # the numbers of charts,
+    "tests/experiments/presentation/test_outcome_charts.py",
+    "tests/experiments/presentation/test_evidence_charts.py",
+    "tests/experiments/presentation/test_static_panel.py",  # their pictures, and the parts of a page
+    "tests/experiments/presentation/test_chart_elements.py",
+    "tests/experiments/presentation/test_claims_matrix.py",
+    "tests/experiments/presentation/test_evidence_section.py",
+    "tests/experiments/presentation/test_interactive.py",
+    "tests/experiments/presentation/test_numbers.py",
     "tests/control/test_snapshot.py",  # the state of a controller in files
     "tests/control/test_predictions.py",  # what a policy expects, against independent sums
     "tests/control/fleets",  # batches of plants, and the calls and the state of a fleet in files

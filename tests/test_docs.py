@@ -44,11 +44,48 @@ def test_the_readme_shows_the_table_of_the_main_job() -> None:
     assert_same_but_for_round_off(f"{result.summary()}\n", shown)
 
 
-def test_the_table_of_verdicts_has_every_claim() -> None:
+def claims_in_the_docs() -> list[list[str]]:
+    """The rows of the table of claims: text, source, status to the letter, and three numbers of readings."""
     text = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
-    table = text[text.index("| verdict | claim | where |") :].partition("\n\n")[0].splitlines()[2:]
-    shown = [tuple(cell.strip() for cell in row.strip("|").split("|"))[1:] for row in table]
-    assert shown == [(claim.text, claim.source) for claim in judge([])]
+    table = text[text.index("| claim | where | to the letter |") :].partition("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", row.strip())[1:-1]] for row in table]
+
+
+def test_the_table_of_verdicts_has_every_claim() -> None:
+    shown = [(text, source) for text, source, *_ in claims_in_the_docs()]
+    assert shown == [(claim.text, claim.source) for claim in judge([], {}, {}, []).claims]
+
+
+def test_numbers_that_appear_twice_agree() -> None:
+    """The finding and the table of claims, the table of regret and the sentences below it, and both and README."""
+    rows = claims_in_the_docs()
+    text = " ".join((ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8").replace("\n> ", " ").split())
+    found = re.search(r"Read to the letter, (\d+) of (\d+) claims hold, (\d+) fail and (\d+) cannot be told", text)
+    assert found is not None
+    statuses = [row[2] for row in rows]
+    counted = [statuses.count("holds"), len(rows), statuses.count("fails"), statuses.count("cannot be told")]
+    assert list(map(int, found.groups())) == counted
+    never = re.search(r"and (\d+) hold in no reading", text)
+    assert never is not None
+    assert int(never[1]) == sum(row[3] == "0" for row in rows)
+    scale = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    block = re.search(r"paper_tables.py results settings\n(.*?)```", scale, flags=re.DOTALL)
+    assert block is not None
+    regret = {line.split()[0]: re.findall(r"(\S+) \((\S+)\)", line) for line in block[1].splitlines() if "_r" in line}
+    medians = {name: [float(median) for median, _ in cells] for name, cells in regret.items()}
+    assert len(medians) == 16
+    wins = sum(row[5] < min(row[:3]) for row in medians.values())
+    assert f"SCaLE has a lower median than FTM, POL and OAL in {wins} of 16 settings" in block[1].splitlines()[-1]
+    assert ("in all 16 settings" in scale) == (wins == 16)
+    # README has the means of the primary evaluation, docs/reproduce.md the ratio of two of them.
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = re.search(r"```text\n(policy .*?)```", readme, flags=re.DOTALL)
+    assert lines is not None
+    means = {line[:21].strip(): float(line.split()[-2]) for line in lines[1].splitlines()[1:]}
+    share = means["SCaLE as printed"] / min(means[name] for name in ("FTM", "POL", "OAL"))
+    printed = re.search(r"SCaLE alone outperforms all baselines \| to the letter \| \w+ \| [^0-9]*([\d.]+) ", text)
+    assert printed is not None
+    assert float(printed[1]) == pytest.approx(share, rel=0.01)
 
 
 def test_the_table_of_a_settings_file_names_every_key_kind_and_argument() -> None:

@@ -90,7 +90,7 @@ class Process(Value, ABC):
         Array, shape (runs, horizon, d)
             The paths.
         """
-        integer("horizon", horizon, least=1)
+        horizon = integer("horizon", horizon, least=1)
         dim = v0.shape[-1]
         steps = np.stack([self.steps(rng, horizon, dim) for rng in rngs]).astype(np.float64)
         steps[:, 0] += v0
@@ -342,7 +342,7 @@ class Recorded(Process):
 
     def paths(self, rngs: Sequence[np.random.Generator], horizon: int, *, v0: Array, first_run: int = 0) -> Array:
         """Return the recorded paths of these runs."""
-        integer("horizon", horizon, least=1)
+        horizon = integer("horizon", horizon, least=1)
         *recorded, rounds, dim = self.path.shape
         if dim != v0.shape[-1]:
             raise ArgumentError(f"path must be for dimension {v0.shape[-1]}, got {dim}")

@@ -30,7 +30,7 @@ policy = [{ kind = "FTM" }, { kind = "SCaLE" }]
 
 CELL = re.compile(
     r"cell done=(\d+) total=(\d+) setting=(\S+) horizon=(\d+) first_run=(\d+) runs=(\d+) "
-    r"kept=(yes|no) seconds=(\d+\.\d)"
+    r"policies=\d+ kept=(yes|no) seconds=(\d+\.\d)"
 )
 
 
@@ -50,16 +50,19 @@ def test_reproduce_prints_claims_and_a_table_and_says_where_the_report_is(tmp_pa
     assert done.returncode == 0, done.stderr
     assert "ROBD (knows A)" in done.stdout
     assert "Primary evaluation" in done.stdout
-    assert re.search(r"^(holds|does not hold).*: SCaLE and HySCaLE .*; Section 4.2", done.stdout, re.M)
+    assert re.search(r"^Read to the letter, 1 of 7 claims hold, .* cannot be told with 2 runs", done.stdout, re.M)
+    assert re.search(
+        r"^  SCaLE and HySCaLE significantly outperform all baselines\n    to the letter: ", done.stdout, re.M
+    )
     assert re.search(r"^not tested: \d+ claims", done.stdout, re.M)
     assert done.stdout.endswith(f"report: {out / 'index.html'}\n")
     assert (out / "index.html").stat().st_size > 0
     lines = done.stderr.splitlines()
     assert lines
-    for number, line in enumerate(lines, start=1):
-        cell = CELL.fullmatch(line)
-        assert cell, line
-        assert (cell[1], cell[2], cell[3]) == (str(number), str(len(lines)), "primary")
+    cells = [CELL.fullmatch(line) for line in lines]
+    assert all(cell is not None and cell[3] == "primary" for cell in cells), done.stderr
+    # Two stages: the second one simulates what the line search for c1 chose.
+    assert sum(cell is not None and cell[1] == cell[2] for cell in cells) == 2
 
 
 def kept_cells(lines: str) -> list[str]:
@@ -70,22 +73,22 @@ def kept_cells(lines: str) -> list[str]:
 
 
 def test_simulate_runs_a_file_and_resumes(spec: Path, tmp_path: Path) -> None:
-    first = run("simulate", spec, "--out", tmp_path / "out", "--workers", "2")
+    first = run("simulate", spec, "--out", tmp_path / "out", "--workers", "2", "--runs", "22")
     assert first.returncode == 0, first.stderr
-    assert "tiny: A tiny plant\nregret against LAI after 40 rounds, 12 runs:" in first.stdout
-    assert re.search(r"^SCaLE .*0/12$", first.stdout, flags=re.MULTILINE)
+    assert "tiny: A tiny plant\nregret against LAI after 40 rounds, 22 runs:" in first.stdout
+    assert re.search(r"^SCaLE .*0/22$", first.stdout, flags=re.MULTILINE)
     assert kept_cells(first.stderr) == ["no", "no"]
     assert not (tmp_path / "out" / "claims.csv").exists()  # it is not about the paper
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     assert "These settings test none of the paper" in page
     assert "claims.csv" not in page
-    more = run("simulate", spec, "--out", tmp_path / "out", "--workers", "1", "--runs", "20")
+    more = run("simulate", spec, "--out", tmp_path / "out", "--workers", "1", "--runs", "40")
     assert more.returncode == 0, more.stderr
     assert kept_cells(more.stderr) == ["yes", "no"]
 
 
 def test_ctrl_c_exits_with_130_and_the_same_command_resumes(spec: Path, tmp_path: Path) -> None:
-    spec.write_text(SPEC.replace("horizon = 40", "horizon = 3000").replace("runs = 12", "runs = 60"))
+    spec.write_text(SPEC.replace("horizon = 40", "horizon = 3000").replace("runs = 12", "runs = 400"))
     command = [*COMMAND, "simulate", str(spec), "--out", str(tmp_path), "--workers", "2"]
     process = subprocess.Popen(
         command,
@@ -105,11 +108,11 @@ def test_ctrl_c_exits_with_130_and_the_same_command_resumes(spec: Path, tmp_path
     cells, last = err.splitlines()[:-1], err.splitlines()[-1]
     assert all(CELL.fullmatch(line) for line in cells)
     found = re.fullmatch(
-        r"soqo: interrupted with (\d+) of 6 cells done, which are stored in (.*); the same command resumes from there",
+        r"soqo: interrupted with (\d+) of 20 tasks done, which are stored in (.*); the same command resumes from there",
         last,
     )
     assert found, err
-    assert int(found[1]) == len(list(Path(found[2]).glob("*.nc"))) >= 1
+    assert 1 <= int(found[1]) <= len(list(Path(found[2]).glob("*.nc"))) <= int(found[1]) + 1
     assert not list(Path(found[2]).glob(".*.tmp"))
 
 
@@ -137,7 +140,7 @@ def test_on_a_terminal_there_is_a_bar_in_place_of_lines(spec: Path, tmp_path: Pa
     assert process.returncode == 0
     assert b"report: " in out
     assert "cells (tiny)" in shown.decode()
-    assert "2/2" in shown.decode()
+    assert "1/1" in shown.decode()
     assert "cell done=" not in shown.decode()
 
 

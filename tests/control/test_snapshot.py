@@ -13,7 +13,7 @@ from soqo._control.snapshot import Call, decode_call, decode_snapshot, encode_ca
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._storage.checksummed import seal
 from soqo._storage.codec import encode
-from soqo._storage.journal_format import Record
+from soqo._storage.journal_records import Record
 from soqo._storage.plain_data import pack, unpack
 from soqo.errors import FileFormatError
 

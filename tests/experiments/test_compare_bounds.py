@@ -182,7 +182,9 @@ def test_the_first_scale_of_the_setting_is_played() -> None:
         "second": SCaLE(2.0, 2, min_eigenvalue=0.5),
     }
     found = bound_setting(setting(policies=policies), runs=1)
-    assert format_bounds(found).startswith("first of the setting: m = 20 exploration rounds, gamma^2 = 7\n")
+    assert format_bounds(found).startswith(
+        "first of the setting: m = 20 exploration rounds, gamma^2 = 7, direct handover\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -311,10 +313,12 @@ def handmade(**changes: Any) -> BoundsTable:
         title="Mine",
         policy="SCaLE",
         probe_rule="= 1",
+        handover="direct",
         m=5,
         horizons=(100, 400),
         simulated=np.array([[9.0, 11.0, 10.0, 10.0], [18.0, 22.0, 20.0, 20.0]]),
         exact=of_runs * [[10.0], [20.0]],
+        direct=of_runs * [[10.0], [20.0]],
         exploitation=of_runs * [[1.0], [2.0]],
         error=of_runs * [[0.5], [0.25]],
         gamma2=np.array([1.0, 2.0]),
@@ -404,3 +408,33 @@ def test_the_picture_of_a_single_horizon_shows_dashes() -> None:
     bare = bounds_figure(bound_setting(setting(process=Cauchy()), runs=4))
     assert len(bare.axes) == 1
     assert "simulated, median of 4 runs" in [t.get_text() for t in bare.legends[0].get_texts()]
+
+
+def test_the_handover_is_named_where_it_is_the_cause() -> None:
+    of_runs = np.ones((2, 4))
+    virtual = handmade(handover="virtual", direct=of_runs * [[8.0], [19.5]])
+    text = format_bounds(virtual)
+    assert "virtual handover" in text.splitlines()[0]
+    assert "of all rounds, had it gone on from the last probe" in text
+    # Corollary 1, corrected, is 9 at T = 100: below 10, and above the 8 of a direct handover.
+    (line,) = [line for line in text.splitlines() if line.startswith("Corollary 1 (corrected)")]
+    assert "because of the virtual handover at T = 100: from the last probe, as the proof assumes" in line
+    # Theorem 1, as printed, is 9 and 19: at T = 400 the direct handover is above it too.
+    (line,) = [line for line in text.splitlines() if line.startswith("Theorem 1 (as printed)")]
+    assert "because of the virtual handover at T = 100" in line
+    assert "at T = 400, although every nuclear error is at most epsilon at T = 400" in line
+    # A direct handover is never blamed.
+    assert "because of the virtual handover" not in format_bounds(handmade())
+
+
+def test_the_exact_regret_of_a_direct_handover_is_computed_for_a_virtual_one() -> None:
+    policy = SCaLE.as_printed(1.0, 1, min_eigenvalue=1.0, c1=3.0)
+    problem = RandomProblem(2, 1, min_eigenvalue=1.0)
+    environment = Environment(problem, Gaussian(30.0), Uniform(1.0))
+    one = Setting("a", "a", "", "", "", environment, {"SCaLE": policy}, 50, (), 3, 0)
+    other = replace(one, policies={"SCaLE": replace(policy, handover="direct")})
+    virtual, direct = bound_setting(one), bound_setting(other)
+    assert (virtual.handover, direct.handover) == ("virtual", "direct")
+    np.testing.assert_allclose(virtual.direct, direct.exact)
+    np.testing.assert_allclose(direct.direct, direct.exact)
+    assert (virtual.exact[np.isfinite(virtual.exact)] > virtual.direct[np.isfinite(virtual.exact)]).any()

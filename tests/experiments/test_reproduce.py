@@ -15,8 +15,8 @@ import pytest
 
 import soqo
 from soqo import Result
-from soqo.errors import ArgumentError
-from soqo.experiments import CellProgress, Claim, Report, Setting, find, judge, quick_setting, reproduce
+from soqo.errors import ArgumentError, SoqoWarning
+from soqo.experiments import CellProgress, Report, Setting, find, quick_setting, reproduce
 from soqo.experiments.execution import code_version
 
 
@@ -38,12 +38,14 @@ def test_the_folder_holds_what_the_report_lists_and_the_cells(report: Report) ->
         *(f"data/{name}.nc" for name in names),
         *(f"data/intro_T{horizon}.nc" for horizon in (20, 40, 80)),
         "claims.csv",
+        "claims.json",
         "about.json",
         "index.html",
     }
     assert {p.relative_to(out).as_posix() for p in report.files} == found - cells
-    # Four for the horizons, one for each other setting; but the second setting is a part of the first.
-    assert len(cells) == 7
+    # Four for the horizons, and one for each other setting; but the second has the environment of the first, and the
+    # first sweep too, each with policies of its own in the same file.
+    assert len(cells) == 6
     assert (out / "figures" / "intro.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -85,7 +87,10 @@ def test_numbers_claims_and_facts_are_in_files(report: Report) -> None:
         end = Result.load(out / "data" / "intro_T20.nc").regret(name)
         np.testing.assert_array_equal(end[:, 0], outcome.regret(name, 20))
     rows = list(csv.DictReader((out / "claims.csv").read_text(encoding="utf-8").splitlines()))
-    assert [Claim(**row) for row in rows] == list(report.claims) == judge(report.outcomes)
+    assert report.judgment is not None
+    # The settings have the names of the paper's and other policies: no claim is judged from them.
+    assert [(row["claim"], row["status"]) for row in rows] == [(c.id, "not tested") for c in report.judgment.claims]
+    assert json.loads((out / "claims.json").read_text(encoding="utf-8")) == report.judgment.to_dict()
     about: dict[str, Any] = json.loads((out / "about.json").read_text(encoding="utf-8"))
     assert about["command"] == "soqo reproduce <all>"
     assert about["versions"]["soqo"] == soqo.__version__
@@ -110,13 +115,14 @@ def test_a_second_call_takes_the_cells_that_are_there(
     shutil.copytree(report.index.parent / "cells", tmp_path / "cells")
     reports: list[CellProgress] = []
     reproduce([small["second"]], tmp_path, workers=1, progress=reports.append)
-    assert [report.kept for report in reports] == [True]
+    assert reports
+    assert all(report.kept for report in reports)
 
 
 def test_runs_and_quick_make_it_smaller(small: dict[str, Setting], tmp_path: Path) -> None:
-    many = replace(small["intro"], runs=9)
+    many = replace(small["intro"], runs=12)
     quick = reproduce([many], tmp_path, quick=True, workers=1).outcomes[0]
-    assert (quick.runs, quick.horizons) == (4, (20, 60, 80))
+    assert (quick.runs, quick.horizons) == (8, (20, 60, 80))
     assert "first look" in (tmp_path / "index.html").read_text(encoding="utf-8")
     two = reproduce([many], tmp_path, runs=2, quick=True, workers=1).outcomes[0]
     assert two.runs == 2
@@ -127,11 +133,24 @@ def test_runs_and_quick_make_it_smaller(small: dict[str, Setting], tmp_path: Pat
 
 def test_quick_keeps_settings_without_horizons_and_with_few() -> None:
     (intro,) = find("intro")
-    assert quick_setting(intro).horizons == ()
+    assert quick_setting(replace(intro, horizons=())).horizons == ()
     assert quick_setting(replace(intro, horizons=(7,))).horizons == (7,)
     assert quick_setting(replace(intro, horizons=(7, 9))).horizons == (7, 9)
     assert quick_setting(replace(intro, horizons=(1, 2, 3, 4, 5))).horizons == (1, 3, 5)
     assert quick_setting(replace(intro, runs=2)).runs == 2
+
+
+def test_a_figure_that_cannot_be_drawn_does_not_cost_the_rest(
+    small: dict[str, Setting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> str:
+        raise RuntimeError("no ink")
+
+    monkeypatch.setattr("soqo.experiments.presentation.render_svg", fail)
+    with pytest.warns(SoqoWarning, match="figure .* could not be drawn: no ink"):
+        report = reproduce(list(small.values())[:1], tmp_path, workers=1)
+    assert report.index.exists()
+    assert {".csv", ".nc", ".json", ".html"} <= {path.suffix for path in report.files}
 
 
 @pytest.mark.parametrize("where", [".", "figures", "cells"])

@@ -19,7 +19,7 @@ import numpy as np
 
 from soqo import POL, Controller
 from soqo._storage import journal as journals
-from soqo._storage.journal_format import MARK
+from soqo._storage.journal_records import MARK
 from soqo._storage.plain_data import same
 
 CALLS = 160

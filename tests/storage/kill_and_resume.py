@@ -23,7 +23,8 @@ import numpy as np
 from soqo import GLIDE, Controller
 from soqo._control.snapshot import decode_call
 from soqo._storage import journal as journals
-from soqo._storage.journal_format import MARK, read, read_all, read_closing
+from soqo._storage.journal_format import read, read_all, read_closing
+from soqo._storage.journal_records import MARK
 
 DIM = 3
 KILLS = 200

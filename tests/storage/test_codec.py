@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._storage.codec import decode, encode
 from soqo._storage.plain_data import same
 from soqo._version import __version__
@@ -16,7 +17,7 @@ from soqo.processes import Gaussian
 
 
 @dataclass(frozen=True, eq=False)
-class Example:
+class Example(Value):
     """A record with any contents."""
 
     array: Any

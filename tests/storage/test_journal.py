@@ -22,10 +22,11 @@ import pytest
 from soqo import FTM, GLIDE, POL, Controller, HySCaLE, Policy, SCaLE
 from soqo._control.snapshot import Snapshot
 from soqo._storage import journal as journals
-from soqo._storage import journal_format
+from soqo._storage import journal_records
 from soqo._storage.codec import decode
 from soqo._storage.journal import Journal
-from soqo._storage.journal_format import CLOSING, INITIAL_CHECKSUM, MAGIC, MARK, SNAPSHOT, Record, read, read_all
+from soqo._storage.journal_format import read, read_all
+from soqo._storage.journal_records import CLOSING, INITIAL_CHECKSUM, MAGIC, MARK, SNAPSHOT, Record
 from soqo._storage.plain_data import same
 from soqo.errors import ArgumentError, FileFormatError, ProtocolError
 
@@ -136,7 +137,7 @@ def play(path: Path, policy: Policy[Any], dim: int, calls: int, **options: Any) 
 
 def records_of(data: bytes) -> list[Record]:
     """Return every record of an undamaged journal, snapshots included."""
-    return list(journal_format._records_from(data, len(MAGIC), INITIAL_CHECKSUM))
+    return list(journal_records.records_from(data, len(MAGIC), INITIAL_CHECKSUM))
 
 
 def count_snapshots(data: bytes) -> int:
@@ -701,15 +702,22 @@ def test_a_closed_controller_writes_nothing(tmp_path: Path) -> None:
     Controller.resume(path).observe(1.0)
 
 
-@pytest.mark.parametrize("how", ["deleted", "replaced"])
-def test_a_call_after_the_journal_was_deleted_raises_and_has_no_effect(
+@pytest.mark.parametrize("how", ["deleted", "replaced", "moved", "moved and replaced", "a name of two was deleted"])
+def test_a_call_after_the_journal_lost_its_name_raises_and_has_no_effect(
     how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "journal"
     controller = Controller(FTM(), [0.0], journal=path)
     controller.act([1.0])
-    if how == "deleted":
+    if how == "a name of two was deleted":
+        os.link(path, tmp_path / "second name")
         path.unlink()
+    elif how == "deleted":
+        path.unlink()
+    elif how.startswith("moved"):
+        path.rename(tmp_path / "journal.old")
+        if how != "moved":
+            path.write_text("x")
     else:
         (tmp_path / "other").write_bytes(b"something else")
         (tmp_path / "other").rename(path)
@@ -717,12 +725,40 @@ def test_a_call_after_the_journal_was_deleted_raises_and_has_no_effect(
     monkeypatch.setattr("soqo._storage.journal.monotonic", lambda: later)
     before = snapshot_of(controller)
     for _ in range(2):
-        with pytest.raises(FileNotFoundError, match=r"journal .*journal was deleted: save"):
+        with pytest.raises(FileNotFoundError, match=r"journal .*journal was deleted, moved or replaced: save"):
             controller.observe(1.0)
     assert same(snapshot_of(controller), before)
     saved = controller.save(tmp_path / "saved")
     Controller.load(saved, journal=tmp_path / "new").observe(1.0)
     assert Controller.resume(tmp_path / "new").round == 1
+
+
+def test_a_journal_with_a_relative_path_survives_a_change_of_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    controller = Controller(FTM(), [0.0], journal="journal")
+    monkeypatch.chdir("/")
+    controller.act([1.0])
+    controller.close()
+    assert Controller.resume(tmp_path / "journal").pending is not None
+
+
+def test_a_path_that_is_an_integer_or_a_pipe_is_refused(tmp_path: Path) -> None:
+    anything: Any = 3
+    controller = Controller(FTM(), [0.0])
+    for call in (
+        controller.save,
+        Controller.load,
+        Controller.resume,
+        lambda path: Controller.open(path, FTM(), [0.0]),
+        lambda path: Controller(FTM(), [0.0], journal=path),
+    ):
+        with pytest.raises(ArgumentError, match=r"(path|journal) must be a path, got 3"):
+            call(anything)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileNotFoundError, match="there is no journal"):
+        Controller.resume(tmp_path / "pipe")
 
 
 def test_a_controller_without_a_journal_has_nothing_to_close() -> None:

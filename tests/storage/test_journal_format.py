@@ -10,17 +10,8 @@ from pathlib import Path
 import pytest
 
 from soqo._storage.journal import Journal
-from soqo._storage.journal_format import (
-    CLOSING,
-    MAGIC,
-    MARK,
-    SNAPSHOT,
-    Record,
-    is_journal,
-    read,
-    read_all,
-    read_closing,
-)
+from soqo._storage.journal_format import is_journal, read, read_all, read_closing
+from soqo._storage.journal_records import CLOSING, MAGIC, MARK, SNAPSHOT, Record
 from soqo.errors import FileFormatError
 
 RECORDS = 12

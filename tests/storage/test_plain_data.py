@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from soqo import Change, Environment, Problem, RandomProblem
-from soqo._foundation.frozen_dataclasses import evolve
+from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.plain_data import describe, pack, portability_problems, same, unpack
 from soqo.errors import ArgumentError, FileFormatError
 from soqo.noise import Adversarial, Uniform
@@ -18,7 +18,7 @@ from soqo.processes import Cauchy, Correlated, Gaussian, Laplace, Recorded, Stud
 
 
 @dataclass(frozen=True)
-class Nested:
+class Nested(Value):
     """A record that can contain others."""
 
     array: Any

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import soqo
+from soqo._foundation.frozen_dataclasses import Value
 from soqo._storage.journal import Journal
 from soqo._storage.plain_data import pack, unpack
 from soqo._storage.registry import (
@@ -57,7 +58,7 @@ def make_point(tag: str, **options: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Point:
+class Point(Value):
     """A dataclass of a user."""
 
     x: float

@@ -14,8 +14,11 @@ import typer
 from soqo import experiments
 from soqo._cli.terminal import format_table, parse_numbers, print_text, show_cells, show_rounds
 from soqo.errors import ArgumentError
-from soqo.experiments import METHODS, Claim, Fit, Outcome, Report, Setting
+from soqo.experiments import METHODS, Fit, Judgment, Outcome, Report, Setting
 from soqo.experiments.settings import KNOWN_ARGUMENTS, REQUIRED
+
+_MAX_CASES = 2
+"""The settings whose numbers are printed for a claim; claims.csv has all."""
 
 _MAX_TABLES = 4
 """The tables of up to this number of settings are printed; otherwise they are only in the report."""
@@ -81,7 +84,8 @@ def reproduce(
     report = _simulate_settings(settings, out, runs, quick, workers, scheduler)
     if len(report.outcomes) <= _MAX_TABLES:
         _print_tables(report.outcomes)
-    _print_claims(report.claims)
+    if report.judgment is not None:
+        _print_claims(report.judgment)
     print_text(f"report: {report.index}")
 
 
@@ -133,14 +137,24 @@ def _print_tables(outcomes: Sequence[Outcome]) -> None:
         print_text(f"{outcome.summary()}\n")
 
 
-def _print_claims(claims: Sequence[Claim]) -> None:
-    """Print verdicts and numbers, and the number of claims that were not tested."""
-    tested = [claim for claim in claims if claim.verdict != experiments.UNTESTED]
-    for claim in tested:
-        number = f" ({claim.number})" if claim.number else ""
-        print_text(f"{claim.verdict}: {claim.text}{number}; {claim.source}")
-    if untested := len(claims) - len(tested):
-        print_text(f"{experiments.UNTESTED}: {untested} claims, which need other settings")
+def _print_claims(judgment: Judgment) -> None:
+    """Print the finding, every claim with its verdict and numbers, and what each part of the paper says together."""
+    print_text(f"{judgment.finding}\n")
+    for section in judgment.sections:
+        if not section.claims:
+            continue
+        print_text(f"{section.title}: {section.summary}")
+        for name in section.claims:
+            claim = judgment.claim(name)
+            print_text(f"  {claim.text}\n    {claim.summary}")
+            for label, verdict in (("to the letter", claim.literal), ("at best", claim.charitable)):
+                if verdict is not None and (label == "to the letter" or verdict is not claim.literal):
+                    for case in verdict.cases[:_MAX_CASES]:
+                        shown = "; ".join(map(str, case.numbers[:2]))
+                        print_text(f"    {label}, {case.setting}: {case.status.value}, {shown}")
+        print_text("")
+    if untested := len(judgment.claims) - len(judgment.tested):
+        print_text(f"{experiments.Status.UNTESTED}: {untested} claims, which need other settings\n")
 
 
 # ---- listings ------------------------------------------------------------------------------------------------------

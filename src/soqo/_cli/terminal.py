@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from soqo._foundation.text import printable
 from soqo.errors import ArgumentError
 from soqo.experiments import CellProgress
 
@@ -20,12 +21,12 @@ _N = TypeVar("_N", int, float)
 
 def print_text(text: str) -> None:
     """Print lines on stdout unchanged, whatever the width of the terminal."""
-    typer.echo(text)
+    typer.echo(printable(text))
 
 
 def print_error(message: str) -> None:
     """Print one line on stderr."""
-    line = " ".join(f"soqo: {message}".split())
+    line = printable(" ".join(f"soqo: {message}".split()))
     Console(stderr=True).print(line, style="red", soft_wrap=True, markup=False, highlight=False)
 
 
@@ -71,7 +72,8 @@ def _format_cell(cell: CellProgress) -> str:
     """Format a finished cell for programs that read the output."""
     return (
         f"cell done={cell.done} total={cell.total} setting={shlex.quote(cell.setting)} horizon={cell.horizon} "
-        f"first_run={cell.first_run} runs={cell.runs} kept={'yes' if cell.kept else 'no'} seconds={cell.seconds:.1f}"
+        f"first_run={cell.first_run} runs={cell.runs} policies={cell.policies} "
+        f"kept={'yes' if cell.kept else 'no'} seconds={cell.seconds:.1f}"
     )
 
 

@@ -25,15 +25,16 @@ from soqo._control import timestamps as clock
 from soqo._control.events import LOGGER, Callbacks, Event, EventKind
 from soqo._control.journal_report import plot_journal, plot_state
 from soqo._control.settings import check_same_settings, first_snapshot, warn_if_not_portable
-from soqo._control.snapshot import Call, Snapshot, decode_call, decode_snapshot, encode_call
-from soqo._foundation.arguments import choice, finite_array, integer, numbers, vector
+from soqo._control.snapshot import Call, Snapshot, decode_call, decode_snapshot, encode_call, refusing_damage
+from soqo._foundation.arguments import choice, file_path, finite_array, integer, numbers, vector
 from soqo._foundation.figure_style import ThemeName
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._storage.atomic import replacing
 from soqo._storage.checksummed import seal, starts_with, unseal
 from soqo._storage.codec import encode
 from soqo._storage.journal import Durability, Journal
-from soqo._storage.journal_format import Record, is_journal
+from soqo._storage.journal_format import is_journal
+from soqo._storage.journal_records import Record
 from soqo.errors import ArgumentError, FileFormatError, ProtocolError
 from soqo.policies import Policy, State
 from soqo.typing import Array, ArrayLike
@@ -482,12 +483,13 @@ class Controller:
         FileFormatError
             If the file is damaged or of another kind.
         """
-        source = Path(path)
+        source = file_path("path", path)
         if not source.is_file():
             raise FileNotFoundError(f"there is no saved controller {source}")
         if is_journal(source):
             raise FileFormatError(f"{source} is a journal: use Controller.resume")
-        controller = cls._from_snapshot(decode_snapshot(unseal(_MAGIC, source.read_bytes(), source), source))
+        snapshot = decode_snapshot(unseal(_MAGIC, source.read_bytes(), source), source)
+        controller = cls._from_snapshot(snapshot, source)
         controller._create_journal(journal, durability, snapshot_every)
         return controller
 
@@ -596,7 +598,7 @@ class Controller:
             "timestamps": timestamps,
         }
         expected, player = first_snapshot(policy, x0, **settings)
-        if Path(path).exists():
+        if file_path("path", path).exists():
             return cls._resume(path, durability, snapshot_every, expected=expected)
         controller = cls.__new__(cls)
         controller._assume(expected, player)
@@ -622,10 +624,11 @@ class Controller:
             if expected is not None:
                 check_same_settings(expected, snapshot, path)
                 snapshot = evolve(snapshot, timestamps=expected.timestamps)
-            controller = cls._from_snapshot(snapshot)
+            controller = cls._from_snapshot(snapshot, path)
             begun = perf_counter()
             for record in contents.records:
-                controller._replay(record, path)
+                with refusing_damage(f"{path} holds a call at byte {record.start} that cannot be repeated"):
+                    controller._replay(record, path)
             seconds = perf_counter() - begun
             journal.add_replay_time(seconds)
             controller._events("observe", 0, _NONE)  # what was replayed was reported when it happened
@@ -674,9 +677,13 @@ class Controller:
     # ---- internals ---------------------------------------------------------------------------------------------------
 
     @classmethod
-    def _from_snapshot(cls, snapshot: Snapshot) -> Self:
+    def _from_snapshot(cls, snapshot: Snapshot, source: str | os.PathLike[str]) -> Self:
         controller = cls.__new__(cls)
-        controller._assume(snapshot, snapshot.player())
+        with refusing_damage(f"{source} holds a state that its policy cannot use"):
+            try:
+                controller._assume(snapshot, snapshot.player())
+            except ArgumentError as error:
+                raise FileFormatError(f"{source} holds settings that are not allowed: {error}") from error
         return controller
 
     def _assume(self, snapshot: Snapshot, player: Policy[Any]) -> None:

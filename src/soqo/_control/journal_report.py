@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from soqo._control.log import Log, count_rounds, draw_with_predictions
 from soqo._control.log_figure import add_title, draw_estimate, new_figure
 from soqo._control.predictions import entry_deviations
 from soqo._control.snapshot import Snapshot, decode_call, decode_snapshot
+from soqo._foundation.arguments import file_path
 from soqo._foundation.figure_style import ThemeName, find_theme, theme_context
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._storage.journal_format import read, read_all
@@ -57,7 +57,7 @@ def inspect_journal(path: str | os.PathLike[str]) -> JournalReport:
     FileFormatError
         If the journal is damaged, or holds a class that cannot be imported.
     """
-    source = Path(path)
+    source = file_path("path", path)
     if not source.is_file():
         raise FileNotFoundError(f"there is no journal {source}")
     data = source.read_bytes()
@@ -78,7 +78,7 @@ def inspect_journal(path: str | os.PathLike[str]) -> JournalReport:
 
 def plot_journal(path: str | os.PathLike[str], *, theme: ThemeName, title: str | None = None) -> Figure:
     """Draw the rounds of a journal, with what its own policy expected of each reading."""
-    source = Path(path)
+    source = file_path("path", path)
     log = Log.read(source)
     first, _ = read_all(source.read_bytes(), source)
     opening = decode_snapshot(first, source)

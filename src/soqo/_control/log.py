@@ -24,7 +24,7 @@ from soqo._control.log_files import (
 from soqo._control.predictions import predict
 from soqo._control.snapshot import Call, decode_call, decode_snapshot
 from soqo._control.timestamps import TimeArray, utc_times
-from soqo._foundation.arguments import finite_array, horizon_or_none, numbers
+from soqo._foundation.arguments import file_path, finite_array, horizon_or_none, numbers
 from soqo._foundation.figure_style import ThemeName
 from soqo._foundation.frozen_dataclasses import Value, freeze, set_fields
 from soqo._model.coordinates import Coordinates
@@ -255,7 +255,7 @@ class Log(Value):
         >>> log.y
         array([0.2, nan])
         """
-        source = Path(path)
+        source = file_path("path", path)
         if not source.is_file():
             raise FileNotFoundError(f"there is no log {source}")
         given = {
@@ -308,7 +308,7 @@ class Log(Value):
         2.0,1.25,
         <BLANKLINE>
         """
-        target = Path(path)
+        target = file_path("path", path)
         writers = {".csv": write_csv, ".parquet": write_parquet}
         if target.suffix not in writers:
             raise ArgumentError(f"path must end with .csv or .parquet, got {target.name}")

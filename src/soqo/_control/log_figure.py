@@ -11,6 +11,7 @@ from soqo._control.predictions import Predictions, Rounds, switching_costs
 from soqo._control.timestamps import TimeArray
 from soqo._foundation.figure_style import Theme, ThemeName, find_theme, theme_context
 from soqo._foundation.optional_imports import require_extra
+from soqo._foundation.text import figure_text
 from soqo.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 def add_title(figure: Figure, title: str) -> None:
     """Add the title of a figure."""
-    figure.suptitle(title, x=0.008, ha="left", weight="bold", size="large")
+    figure.suptitle(figure_text(title), x=0.008, ha="left", weight="bold", size="large")
 
 
 class _Clock(NamedTuple):
@@ -166,9 +167,9 @@ def _draw_positions(axes: Axes, log: DrawnLog, k: int, clock: _Clock, colors: Th
             axes.axhline(value, color=colors.line, linestyle="--", linewidth=1.0, label="limit")
     name = f"Actuator {k + 1}" if log.actuators is None else log.actuators[k]
     unit = log.units if log.units is None or isinstance(log.units, str) else log.units[k]
-    axes.set_title(name)
+    axes.set_title(figure_text(name))
     if unit:
-        axes.set_ylabel(unit)
+        axes.set_ylabel(figure_text(unit))
     _mark_single_round(axes)
 
 

@@ -169,9 +169,12 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
     """
     if not isinstance(policy, Policy):
         raise ArgumentError(f"policy must be a Policy, got {type(policy).__name__}")
+    if not isinstance(log, Log | str | os.PathLike):
+        raise ArgumentError(
+            f"log must be a Log or the path of one, got {type(log).__name__}; Log.from_dataframe makes one of a table"
+        )
     recorded = log if isinstance(log, Log) else Log.read(log)
-    integer("draws", draws, least=4)
-    integer("seed", seed, least=0)
+    draws, seed = integer("draws", draws, least=4), integer("seed", seed, least=0)
     coordinates = Coordinates(recorded.switching_weight)
     u = coordinates.to_plain(recorded.x - recorded.v)
     regression = BayesianRegression.fit(u, recorded.y)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,9 +14,9 @@ import numpy as np
 from soqo._control.actuators import Actuators, Limits
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._storage.codec import decode
-from soqo._storage.journal_format import ACT, ACT_WITH_PARTS, OBSERVE, OBSERVE_WITH_PARTS, Record
+from soqo._storage.journal_records import ACT, ACT_WITH_PARTS, OBSERVE, OBSERVE_WITH_PARTS, Record
 from soqo._storage.registry import add_fields, register, rename_fields
-from soqo.errors import FileFormatError
+from soqo.errors import FileFormatError, SoqoError
 from soqo.policies import Limited, Policy, State, match_switching_weight
 from soqo.typing import Array, ArrayLike
 
@@ -86,7 +88,24 @@ def decode_snapshot(data: bytes, source: str | os.PathLike[str]) -> Snapshot:
         raise FileFormatError(f"{source}: {error}") from error
     if not isinstance(snapshot, Snapshot):
         raise FileFormatError(f"{source} must hold the state of a controller, got a {type(snapshot).__name__}")
+    state = snapshot.state
+    if state.x.ndim != 1 or not state.x.size or state.v.shape != state.x.shape or state.diverged.shape:
+        raise FileFormatError(f"{source} must hold the state of one plant, got x of shape {state.x.shape}")
     return snapshot
+
+
+@contextmanager
+def refusing_damage(what: str) -> Iterator[None]:
+    """Turn every error into a :class:`FileFormatError`: what a file holds made the code fail that uses it.
+
+    Damage that keeps the types of all fields, such as an array of another length, shows only then.
+    """
+    try:
+        yield
+    except SoqoError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+        raise FileFormatError(f"{what}: {type(error).__name__}: {error}") from error
 
 
 _NUMBER = struct.Struct("<d")

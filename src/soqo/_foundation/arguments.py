@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,13 +24,15 @@ def instance(name: str, value: object, *kinds: type) -> None:
         raise ArgumentError(f"{name} must be {article} {expected}, got {type(value).__name__}")
 
 
-def integer(name: str, value: Any, *, least: int) -> int:
+def integer(name: str, value: Any, *, least: int, most: int | None = None) -> int:
     """Return an integer of at least ``least``; NumPy integers are accepted, booleans and floats are not."""
     expected = "a positive integer" if least == 1 else f"an integer of at least {least}"
     try:
         result = None if isinstance(value, bool | np.bool_) else operator.index(value)
     except TypeError:
         result = None
+    if result is not None and most is not None and result > most:
+        raise ArgumentError(f"{name} must be at most {most:,}, got {result}")
     if result is None or result < least:
         raise ArgumentError(f"{name} must be {expected}, got {value if result is None else result!r}")
     return result
@@ -93,6 +97,17 @@ def vector(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     if result.shape != shape:
         raise ArgumentError(f"{name} must have shape {shape}, got {result.shape}")
     return result
+
+
+def file_path(name: str, value: Any) -> Path:
+    """Return the path of a file; an integer, which Python's functions take for an open file, is refused."""
+    try:
+        text = os.fspath(value)
+    except TypeError:
+        text = None
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise ArgumentError(f"{name} must be a path, got {value!r}")
+    return Path(text)
 
 
 def choice(name: str, value: Any, allowed: Iterable[str]) -> str:

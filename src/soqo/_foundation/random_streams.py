@@ -30,8 +30,7 @@ _PURPOSES: tuple[_Purpose, ...] = get_args(_Purpose)
 
 def stream(seed: int, run: int, purpose: _Purpose) -> np.random.Generator:
     """Return the generator of one run for one purpose."""
-    integer("seed", seed, least=0)
-    integer("run", run, least=0)
+    seed, run = integer("seed", seed, least=0), integer("run", run, least=0)
     choice("purpose", purpose, _PURPOSES)
     key = (run, _PURPOSES.index(purpose))
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))

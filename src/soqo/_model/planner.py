@@ -133,7 +133,7 @@ class Plan(Value):
         return _out_of_eigenbasis(self.spectrum, path)
 
     def _rounds_to_go(self, t: int) -> float:
-        integer("t", t, least=1)
+        t = integer("t", t, least=1)
         if self.horizon is None:
             return math.inf
         if t > self.horizon:

@@ -196,7 +196,10 @@ class RandomProblem(Value):
     switching_weight: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        self._eigenvalues()
+        low, high = _check_eigenvalues(self.dim, self.rank, self.min_eigenvalue, self.max_eigenvalue, self.spacing)
+        set_fields(self, dim=int(self.dim), rank=int(self.rank), min_eigenvalue=low)
+        if self.max_eigenvalue is not None:
+            set_fields(self, max_eigenvalue=high)
         coordinates = Coordinates(self.switching_weight)
         if coordinates.dim not in (None, self.dim):
             raise ArgumentError(f"switching_weight must be for dimension {self.dim}, got {coordinates.dim}")
@@ -277,17 +280,24 @@ def _draw_matrix(values: Array, dim: int, rng: RngLike) -> Array:
 
 def _eigenvalues(dim: int, rank: int, min_eigenvalue: float, max_eigenvalue: float | None, spacing: str) -> Array:
     """Return the nonzero eigenvalues that these settings describe, ascending."""
+    low, high = _check_eigenvalues(dim, rank, min_eigenvalue, max_eigenvalue, spacing)
+    if spacing == "equal" or rank <= 1:
+        return np.full(rank, low)
+    space = np.linspace if spacing == "linear" else np.geomspace
+    return np.asarray(space(low, high, rank), dtype=np.float64)
+
+
+def _check_eigenvalues(
+    dim: int, rank: int, min_eigenvalue: float, max_eigenvalue: float | None, spacing: str
+) -> tuple[float, float]:
+    """Check the settings of a spectrum, in no more time and memory for a large one; return its two ends."""
     integer("dim", dim, least=1)
     integer("rank", rank, least=0)
     if rank > dim:
         raise ArgumentError(f"rank must be at most dim = {dim}, got {rank}")
     low = number("min_eigenvalue", min_eigenvalue, above=0.0)
     choice("spacing", spacing, get_args(Spacing))
-    if max_eigenvalue is not None:
-        number("max_eigenvalue", max_eigenvalue, least=low)
-    if spacing == "equal" or rank <= 1:
-        return np.full(rank, low)
-    if max_eigenvalue is None:
+    high = low if max_eigenvalue is None else number("max_eigenvalue", max_eigenvalue, least=low)
+    if max_eigenvalue is None and spacing != "equal" and rank > 1:
         raise ArgumentError(f"max_eigenvalue must be given for {spacing} spacing, got None")
-    space = np.linspace if spacing == "linear" else np.geomspace
-    return np.asarray(space(low, float(max_eigenvalue), rank), dtype=np.float64)
+    return low, high

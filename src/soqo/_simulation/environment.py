@@ -263,9 +263,8 @@ class Environment(Value):
             If the paths do not fit into memory, the process does not give finite paths of the right shape, or there
             are fewer A than runs.
         """
-        integer("horizon", horizon, least=1)
-        integer("runs", runs, least=1)
-        integer("first_run", first_run, least=0)
+        horizon, runs = integer("horizon", horizon, least=1), integer("runs", runs, least=1)
+        first_run = integer("first_run", first_run, least=0)
         _require_memory(horizon, runs, self.dim, 0 if self.context is None else self.context.components)
         numbers = range(first_run, first_run + runs)
         problem, later = self._draw_problems(seed, numbers)

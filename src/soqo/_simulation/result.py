@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 import scipy
 
-from soqo._foundation.arguments import choice
+from soqo._foundation.arguments import choice, file_path
 from soqo._foundation.frozen_dataclasses import Value, set_fields
 from soqo._foundation.optional_imports import require_extra
 from soqo._simulation.summary import Summary, look_up_policy, summarize
@@ -364,7 +364,7 @@ class Result(Value, Mapping[str, PolicyResult]):
             raise FileFormatError(f"dataset must be a soqo result of format 1 or {_FORMAT}, got format {version!r}")
         try:
             return cls._from_xarray(dataset, _LOW_VARIANCE_NAME[int(version)])
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise FileFormatError(f"dataset must be a complete soqo result, got: {error}") from error
 
     @classmethod
@@ -405,34 +405,40 @@ class Result(Value, Mapping[str, PolicyResult]):
             actions=actions,
         )
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
+    def save(self, path: str | os.PathLike[str], *, key: str = "") -> Path:
         """Write a NetCDF file atomically, with a checksum inside (extra ``lab``).
 
         Parameters
         ----------
         path : path
             The file; its folder must exist.
+        key : str
+            What the result belongs to, which :meth:`load` can verify.
 
         Returns
         -------
         Path
             The file.
         """
-        target = Path(path)
+        target = file_path("path", path)
         dataset = self.to_xarray()
+        if key:
+            dataset.attrs["key"] = key
         dataset.attrs["checksum"] = _checksum(dataset)
         with replacing(target) as temporary:
             dataset.to_netcdf(temporary, engine="scipy")
         return target
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: str | os.PathLike[str], *, key: str | None = None) -> Self:
         """Read a file that :meth:`save` wrote (extra ``lab``).
 
         Parameters
         ----------
         path : path
             The file.
+        key : str, optional
+            The key with which it must have been saved; None for any.
 
         Returns
         -------
@@ -445,7 +451,7 @@ class Result(Value, Mapping[str, PolicyResult]):
             If the file is damaged or not a result.
         """
         xr = require_extra("xarray", "lab")
-        source = Path(path)
+        source = file_path("path", path)
         if not source.is_file():
             raise FileNotFoundError(f"no result at {source}")
         try:
@@ -456,6 +462,8 @@ class Result(Value, Mapping[str, PolicyResult]):
             found = dataset.attrs.pop("checksum", None)
             if found != _checksum(dataset):
                 raise FileFormatError(f"{source} is damaged: its checksum does not match")
+        if key is not None and dataset.attrs.get("key") != key:
+            raise FileFormatError(f"{source} must have the key {key!r}, got {dataset.attrs.get('key')!r}")
         return cls.from_xarray(dataset)
 
     # ---- text ------------------------------------------------------------------------------------------------------
@@ -517,7 +525,8 @@ def _per_run_numbers(record: PolicyResult) -> dict[str, np.ndarray[Any, Any]]:
 
 def _checksum(dataset: xarray.Dataset) -> str:
     """Return a hash of all numbers, names and attributes of a dataset."""
-    digest = hashlib.sha256(str(dataset.attrs.get("configuration")).encode())
+    key = str(dataset.attrs.get("key", ""))
+    digest = hashlib.sha256((str(dataset.attrs.get("configuration")) + key).encode())
     for name in sorted(map(str, dataset.variables)):
         variable = dataset[name]
         digest.update(f"{name} {variable.dims} {variable.shape}".encode())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from soqo._foundation.arguments import integer, vector
 from soqo._foundation.blas import is_finite_quick
 from soqo._foundation.frozen_dataclasses import Value
+from soqo._foundation.text import check_label
 from soqo._model.gains import contraction, gains_of_factors, gains_of_rounds
 from soqo._model.planner import Plan, factored_path, known_path
 from soqo._model.problem import Problem
@@ -104,33 +105,65 @@ def simulate(
         raise ArgumentError(f"environment must be an Environment, got {type(environment).__name__}")
     check_names(policies)
     paths = environment.draw(horizon, runs, seed=seed, first_run=first_run)
-    records: dict[str, PolicyResult] = {}
-    recorded: dict[str, Array] = {}
-    total = horizon * len(policies)
+    configuration = make_configuration(environment, policies, horizon, runs, seed, first_run)
+    return account(paths, _play_each(policies, paths, progress), configuration, record=record)
+
+
+def _play_each(
+    policies: Mapping[str, object], paths: Paths, progress: Progress | None
+) -> Iterator[tuple[str, Trajectory]]:
+    """Play one policy after the other, so that only one trajectory at a time is in memory."""
+    total = paths.horizon * len(policies)
+    for index, (name, entry) in enumerate(policies.items()):
+        report = _shift_progress(progress, index * paths.horizon, total, name)
+        try:
+            yield name, play(make_policy(entry, paths.problem), paths, progress=report)
+        except SoqoError as error:
+            raise type(error)(f"policies[{name!r}]: {error}") from error
+        except Exception as error:
+            error.add_note(f"in policies[{name!r}]")
+            raise
+
+
+def account(
+    paths: Paths, played: Iterable[tuple[str, Trajectory]], configuration: dict[str, Any], *, record: bool = False
+) -> Result:
+    """Return the costs of what policies did on given paths.
+
+    Parameters
+    ----------
+    paths : Paths
+        The sample paths.
+    played : iterable of (str, Trajectory)
+        The policies by name, and what each of them did.
+    configuration : dict
+        Everything that determines the result, as plain data.
+    record : bool
+        Whether the result keeps the paths of v and of every policy.
+
+    Returns
+    -------
+    Result
+        The costs and the regret of every policy.
+    """
     # A cost that overflows marks the run as diverged, so warnings are suppressed.
     with np.errstate(over="ignore", invalid="ignore"):
-        for index, (name, entry) in enumerate(policies.items()):
-            report = _shift_progress(progress, index * horizon, total, name)
-            try:
-                trajectory = play(_make_policy(entry, paths.problem), paths, progress=report)
-            except SoqoError as error:
-                raise type(error)(f"policies[{name!r}]: {error}") from error
-            except Exception as error:
-                error.add_note(f"in policies[{name!r}]")
-                raise
+        records: dict[str, PolicyResult] = {}
+        actions: dict[str, Array] = {}
+        for name, trajectory in played:
             records[name] = _account(paths, trajectory)
             if record:
-                recorded[name] = trajectory.x
-        benchmark = _benchmark_path(paths)
+                actions[name] = trajectory.x
+        benchmark = benchmark_path(paths)
         hitting, switching = paths.costs(benchmark)
     return Result(
         records=records,
         benchmark_hitting=hitting,
         benchmark_switching=switching,
-        first_run=first_run,
-        configuration=_configuration(environment, policies, horizon, runs, seed, first_run),
+        first_run=paths.first_run,
+        configuration=configuration,
         v=paths.v if record else None,
-        actions={**recorded, Result.BENCHMARK: benchmark} if record else None,
+        actions={**actions, Result.BENCHMARK: benchmark} if record else None,
     )
 
 
@@ -144,6 +177,8 @@ def check_names(policies: Mapping[str, object]) -> None:
             raise ArgumentError(
                 f"policies must have names that are not blank and not {Result.BENCHMARK!r}, got {name!r}"
             )
+        if check_label("a name of a policy", name).startswith("_"):
+            raise ArgumentError(f"a name of a policy must not begin with _, which legends leave out, got {name!r}")
 
 
 def _account(paths: Paths, trajectory: Trajectory) -> PolicyResult:
@@ -284,8 +319,16 @@ class _MeterChain:
         return y
 
 
-def _make_policy(entry: object, problem: Problem) -> Policy[Any]:
-    """Return the policy of an entry, made for the problem if it is a function, in the problem's coordinates."""
+def make_policy(entry: object, problem: Problem) -> Policy[Any]:
+    """Return the policy of an entry, made for the problem if it is a function, in the problem's coordinates.
+
+    Parameters
+    ----------
+    entry : Policy, or a function that makes one from a problem
+        An entry of the policies of :func:`simulate`.
+    problem : Problem
+        The problem that was drawn.
+    """
     policy: Any = entry
     if isinstance(policy, type):
         hint = f"{policy.__name__}(...)"
@@ -297,11 +340,17 @@ def _make_policy(entry: object, problem: Problem) -> Policy[Any]:
         raise ArgumentError(
             f"it must be a Policy or a function that makes one from a Problem, got {type(policy).__name__}"
         )
-    return match_switching_weight(policy, problem.switching_weight)
+    return match_switching_weight(policy.for_simulation(problem), problem.switching_weight)
 
 
-def _benchmark_path(paths: Paths) -> Array:
-    """Return the actions of the benchmark LAI, shape (runs, T, d)."""
+def benchmark_path(paths: Paths) -> Array:
+    """Return the actions of the benchmark LAI, shape (runs, T, d).
+
+    Parameters
+    ----------
+    paths : Paths
+        The sample paths.
+    """
     coordinates = paths.problem.coordinates
     if paths.later:
         gains, _ = paths.gains
@@ -347,7 +396,7 @@ def _shift_progress(progress: Progress | None, before: int, total: int, name: st
     return lambda done: progress(before + done, total, name)
 
 
-def _configuration(
+def make_configuration(
     environment: Environment,
     policies: Mapping[str, object],
     horizon: int,

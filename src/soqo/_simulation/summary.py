@@ -140,8 +140,8 @@ def summarize(
     FTM        2.5  1.75 .. 3.25         1 .. 4   2.5       0/4
     """
     choice("interval_of", interval_of, ("median", "mean"))
-    number("level", level, above=0.0, most=1.0)
-    integer("resamples", resamples, least=1)
+    level = number("level", level, above=0.0, most=1.0)
+    resamples = integer("resamples", resamples, least=1)
     rows = {}
     # The regret of a diverged run may be infinite, and then the mean is infinite or NaN.
     with np.errstate(over="ignore", invalid="ignore"):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-from pathlib import Path
 
+from soqo._foundation.arguments import file_path
 from soqo._version import __version__
 from soqo.errors import FileFormatError
 
@@ -45,8 +45,11 @@ def unseal(magic: bytes, contents: bytes, source: str | os.PathLike[str]) -> byt
 
 def starts_with(path: str | os.PathLike[str], word: bytes) -> bool:
     """Return whether there is a file at this path that begins with these bytes."""
+    source = file_path("path", path)
     try:
-        with Path(path).open("rb") as file:
+        if not source.is_file():  # reading a pipe would wait for a writer
+            return False
+        with source.open("rb") as file:
             return file.read(len(word)) == word
     except OSError:
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import threading
 import zlib
@@ -12,9 +13,10 @@ from time import monotonic
 from typing import Any, Literal, get_args
 from weakref import WeakValueDictionary
 
-from soqo._foundation.arguments import choice
-from soqo._storage.atomic import sync_folder
-from soqo._storage.journal_format import (
+from soqo._foundation.arguments import choice, file_path
+from soqo._storage.atomic import remove_abandoned, sync_folder, temporary_path
+from soqo._storage.journal_format import Contents, read, read_closing
+from soqo._storage.journal_records import (
     CHECKSUM,
     CLOSING,
     DIGEST_BYTES,
@@ -24,9 +26,6 @@ from soqo._storage.journal_format import (
     MARK,
     SNAPSHOT,
     TRAILER,
-    Contents,
-    read,
-    read_closing,
 )
 from soqo.errors import ArgumentError, BusyError, ProtocolError
 
@@ -68,27 +67,30 @@ class Journal:
 
     path: Path
     durability: Durability
-    _descriptor: int = -1
-    _owner: int = -1
-    _end: int = 0
-    _checksum: int = INITIAL_CHECKSUM
-    _digest: Any = None  # of the file without _undigested; None if the beginning of the file was not read so far
-    _undigested: list[bytes] = field(default_factory=list)
-    _bytes_until_snapshot: int = MIN_SNAPSHOT_BYTES
-    _replay_seconds: float = 0.0
-    _next_link_check: float = 0.0
-    _close_reason: str = ""
-    _lock: Any = field(default_factory=threading.RLock)
-    _writing: bool = False
-    _has_calls: bool = False
-    _is_closed_cleanly: bool = False  # a closing record follows _end, which the next record replaces
+    _location: str = field(default="", init=False)  # the absolute path, since the working directory may change
+    _descriptor: int = field(default=-1, init=False)
+    _owner: int = field(default=-1, init=False)
+    _end: int = field(default=0, init=False)
+    _checksum: int = field(default=INITIAL_CHECKSUM, init=False)
+    _digest: Any = field(default=None, init=False)  # without _undigested; None if the file was not read so far
+    _undigested: list[bytes] = field(default_factory=list, init=False)
+    _bytes_until_snapshot: int = field(default=MIN_SNAPSHOT_BYTES, init=False)
+    _replay_seconds: float = field(default=0.0, init=False)
+    _next_link_check: float = field(default=0.0, init=False)
+    _close_reason: str = field(default="", init=False)
+    _lock: Any = field(default_factory=threading.RLock, init=False)
+    _writing: bool = field(default=False, init=False)
+    _has_calls: bool = field(default=False, init=False)
+    _is_closed_cleanly: bool = field(default=False, init=False)  # a closing record follows _end; the next replaces it
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], durability: Durability, state: bytes) -> Journal:
         """Create a journal with a first snapshot, atomically; an existing file is never overwritten."""
         target = _check_path(path, durability)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        remove_abandoned(target)
+        temporary = temporary_path(target)
         journal = cls(target, durability)
+        journal._next_link_check = math.inf  # until the file has its name
         journal._digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
         try:
             journal._open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
@@ -107,6 +109,7 @@ class Journal:
         finally:
             temporary.unlink(missing_ok=True)
         sync_folder(target.parent)
+        journal._next_link_check = 0.0
         return journal
 
     @classmethod
@@ -231,7 +234,7 @@ class Journal:
         if fcntl is None:
             raise ArgumentError("journal must be None on a system without POSIX file locks; use save there")
         self._descriptor = os.open(path, flags | os.O_CLOEXEC, 0o644)
-        self._owner = os.getpid()
+        self._owner, self._location = os.getpid(), os.path.abspath(self.path)
         status = os.fstat(self._descriptor)
         identity = (status.st_dev, status.st_ino)
         if (other := _WRITERS.get(identity)) is not None:
@@ -273,9 +276,16 @@ class Journal:
                     self._undigested.append(data)
 
     def _check_link(self) -> None:
-        if os.fstat(self._descriptor).st_nlink == 0:
+        """Raise an error if the path no longer names the open file, since what is written would be lost."""
+        try:
+            named = os.stat(self._location)
+            is_same = os.path.samestat(named, os.fstat(self._descriptor))
+        except FileNotFoundError:
+            is_same = False
+        if not is_same:
             raise FileNotFoundError(
-                f"journal {self.path} was deleted: save the controller, and load it with another journal"
+                f"journal {self.path} was deleted, moved or replaced: save the controller, and load it with another "
+                "journal"
             )
         self._next_link_check = monotonic() + 1.0
 
@@ -305,7 +315,7 @@ class Journal:
 def _check_path(path: Any, durability: Durability) -> Path:
     """Return the path of a journal, whose folder must exist."""
     choice("durability", durability, get_args(Durability))
-    target = Path(path)
+    target = file_path("journal", path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent} for the journal {target.name}")
     return target

@@ -28,38 +28,28 @@ state, so that many restarts do not make a file grow. A closing record in the mi
 
 from __future__ import annotations
 
-import hashlib
 import os
-import struct
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
 from soqo._storage.checksummed import starts_with
+from soqo._storage.journal_damage import BudgetExceededError, complete_record_after, last_snapshot
+from soqo._storage.journal_records import (
+    CHECKSUM,
+    CLOSING,
+    DIGEST_BYTES,
+    INITIAL_CHECKSUM,
+    MAGIC,
+    MARK,
+    SNAPSHOT,
+    TRAILER,
+    Record,
+    is_snapshot,
+    record_at,
+    records_from,
+)
 from soqo.errors import FileFormatError
-
-MAGIC = b"soqo-journal 1\n\0"
-MARK = b"soqo snapshot 1\n"
-SNAPSHOT, CLOSING, ACT, OBSERVE = b"S", b"C", b"A", b"O"
-ACT_WITH_PARTS, OBSERVE_WITH_PARTS = b"a", b"o"
-HEAD = struct.Struct("<cI")
-CHECKSUM = struct.Struct("<I")
-DIGEST_BYTES = 16
-TRAILER = struct.Struct("<qQ")
-"""Of a closing record: the bytes left until the next snapshot is due, and the byte at which the record starts."""
-INITIAL_CHECKSUM = zlib.crc32(MAGIC)
-"""The value with which the checksum of the first record starts."""
-
-
-class Record(NamedTuple):
-    """A complete record: its kind, payload, first byte, last byte plus one, and checksum."""
-
-    kind: bytes
-    payload: bytes
-    start: int
-    end: int
-    checksum: int
 
 
 class Closing(NamedTuple):
@@ -110,8 +100,8 @@ class Contents:
 def read(data: bytes, source: str | os.PathLike[str]) -> Contents:
     """Read a journal from its last snapshot."""
     _check_magic(data, source)
-    first = _last_snapshot(data) or _first_snapshot(data, source)
-    records = list(_records_from(data, first.end, first.checksum))
+    first = last_snapshot(data) or _first_snapshot(data, source)
+    records = list(records_from(data, first.end, first.checksum))
     last = records[-1] if records else first
     _check_end(data, last, source)
     body = first.payload[len(MARK) + DIGEST_BYTES :]
@@ -134,7 +124,7 @@ def read_closing(file: BinaryIO, source: str | os.PathLike[str]) -> Closing | No
     file.seek(start - CHECKSUM.size)
     data = file.read()
     (previous,) = CHECKSUM.unpack_from(data)
-    record = _record_at(data, CHECKSUM.size, previous)
+    record = record_at(data, CHECKSUM.size, previous)
     if record is None or record.kind != CLOSING or record.end != len(data):
         return None
     return Closing(record.payload[: -TRAILER.size], start, previous, left)
@@ -147,7 +137,7 @@ def read_all(data: bytes, source: str | os.PathLike[str]) -> tuple[bytes, Iterat
 
     def others() -> Iterator[Record]:
         last = first
-        for record in _records_from(data, first.end, first.checksum):
+        for record in records_from(data, first.end, first.checksum):
             last = record
             if record.kind not in (SNAPSHOT, CLOSING):
                 yield record
@@ -171,7 +161,16 @@ def _check_magic(data: bytes, source: str | os.PathLike[str]) -> None:
 
 def _check_end(data: bytes, last: Record, source: str | os.PathLike[str]) -> None:
     """Refuse a journal with a complete record somewhere after an incomplete one."""
-    if last.end < len(data) and (later := _complete_record_after(data, last)):
+    if last.end == len(data):
+        return
+    try:
+        later = complete_record_after(data, last.end, last.checksum)
+    except BudgetExceededError:
+        raise FileFormatError(
+            f"{source} is damaged at byte {last.end}: too much of what follows has the form of records; "
+            f"the first {last.end} bytes are a journal that can be resumed"
+        ) from None
+    if later:
         raise FileFormatError(
             f"{source} is damaged at byte {last.end}: the record there is incomplete, and one at byte {later} is "
             f"complete, so no crash caused this; the first {last.end} bytes are a journal that can be resumed"
@@ -180,70 +179,9 @@ def _check_end(data: bytes, last: Record, source: str | os.PathLike[str]) -> Non
 
 def _first_snapshot(data: bytes, source: str | os.PathLike[str]) -> Record:
     """Return the snapshot at the beginning of a journal."""
-    record = _record_at(data, len(MAGIC), INITIAL_CHECKSUM)
-    if record is None or not _is_snapshot(record):
+    record = record_at(data, len(MAGIC), INITIAL_CHECKSUM)
+    if record is None or not is_snapshot(record):
         raise FileFormatError(
             f"{source} is damaged at byte {len(MAGIC)}: the snapshot at the beginning of the journal is incomplete"
         )
     return record
-
-
-def _record_at(data: bytes, start: int, previous: int) -> Record | None:
-    """Return the record at this byte if it is complete; ``previous`` is the checksum of the record before it."""
-    stop, check = _body_at(data, start, previous)
-    if not stop or CHECKSUM.unpack_from(data, stop)[0] != check:
-        return None
-    kind, payload = data[start : start + 1], data[start + HEAD.size : stop]
-    return Record(kind, payload, start, stop + CHECKSUM.size, check)
-
-
-def _body_at(data: bytes, start: int, previous: int) -> tuple[int, int]:
-    """Return where the record at this byte has its checksum, and its expected value; zeros if the file ends earlier."""
-    if start + HEAD.size > len(data):
-        return 0, 0
-    stop = start + HEAD.size + HEAD.unpack_from(data, start)[1]
-    if stop + CHECKSUM.size > len(data):
-        return 0, 0
-    return stop, zlib.crc32(data[start:stop], previous)
-
-
-def _records_from(data: bytes, start: int, previous: int) -> Iterator[Record]:
-    """Yield the consecutive complete records from this byte."""
-    while record := _record_at(data, start, previous):
-        yield record
-        start, previous = record.end, record.checksum
-
-
-def _is_snapshot(record: Record) -> bool:
-    """Return whether a record has the form of a snapshot."""
-    return record.kind == SNAPSHOT and record.payload.startswith(MARK)
-
-
-def _last_snapshot(data: bytes) -> Record | None:
-    """Return the last complete snapshot; None if the bytes before it are damaged."""
-    at = len(data)
-    while (at := data.rfind(MARK, 0, at)) >= 0:
-        start = at - HEAD.size
-        if start < len(MAGIC):
-            return None
-        previous = INITIAL_CHECKSUM if start == len(MAGIC) else CHECKSUM.unpack_from(data, start - CHECKSUM.size)[0]
-        record = _record_at(data, start, previous)
-        if record is not None and _is_snapshot(record):
-            digest = hashlib.blake2b(memoryview(data)[:start], digest_size=DIGEST_BYTES).digest()
-            return record if record.payload[len(MARK) :][:DIGEST_BYTES] == digest else None
-    return None
-
-
-def _complete_record_after(data: bytes, last: Record) -> int:
-    """Return where a complete record starts after the last one and a gap; 0 if nowhere."""
-    # If only the checksum there is damaged, the checksum of the next record was still started with the right value.
-    stop, check = _body_at(data, last.end, last.checksum)
-    if stop and _record_at(data, stop + CHECKSUM.size, check):
-        return stop + CHECKSUM.size
-    for start in range(last.end + 1, len(data) - HEAD.size - CHECKSUM.size + 1):
-        length = HEAD.unpack_from(data, start)[1]
-        if start + HEAD.size + length + CHECKSUM.size <= len(data):
-            previous = CHECKSUM.unpack_from(data, start - CHECKSUM.size)[0]
-            if _record_at(data, start, previous):
-                return start
-    return 0

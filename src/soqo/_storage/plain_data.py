@@ -26,6 +26,9 @@ from soqo._storage.legacy_names import legacy_tag
 from soqo._storage.registry import build, portability_problem, tag_of
 from soqo.errors import ArgumentError, FileFormatError
 
+_MAX_DEPTH = 100
+"""No record has more levels; a file with more is refused before Python's stack overflows."""
+
 _MAX_DESCRIBED = 1000
 """A description writes out arrays of up to this many entries, and the hash of larger ones."""
 
@@ -67,33 +70,41 @@ def _pack(value: Any, arrays: dict[str, np.ndarray[Any, Any]], where: str) -> An
 
 
 def unpack(tree: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Any:
-    """Return the record that :func:`pack` split."""
+    """Return the record that :func:`pack` split.
+
+    Whatever the tree holds, it raises no error but a :class:`FileFormatError`.
+    """
     try:
-        return _unpack(tree, arrays)
-    except (TypeError, AttributeError, ArgumentError) as error:
+        return _unpack(tree, arrays, 0)
+    except FileFormatError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise FileFormatError(f"the record is damaged: {error}") from error
 
 
-def _unpack(tree: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Any:
-    if not isinstance(tree, dict):
+def _unpack(tree: Any, arrays: Mapping[str, np.ndarray[Any, Any]], depth: int) -> Any:
+    if not isinstance(tree, dict | list):
         return tree
+    if depth > _MAX_DEPTH:
+        raise FileFormatError(f"the record has more than {_MAX_DEPTH} levels")
     match tree:
-        case {"array": name}:
+        case {"array": str(name)}:
             if name not in arrays:
                 raise FileFormatError(f"array {name!r} is missing from the record")
             return arrays[name]
-        case {"tuple": items}:
-            return tuple(_unpack(item, arrays) for item in items)
-        case {"list": items}:
-            return [_unpack(item, arrays) for item in items]
-        case {"mapping": items}:
-            return {key: _unpack(item, arrays) for key, item in items.items()}
-        case {"tag": tag, "version": version, "fields": fields}:
-            return build(tag, version, {key: _unpack(item, arrays) for key, item in fields.items()})
-        case {"class": name, "fields": fields}:  # written by 0.1.0
-            built = {key: _unpack(item, arrays) for key, item in fields.items()}
-            return build(legacy_tag(str(name)), 0, built)
-    raise FileFormatError(f"the record holds an unknown entry with keys {sorted(tree)}")
+        case {"tuple": list(items)}:
+            return tuple(_unpack(item, arrays, depth + 1) for item in items)
+        case {"list": list(items)}:
+            return [_unpack(item, arrays, depth + 1) for item in items]
+        case {"mapping": dict(items)}:
+            return {key: _unpack(item, arrays, depth + 1) for key, item in items.items()}
+        case {"tag": str(tag), "version": version, "fields": dict(fields)}:
+            return build(tag, version, {key: _unpack(item, arrays, depth + 1) for key, item in fields.items()})
+        case {"class": str(name), "fields": dict(fields)}:  # written by 0.1.0
+            built = {key: _unpack(item, arrays, depth + 1) for key, item in fields.items()}
+            return build(legacy_tag(name), 0, built)
+    keys = sorted(tree) if isinstance(tree, dict) else "of a list"
+    raise FileFormatError(f"the record holds an unknown entry with keys {keys}")
 
 
 def portability_problems(value: Any) -> list[str]:

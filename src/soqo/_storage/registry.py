@@ -22,6 +22,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from soqo._foundation.frozen_dataclasses import Value
+from soqo._storage.field_types import check_field_types
 from soqo.errors import ArgumentError, FileFormatError
 
 _Fields = dict[str, Any]
@@ -90,13 +92,16 @@ def tag_of(kind: type) -> tuple[str, int]:
     Raises
     ------
     ArgumentError
-        For a class of soqo's that is not registered: it is not meant to be in a file.
+        For a class that is not meant to be in a file: one of soqo's that is not registered, or one that is neither
+        registered nor defined beside a policy.
     """
     tag = _TAG_OF.get(kind)
     if tag is not None:
         return tag, _TAGS[tag].version
-    if kind.__module__.partition(".")[0] == "soqo":
+    if is_own(kind.__module__):
         raise ArgumentError(f"a file cannot hold a {kind.__qualname__}")
+    if "<locals>" not in kind.__qualname__ and not _is_record(kind):  # no file can name a class inside of a function
+        raise ArgumentError(f"a file cannot hold a {kind.__qualname__}: {_advice(kind)}")
     return f"{kind.__module__}:{kind.__qualname__}", 0
 
 
@@ -129,7 +134,7 @@ def build(tag: str, version: int, fields: _Fields) -> Any:
     entry = _TAGS.get(tag)
     if entry is None:
         return _find_unregistered(tag)(**fields)
-    if not 0 <= version <= entry.version:
+    if type(version) is not int or not 0 <= version <= entry.version:
         raise FileFormatError(
             f"{tag!r} has version {version} in the file, and this soqo reads versions up to {entry.version}: "
             "use the soqo that wrote it, or a later one"
@@ -138,13 +143,20 @@ def build(tag: str, version: int, fields: _Fields) -> Any:
         migrate = entry.migrations.get(step)
         if migrate is not None:
             fields = migrate(fields)
+    if is_own(entry.kind.__module__):
+        check_field_types(entry.kind, fields)
     return entry.kind(**fields)
+
+
+def is_own(module: str) -> bool:
+    """Return whether a module is one of soqo's."""
+    return module.partition(".")[0] == "soqo"
 
 
 def _find_unregistered(name: str) -> type:
     """Find a user's own dataclass, which files name by module and class."""
     module, colon, qualified = name.partition(":")
-    if not colon or module.partition(".")[0] == "soqo":
+    if not colon or is_own(module):
         raise FileFormatError(f"the file holds a {name!r}, which this soqo does not know")
     found: Any = sys.modules.get(module)
     for part in qualified.split("."):
@@ -154,7 +166,37 @@ def _find_unregistered(name: str) -> type:
         if module == "__main__":
             advice = "define it in a module of its own, which both programs import, not in the one that is run"
         raise FileFormatError(f"the file holds a {name!r}, which is not a dataclass known here: {advice}")
+    if not _is_record(found) or found.__module__ != module:
+        raise FileFormatError(f"the file holds a {name!r}, which is not a record: {_advice(found)}")
     return found
+
+
+def _is_record(kind: type) -> bool:
+    """Return whether files may name a class that is not registered.
+
+    It must be a frozen dataclass, and a value of soqo's kinds (a policy, a process) or the neighbor of one in its
+    module, such as the memory of a policy. So a file cannot make other libraries build something, such as an object
+    that owns a file.
+    """
+    params: Any = getattr(kind, "__dataclass_params__", None)
+    if params is None or not params.frozen:
+        return False
+    return _extends_soqo(kind) or _has_extension(sys.modules.get(kind.__module__))
+
+
+def _advice(kind: type) -> str:
+    return f'make it a frozen dataclass, and decorate it with soqo.policies.register("yours.{kind.__name__}")'
+
+
+def _extends_soqo(kind: Any) -> bool:
+    """Return whether a class is a policy, a process, or another value of soqo's kinds."""
+    return isinstance(kind, type) and issubclass(kind, Value)
+
+
+def _has_extension(module: Any) -> bool:
+    """Return whether a module defines such a class."""
+    kinds = [kind for kind in vars(module).values() if _extends_soqo(kind)] if module is not None else []
+    return any(kind.__module__ == module.__name__ for kind in kinds)
 
 
 def compose(*migrations: _Migration) -> _Migration:

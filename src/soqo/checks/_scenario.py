@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from soqo._foundation.arguments import integer
+from soqo._foundation.frozen_dataclasses import set_fields
 from soqo._model.problem import random_curvature
 from soqo._model.spectrum import quadratic_form
 from soqo.errors import CheckError, SoqoError
@@ -53,8 +54,7 @@ class Scenario:
     rounds: int = 24
 
     def __post_init__(self) -> None:
-        integer("dim", self.dim, least=1)
-        integer("rounds", self.rounds, least=6)
+        set_fields(self, dim=integer("dim", self.dim, least=1), rounds=integer("rounds", self.rounds, least=6))
 
     def batches(self, *shapes: tuple[int, ...]) -> Sequence[tuple[int, ...]]:
         """Return the batch shapes to try: the given ones, or the only one that the policy accepts.

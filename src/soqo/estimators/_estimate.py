@@ -28,8 +28,9 @@ class Status(Enum):
         "feasible radius"
     )
     STALLED = (
-        "stalled: round-off stopped the method before the optimum; the matrix is the best point found, so check its "
-        "gap and residual"
+        "stalled: round-off stopped the method before the optimum, or hides how near it is; the matrix is the best "
+        "point found, so check its gap and residual; if Z is nearly rank deficient, probe in more directions, and give "
+        "actuators of very different ranges units in which they are alike"
     )
 
 

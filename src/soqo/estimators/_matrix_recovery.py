@@ -10,15 +10,20 @@ import numpy.typing as npt
 
 from soqo._foundation.arguments import choice, number
 from soqo._foundation.frozen_dataclasses import Value, set_fields
+from soqo._model.spectrum import quadratic_form
+from soqo.errors import ArgumentError
 from soqo.estimators._estimate import Status
 from soqo.estimators.sdp import batched_min_radius, batched_trace_min, psd_least_squares
 from soqo.typing import Array
 
-_RadiusRule = Literal["residual", "cap"]
+_RadiusRule = Literal["residual", "cap", "exact"]
 _Fallback = Literal["least_squares", "none"]
 
 _MIN_READINGS_PER_UNKNOWN = 1.5
 """With fewer readings the best fit follows the noise, and its residual does not show how large the noise is."""
+
+_ROUND_OFF = 1e-9
+"""The relative amount by which the exact radius is larger than the norm of the noise."""
 
 _RADIUS_FACTOR = 1.05
 """The radius of the rule ``"residual"``, in units of the smallest feasible one."""
@@ -32,11 +37,14 @@ class Recovery(Value):
     ----------
     noise_cap : float
         The largest possible noise of a reading.
-    radius : float, "residual" or "cap"
+    radius : float, "residual", "cap" or "exact"
         The l1 radius, or the rule for it: ``"residual"`` takes 1.05 times the smallest feasible radius (half the noise
-        cap per reading, if there are too few readings to determine a fit), ``"cap"`` the noise cap per reading.
+        cap per reading, if there are too few readings to determine a fit), ``"cap"`` the noise cap per reading,
+        ``"exact"`` the l1 norm of the noise itself, which only a simulation knows.
     fallback : {"least_squares", "none"}
         The estimate of a run whose readings are consistent with zero: PSD least squares, or zero.
+    oracle_A : Array, shape (d, d) or (*batch, d, d), optional
+        The true A, for the rule ``"exact"``.
 
     See Also
     --------
@@ -54,8 +62,10 @@ class Recovery(Value):
     radius: float | _RadiusRule = "residual"
     _: KW_ONLY
     fallback: _Fallback = "least_squares"
+    oracle_A: Array | None = None
 
     def __post_init__(self) -> None:
+        set_fields(self, noise_cap=number("noise_cap", self.noise_cap, least=0.0))
         if isinstance(self.radius, str):
             choice("radius", self.radius, get_args(_RadiusRule))
         else:
@@ -98,9 +108,20 @@ class Recovery(Value):
         if not isinstance(self.radius, str):
             return np.full(y.shape[:-1], self.radius)
         count, d = (~np.isnan(y)).sum(axis=-1), Z.shape[-1]
+        if self.radius == "exact":
+            return self._exact_radii(Z, y)
         if self.radius == "cap":
             return np.asarray(self.noise_cap * count)
         radii = np.asarray(0.5 * self.noise_cap * count)
         determined = count > _MIN_READINGS_PER_UNKNOWN * d * (d + 1) / 2
-        radii[determined] = _RADIUS_FACTOR * batched_min_radius(Z[determined], y[determined])
+        with np.errstate(over="ignore"):  # a radius of infinity is consistent with zero
+            radii[determined] = _RADIUS_FACTOR * batched_min_radius(Z[determined], y[determined])
         return radii
+
+    def _exact_radii(self, Z: Array, y: Array) -> Array:
+        """Return the l1 norm of the noise of each run; the readings at the true A then always fit."""
+        if self.oracle_A is None:
+            raise ArgumentError("radius must not be 'exact' outside of a simulation, which alone knows the noise")
+        cost = quadratic_form(np.asarray(self.oracle_A)[..., None, :, :], Z)
+        # A rounded-off radius must not exclude the true A.
+        return np.asarray(np.nansum(np.abs(y - cost), axis=-1) * (1.0 + _ROUND_OFF))

@@ -1,8 +1,8 @@
 """The paper's numerical section, and experiments of your own (extra ``lab``).
 
 A setting says what to simulate: the paper's are in :func:`catalogue`, yours are read from a TOML file. :func:`run`
-simulates settings and returns outcomes, :func:`judge` judges the paper's claims from them, and :func:`reproduce` does
-both and writes figures, tables, data and a page. :func:`tune`, :func:`bound_setting` and :func:`fit` search for a
+simulates settings and returns outcomes. :func:`reproduce` also judges the paper's claims under every reading of its
+text, and writes figures, tables, data and a page. :func:`tune`, :func:`bound_setting` and :func:`fit` search for a
 parameter, compare regret with its bounds, and estimate A from data.
 
 The rooms are ``settings``, ``execution``, ``judgment`` and ``presentation``. Importing them does not import Matplotlib.
@@ -13,9 +13,10 @@ from soqo.experiments._fit_readings import METHODS, Fit, fit, read_readings
 from soqo.experiments._reproduce import Report, quick_setting, reproduce
 from soqo.experiments._tune import Tuning, TuningCurve, tune
 from soqo.experiments.execution import BoundsTable, CellProgress, Outcome, run
-from soqo.experiments.judgment import UNTESTED, Claim, judge
+from soqo.experiments.judgment import Claim, Judgment, Status, judge
 from soqo.experiments.presentation import format_bounds, save_bounds
 from soqo.experiments.settings import (
+    Reading,
     Setting,
     SweepPoint,
     catalogue,
@@ -29,14 +30,16 @@ from soqo.experiments.settings import (
 
 __all__ = [
     "METHODS",
-    "UNTESTED",
     "BoundsTable",
     "CellProgress",
     "Claim",
     "Fit",
+    "Judgment",
     "Outcome",
+    "Reading",
     "Report",
     "Setting",
+    "Status",
     "SweepPoint",
     "Tuning",
     "TuningCurve",

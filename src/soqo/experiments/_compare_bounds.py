@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 from typing import Any, TypeVar
 
@@ -87,13 +88,14 @@ def bound_setting(
         _compute_column(model, policy, T, _shift_progress(progress, sum(chosen[:index]), sum(chosen)))
         for index, T in enumerate(chosen)
     ]
-    by_run = ("simulated", "exact", "exploitation", "error", "epsilon")
+    by_run = ("simulated", "exact", "direct", "exploitation", "error", "epsilon")
     rule = policy.gamma2
     return BoundsTable(
         setting=setting.name,
         title=setting.title,
         policy=name,
         probe_rule=f"by the rule {rule!r}" if isinstance(rule, str) else f"= {rule:g}",
+        handover=policy.handover,
         m=m,
         horizons=chosen,
         gamma2=np.array([column.gamma2 for column in columns]),
@@ -242,6 +244,7 @@ class _Column:
 
     simulated: Array
     exact: Array
+    direct: Array
     exploitation: Array
     error: Array
     gamma2: float
@@ -257,7 +260,7 @@ def _compute_column(model: _Model, policy: SCaLE, T: int, progress: Progress | N
         model.environment, {"SCaLE": policy}, horizon=T, runs=paths.runs, seed=paths.seed, progress=progress
     )
     simulated = result.regret("SCaLE")[:, -1]
-    exact, exploitation, error = np.full((3, paths.runs), np.nan)
+    exact, direct, exploitation, error = np.full((4, paths.runs), np.nan)
     gamma2 = math.nan
     m = policy.exploration_rounds(model.environment.dim)
     if m < T:
@@ -269,19 +272,21 @@ def _compute_column(model: _Model, policy: SCaLE, T: int, progress: Progress | N
             u0 = paths.problem.coordinates.to_plain(model.environment.x0 - model.environment.v0)
             # The policy draws its probes at the start and multiplies them by gamma: hence gamma2 = 1 here.
             probes = policy.start(paths.x0, T, paths.policy_generators()).memory.probes
-            exact = exact_scale_regret(
+            of_handover = partial(
+                exact_scale_regret,
                 A,
                 estimate,
                 covariance=Sigma,
                 horizon=T,
                 m=m,
                 gamma2=1.0,
-                handover=policy.handover,
                 probes=probes,
                 x0_minus_v0=u0,
-            ).total
+            )
+            exact = of_handover(handover=policy.handover).total
+            direct = exact if policy.handover == "direct" else of_handover(handover="direct").total
             exploitation = exact_regret(A, estimate, covariance=Sigma, horizon=T - m).total
-    return _Column(simulated, exact, exploitation, error, gamma2, *_mean_bounds(model, policy, T))
+    return _Column(simulated, exact, direct, exploitation, error, gamma2, *_mean_bounds(model, policy, T))
 
 
 def _mean_bounds(model: _Model, policy: SCaLE, T: int) -> tuple[Array, dict[BoundName, float], dict[str, float]]:

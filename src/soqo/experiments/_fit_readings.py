@@ -16,7 +16,13 @@ from soqo._foundation.arguments import choice
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.errors import ArgumentError, FileFormatError
 from soqo.estimators import Estimate, Status, psd_least_absolute_deviations, psd_least_squares, trace_min
-from soqo.estimators.sdp import least_absolute_deviations_bound, least_squares_bound, trace_bound
+from soqo.estimators.sdp import (
+    check_data,
+    effective_radius,
+    least_absolute_deviations_bound,
+    least_squares_bound,
+    trace_bound,
+)
 from soqo.typing import Array, ArrayLike
 
 _Method = Literal["trace_min", "least_absolute_deviations", "least_squares"]
@@ -90,7 +96,10 @@ def fit(Z: ArrayLike, y: ArrayLike, *, method: _Method = "trace_min", radius: fl
         bound = least_squares_bound(Z, y, multipliers=estimate.multipliers)
         return Fit(method, estimate, None, bound, "half the sum of squares")
     used = _DEFAULT_RADIUS * psd_least_absolute_deviations(Z, y).residual if radius is None else radius
+    Z, y = check_data(Z, y)
     estimate = trace_min(Z, y, used)
+    with np.errstate(over="ignore"):
+        used = effective_radius(y, used)
     if estimate.status is Status.INFEASIBLE:
         bound = least_absolute_deviations_bound(Z, y, multipliers=estimate.multipliers)
         return Fit(method, estimate, used, bound, "the smallest feasible radius")

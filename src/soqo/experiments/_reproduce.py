@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass, field, fields, replace
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,38 @@ from soqo._foundation.arguments import integer
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._foundation.optional_imports import require_extra
 from soqo._simulation.result import package_versions
-from soqo.errors import ArgumentError
+from soqo.errors import ArgumentError, SoqoWarning
 from soqo.experiments import presentation
-from soqo.experiments.execution import CellProgress, Outcome, code_version, run
-from soqo.experiments.judgment import Claim, judge
-from soqo.experiments.settings import Setting, catalogue
+from soqo.experiments.execution import (
+    CellProgress,
+    Curves,
+    Landed,
+    Outcome,
+    code_version,
+    make_curves,
+    open_executor,
+    run_with_plans,
+)
+from soqo.experiments.judgment import Evidence, Judgment, gather_evidence, judge, tune_c1
+from soqo.experiments.presentation import ReportFigure
+from soqo.experiments.settings import (
+    MAX_RUNS,
+    Reading,
+    Setting,
+    all_readings,
+    catalogue,
+    few_readings,
+    plan_first_stage,
+    plan_second_stage,
+)
 
-_QUICK_RUNS = 4
+_QUICK_RUNS = 8
+_FIGURES_PER_PROCESS = 4
+"""Fewer figures are drawn sooner than another process starts."""
+
+_WITH_OURS = ("intro", "primary")
+"""The figures that show policies that are not in the paper even at a first look."""
+
 _FOLDERS = ("cells", "figures", "tables", "data")
 _DESCRIBED = ("figure", "title", "source", "note", "seed", "horizon", "horizons")
 """The fields of a setting that ``about.json`` lists, in addition to the number of runs."""
@@ -33,8 +60,10 @@ class Report(Value):
     ----------
     outcomes : tuple of Outcome
         One for each setting.
-    claims : tuple of Claim
-        The paper's claims with their verdicts; empty if no setting is the paper's.
+    judgment : Judgment or None
+        The paper's claims with their verdicts; None if no setting is the paper's.
+    evidence : Evidence
+        Numbers beside regret.
     index : Path
         The page.
     files : tuple of Path
@@ -42,7 +71,8 @@ class Report(Value):
     """
 
     outcomes: tuple[Outcome, ...] = field(repr=False)
-    claims: tuple[Claim, ...] = field(repr=False)
+    judgment: Judgment | None = field(repr=False)
+    evidence: Evidence = field(repr=False)
     index: Path
     files: tuple[Path, ...] = field(repr=False)
 
@@ -61,7 +91,8 @@ def reproduce(
     """Simulate settings, judge the paper's claims, and write everything to a folder (extra ``lab``).
 
     The folder gets ``index.html``, ``about.json``, ``figures/``, ``tables/``, ``data/`` and, for the paper's settings,
-    ``claims.csv``; and ``cells/``, from which an interrupted call resumes. The same numbers give the same files.
+    ``claims.csv`` and ``claims.json``; and ``cells/``, from which an interrupted call resumes. The same numbers give
+    the same files. While cells are computed, ``index.html`` is a page of the run in progress.
 
     Parameters
     ----------
@@ -72,7 +103,8 @@ def reproduce(
     runs : int, optional
         The number of runs, instead of each setting's own.
     quick : bool
-        Whether to take a first look only: at most four runs, and three of the horizons.
+        Whether to take a first look only: at most eight runs, three of the horizons, and readings of the paper that
+        differ from its letter in one choice.
     workers, scheduler, progress
         As in :func:`run`.
     command : str
@@ -90,12 +122,15 @@ def reproduce(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     report = reproduce(find("intro"), folder, runs=1, workers=1)
     ...     [file.name for file in report.files][:4]
-    ['intro.svg', 'intro.png', 'curvature.svg', 'curvature.png']
+    ['intro.csv', 'intro.nc', 'claims.csv', 'about.json']
     """
     if not settings:
         raise ArgumentError("settings must be at least one, got none")
     if runs is not None:
-        integer("runs", runs, least=1)
+        runs = integer("runs", runs, least=1, most=MAX_RUNS)
+    if workers is not None and scheduler is not None:
+        raise ArgumentError(f"workers must be None if a scheduler is given, got {workers}")
+    count = integer("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)
     presentation.figure_names(settings)  # it refuses names that two settings share
     for module in ("matplotlib", "xarray"):
         require_extra(module, "lab")
@@ -103,31 +138,87 @@ def reproduce(
     _make_folders(folder)
     chosen = [setting if runs is None else replace(setting, runs=runs) for setting in settings]
     if quick:
-        chosen = [quick_setting(setting) for setting in chosen]
-    outcomes = run(chosen, folder / "cells", workers=workers, scheduler=scheduler, progress=progress)
-    of_the_paper = {setting.name for setting in catalogue()} & {setting.name for setting in settings}
-    claims = judge(outcomes) if of_the_paper else []
-    return _write_report(outcomes, claims, folder, _describe_run(outcomes, command, quick))
+        chosen = [quick_setting(setting, keep_runs=runs is not None) for setting in chosen]
+    about = _describe_run(chosen, command, quick)
+    simulate = partial(
+        run_with_plans,
+        folder=folder / "cells",
+        workers=count,
+        scheduler=scheduler,
+        progress=progress,
+        landed=partial(_write_progress, folder, about),
+    )
+    readings = few_readings() if quick else all_readings()
+    outcomes, judgment, evidence = _simulate_and_judge(chosen, readings, simulate)
+    return _write_report(outcomes, judgment, evidence, folder, about, count)
 
 
-def quick_setting(setting: Setting) -> Setting:
-    """Return a setting for a first look: at most four runs, and the first, the middle and the last horizon.
+def _simulate_and_judge(
+    settings: Sequence[Setting],
+    readings: Sequence[Reading],
+    simulate: Callable[..., tuple[list[Outcome], Any]],
+) -> tuple[list[Outcome], Judgment | None, Evidence]:
+    """Simulate settings and what readings need, in two stages, and judge the claims."""
+    known = {setting.name: _policies_of_the_paper(setting) for setting in catalogue()}
+    judged = [s for s in settings if s.name != "intro" and known.get(s.name) == _policies_of_the_paper(s)]
+    outcomes, table = simulate(settings, plan_first_stage(judged, readings))
+    if not {setting.name for setting in settings} & set(known):
+        return outcomes, None, Evidence()
+    tuned = tune_c1(judged, table, readings)
+    if later := plan_second_stage(judged, readings, tuned):
+        table = _join_tables(table, simulate([], later, landed=None)[1])
+    runs = min((setting.runs for setting in judged), default=0)
+    evidence = gather_evidence(judged, outcomes, tuned, readings, runs)
+    return outcomes, judge(judged, table, tuned, readings, evidence), evidence
+
+
+def _policies_of_the_paper(setting: Setting) -> dict[str, object]:
+    return {name: policy for name, policy in setting.policies.items() if name in setting.roles}
+
+
+def _join_tables(first: dict[Any, Any], second: dict[Any, Any]) -> dict[Any, Any]:
+    """Return the policies of both tables."""
+    joined = dict(first)
+    for place, regrets in second.items():
+        if place in joined:
+            new = [name for name in regrets.policies if name not in joined[place].policies]
+            parts = [joined[place], regrets.choose(new)] if new else [joined[place]]
+            joined[place] = type(regrets).join_policies(parts)
+        else:
+            joined[place] = regrets
+    return joined
+
+
+def _write_progress(folder: Path, about: Mapping[str, Any], landed: Landed) -> None:
+    presentation.write_progress(folder, landed, about)
+
+
+def quick_setting(setting: Setting, *, keep_runs: bool = False) -> Setting:
+    """Return a setting for a first look: at most eight runs, and the first, the middle and the last horizon.
+
+    Of the paper's settings, only the first two have the policies that are not in the paper.
 
     Parameters
     ----------
     setting : Setting
         The setting.
+    keep_runs : bool
+        Whether to keep the number of runs.
 
     Examples
     --------
     >>> from soqo.experiments import find
     >>> quick = quick_setting(find("primary")[0])
     >>> quick.runs, quick.horizons
-    (4, (200, 1000, 2000))
+    (8, (200, 1000, 2000))
     """
     h = setting.horizons
     kept = (h[0], h[len(h) // 2], h[-1]) if h else ()
-    return replace(setting, runs=min(_QUICK_RUNS, setting.runs), horizons=tuple(dict.fromkeys(kept)))
+    runs = setting.runs if keep_runs else min(_QUICK_RUNS, setting.runs)
+    # Policies of ours take a third of the time, and the first figures show them.
+    left_out = setting.single_horizon if setting.roles and setting.figure not in _WITH_OURS else frozenset()
+    policies = {name: policy for name, policy in setting.policies.items() if name not in left_out}
+    return replace(setting, runs=runs, horizons=tuple(dict.fromkeys(kept)), policies=policies)
 
 
 def _make_folders(folder: Path) -> None:
@@ -141,7 +232,7 @@ def _make_folders(folder: Path) -> None:
             raise ArgumentError(f"out must be a writable folder, and {path} is not: {error.strerror}") from error
 
 
-def _describe_run(outcomes: Sequence[Outcome], command: str, quick: bool) -> dict[str, Any]:
+def _describe_run(settings: Sequence[Setting], command: str, quick: bool) -> dict[str, Any]:
     """Return what is needed to get the same numbers again, and nothing that differs from run to run."""
     return {
         "command": command,
@@ -149,35 +240,100 @@ def _describe_run(outcomes: Sequence[Outcome], command: str, quick: bool) -> dic
         "versions": package_versions(),
         "code": code_version(),
         "settings": {
-            outcome.setting.name: {key: getattr(outcome.setting, key) for key in _DESCRIBED} | {"runs": outcome.runs}
-            for outcome in outcomes
+            setting.name: {key: getattr(setting, key) for key in _DESCRIBED}
+            | {
+                "runs": setting.runs,
+                "sources": dict(setting.sources),
+                "contradictions": list(setting.contradictions),
+            }
+            for setting in settings
         },
     }
 
 
-def _write_report(outcomes: Sequence[Outcome], claims: Sequence[Claim], folder: Path, about: dict[str, Any]) -> Report:
-    """Write all files; the page comes last, so that its links are valid."""
+def _write_report(
+    outcomes: Sequence[Outcome],
+    judgment: Judgment | None,
+    evidence: Evidence,
+    folder: Path,
+    about: dict[str, Any],
+    workers: int,
+) -> Report:
+    """Write all files: the numbers first, and the page last, so that its links are valid."""
     files: list[Path] = []
-    figures = presentation.report_figures(outcomes)
-    svgs: dict[str, str] = {}
-    for figure in figures:
-        drawn = figure.draw()
-        svgs[figure.name] = presentation.render_svg(drawn)
-        files.append(presentation.write_atomically(folder / "figures" / f"{figure.name}.svg", svgs[figure.name]))
-        files.append(presentation.save_figure(drawn, folder / "figures" / f"{figure.name}.png"))
+    curves: dict[str, Curves] = {}
     for outcome in outcomes:
         name = outcome.setting.name
+        curves[name] = make_curves(outcome)
         files.append(presentation.write_csv(folder / "tables" / f"{name}.csv", _summary_rows(outcome)))
         for horizon in outcome.horizons:
             suffix = "" if horizon == outcome.setting.horizon else f"_T{horizon}"
             files.append(outcome.results[horizon].save(folder / "data" / f"{name}{suffix}.nc"))
-    if claims:
-        header = [field.name for field in fields(Claim)]
-        files.append(presentation.write_csv(folder / "claims.csv", [header, *map(astuple, claims)]))
-    text = json.dumps(about, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
-    files.append(presentation.write_atomically(folder / "about.json", text))
-    index = presentation.write_atomically(folder / "index.html", presentation.render_page(figures, claims, about, svgs))
-    return Report(tuple(outcomes), tuple(claims), index, (*files, index))
+    if judgment is not None:
+        files.append(presentation.write_csv(folder / "claims.csv", _claim_rows(judgment)))
+        files.append(_write_json(folder / "claims.json", judgment.to_dict()))
+    files.append(_write_json(folder / "about.json", about))
+    planned = presentation.report_figures(outcomes, evidence)
+    svgs = _draw_figures(planned, folder / "figures", workers)
+    figures = [figure for figure in planned if figure.name in svgs]
+    files += [folder / "figures" / f"{figure.name}.{suffix}" for figure in figures for suffix in ("svg", "png")]
+    data = presentation.ReportData(tuple(outcomes), curves, judgment, evidence, tuple(figures), svgs, about)
+    index = presentation.write_atomically(folder / "index.html", presentation.render_page(data))
+    return Report(tuple(outcomes), judgment, evidence, index, (*files, index))
+
+
+def _draw_figures(figures: Sequence[ReportFigure], folder: Path, workers: int) -> dict[str, str]:
+    """Write every figure as SVG and PNG, in several processes if there are many; return the SVG texts by name.
+
+    A figure that cannot be drawn is left out with a warning: it must not cost the others and the page.
+    """
+    draw = partial(_draw_figure, folder=folder)
+    processes = min(workers, len(figures) // _FIGURES_PER_PROCESS)
+    if processes <= 1:
+        drawn = [draw(figure) for figure in figures]
+    else:
+        with open_executor(processes, None, []) as executor:
+            drawn = list(executor.map(draw, figures))
+    texts: dict[str, str] = {}
+    for figure, (text, error) in zip(figures, drawn, strict=True):
+        if text is None:
+            warnings.warn(f"figure {figure.name} could not be drawn: {error}", SoqoWarning, stacklevel=4)
+        else:
+            texts[figure.name] = text
+    return texts
+
+
+def _draw_figure(figure: ReportFigure, folder: Path) -> tuple[str | None, str]:
+    """Write a figure as SVG and PNG; return the SVG text, or None and the reason why there is none."""
+    try:
+        drawn = figure.draw()
+        text = presentation.render_svg(drawn)
+        presentation.write_atomically(folder / f"{figure.name}.svg", text)
+        presentation.save_figure(drawn, folder / f"{figure.name}.png")
+    except Exception as error:
+        return None, str(error)
+    return text, ""
+
+
+def _write_json(path: Path, content: Any) -> Path:
+    text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    return presentation.write_atomically(path, text)
+
+
+def _claim_rows(judgment: Judgment) -> list[list[object]]:
+    """Return a header, and a row for every claim and reading."""
+    rows: list[list[object]] = [
+        ["claim", "section", "text", "source", "rule", "reading", "status", "settings", "numbers"]
+    ]
+    for claim in judgment.claims:
+        about = [claim.id, claim.section, claim.text, claim.source, claim.rule]
+        for verdict in claim.verdicts:
+            held = f"holds in {verdict.held} of {len(verdict.cases)}"
+            numbers = "; ".join(f"{case.setting}: {case.numbers[0]}" for case in verdict.cases if case.numbers)
+            rows.append([*about, verdict.reading.key, verdict.status.value, held, numbers])
+        if not claim.verdicts:
+            rows.append([*about, "", claim.summary, "", ""])
+    return rows
 
 
 def _summary_rows(outcome: Outcome) -> list[list[object]]:

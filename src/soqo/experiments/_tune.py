@@ -15,6 +15,7 @@ import numpy as np
 from soqo._foundation.arguments import finite_array
 from soqo._foundation.bootstrap_intervals import bootstrap_statistic, percentile_interval
 from soqo._foundation.frozen_dataclasses import Value
+from soqo._foundation.text import figure_text
 from soqo._simulation.simulate import Progress, simulate
 from soqo._simulation.summary import format_short
 from soqo.errors import ArgumentError
@@ -266,14 +267,14 @@ def _tuning_figure(tuning: Tuning) -> Figure:
             positive &= bool((lower > 0.0).all())
             text = f"{name}: best {tuning.parameter} = {curve.best:g}"
             axes.fill_between(curve.values, lower, upper, color=color, alpha=0.18, linewidth=0)
-            axes.plot(curve.values, curve.medians, style, color=color, label=text)
+            axes.plot(curve.values, curve.medians, style, color=color, label=figure_text(text))
             axes.plot([curve.best], [curve.medians.min()], "o", color=color)
         if positive:
             axes.set_yscale("log")
         axes.set(
             xlabel=tuning.parameter,
             ylabel=f"regret after {tuning.horizon} rounds",
-            title=f"{tuning.setting}: medians and quartiles",
+            title=f"{figure_text(tuning.setting)}: medians and quartiles",
         )
         axes.legend()
         return figure

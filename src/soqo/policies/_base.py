@@ -26,6 +26,7 @@ import numpy as np
 from soqo._foundation.arguments import finite_array, horizon_or_none, integer, numbers, vector
 from soqo._foundation.blas import is_finite_quick
 from soqo._foundation.frozen_dataclasses import Value, evolve
+from soqo._model.problem import Problem
 from soqo._storage.registry import add_fields, register
 from soqo.errors import ArgumentError, ProtocolError
 from soqo.policies._open_rounds import OpenRound, find_open, keep_open, replace_open
@@ -280,6 +281,16 @@ class Policy(Value, ABC, Generic[_M]):
     def exact_feedback(self) -> bool:
         """Whether a simulation gives this policy the hitting cost without noise; True for an oracle."""
         return False
+
+    def for_simulation(self, problem: Problem) -> Policy[_M]:
+        """Return the policy as a simulation plays it: an oracle is told what no player knows.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem that the simulation drew.
+        """
+        return self
 
     @property
     def in_plant_coordinates(self) -> bool:

@@ -54,13 +54,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from soqo._foundation.arguments import finite_array, number, numbers
 from soqo._foundation.frozen_dataclasses import Value, evolve, freeze, set_fields
+from soqo._model.problem import Problem
 from soqo._storage.registry import add_fields, register
 from soqo.errors import ArgumentError
 from soqo.policies._base import Policy, State
@@ -222,6 +223,10 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
     @property
     def exact_feedback(self) -> bool:
         return self.policy.exact_feedback
+
+    def for_simulation(self, problem: Problem) -> Policy[Any]:
+        inner = self.policy.for_simulation(problem)
+        return self if inner is self.policy else replace(self, policy=inner)
 
     @property
     def state_grows(self) -> bool:

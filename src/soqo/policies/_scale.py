@@ -8,7 +8,7 @@ option selects the variant; ``SCaLE.as_printed`` follows the text literally, and
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any, Literal, Self
@@ -20,6 +20,7 @@ from soqo._foundation.blas import max_entry
 from soqo._foundation.frozen_dataclasses import Value, evolve, freeze, set_fields
 from soqo._foundation.random_streams import draw_per_run
 from soqo._model.planner import Plan, lai_step
+from soqo._model.problem import Problem
 from soqo._model.spectrum import positive_semidefinite
 from soqo._storage.registry import compose, map_field, register, rename_fields
 from soqo.errors import ArgumentError
@@ -126,10 +127,11 @@ class SCaLE(Policy[ScaleMemory]):
         2/sigma), which the stated error eta/gamma^2 <= min(T^-p, sigma/2) needs. ``"optimal"``: the result of
         :func:`soqo.theory.optimal_gamma2` for ``prior`` and ``covariance`` (a second or two at d = 4; it ignores
         ``probe_limit``).
-    radius : {"residual", "cap"} or float
+    radius : {"residual", "cap", "exact"} or float
         The l1 radius of the estimator. ``"residual"``: 1.05 times the least absolute deviations, the smallest radius
         with a solution; if m is at most 1.5 d(d+1)/2, they interpolate the readings and carry no information, and
-        eta m / 2 is used. ``"cap"``: eta m, as printed.
+        eta m / 2 is used. ``"cap"``: eta m, as printed. ``"exact"``: the l1 norm of the noise, as in the proof of
+        Theorem 3; only :func:`soqo.simulate` can give it.
     handover : {"direct", "virtual"}
         Whether exploitation starts from the current position, or from the position that LAI with the estimate would
         have reached by now.
@@ -143,6 +145,8 @@ class SCaLE(Policy[ScaleMemory]):
     prior : array_like, shape (d, d) or (k, d, d), optional
         The possible values of A, for ``gamma2="optimal"``: one matrix, or several that are equally likely. The default
         is a matrix of this rank whose nonzero eigenvalues are all ``min_eigenvalue``.
+    oracle_A : array_like, shape (d, d) or (*batch, d, d), optional
+        The true A, for ``radius="exact"``; a simulation fills it in.
 
     See Also
     --------
@@ -162,12 +166,13 @@ class SCaLE(Policy[ScaleMemory]):
     min_eigenvalue: float
     c1: float = 3.0
     gamma2: Literal["algorithm", "appendix", "guarantee", "optimal"] | float = "algorithm"
-    radius: Literal["residual", "cap"] | float = "residual"
+    radius: Literal["residual", "cap", "exact"] | float = "residual"
     handover: Literal["direct", "virtual"] = "direct"
     fallback: Literal["least_squares", "none"] = "least_squares"
     probe_limit: ArrayLike | None = None
     covariance: ArrayLike | Process | None = None
     prior: ArrayLike | None = None
+    oracle_A: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {
@@ -187,6 +192,8 @@ class SCaLE(Policy[ScaleMemory]):
         choice("handover", self.handover, ("direct", "virtual"))
         if self.prior is not None:
             checked["prior"] = freeze(positive_semidefinite("prior", self.prior)[0])
+        if self.oracle_A is not None:
+            checked["oracle_A"] = freeze(positive_semidefinite("oracle_A", self.oracle_A)[0])
         if self.probe_limit is not None:
             limit = finite_array("probe_limit", self.probe_limit)
             if limit.ndim > 1 or not (limit > 0.0).all():
@@ -248,10 +255,18 @@ class SCaLE(Policy[ScaleMemory]):
     @property
     def recovery(self) -> Recovery:
         """The estimator that turns readings into an estimate of A."""
-        return Recovery(self.noise_cap, self.radius, fallback=self.fallback)
+        known = None if self.oracle_A is None else np.asarray(self.oracle_A)
+        return Recovery(self.noise_cap, self.radius, fallback=self.fallback, oracle_A=known)
+
+    def for_simulation(self, problem: Problem) -> SCaLE:
+        if self.radius != "exact" or self.oracle_A is not None:
+            return self
+        return replace(self, oracle_A=problem.plain.A)
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> ScaleMemory:
         *batch, d = x0.shape
+        if self.radius == "exact" and self.oracle_A is None:
+            raise ArgumentError("radius must not be 'exact' outside of a simulation, which alone knows the noise")
         if self.rank > d:
             raise ArgumentError(f"rank must be at most the dimension {d} of x0, got {self.rank}")
         limit = None if self.probe_limit is None else np.asarray(self.probe_limit)
@@ -281,8 +296,8 @@ class SCaLE(Policy[ScaleMemory]):
             return v + memory.probes[..., t, :], evolve(memory, v=minimizers)
         x_prev = state.x
         if m and t == m:
-            memory = self._estimate(memory)
-            x_prev = self._exploitation_start(memory, state)
+            memory = self.estimate_from(memory)
+            x_prev = self.exploitation_start(memory, state)
         x = lai_step(memory.estimate.spectrum, state.rounds_to_go, x_prev, v, state.factor)
         if not memory.phase.size or max_entry(memory.phase) < Phase.NO_ROOM:
             return x, memory
@@ -292,9 +307,11 @@ class SCaLE(Policy[ScaleMemory]):
         memory, t = state.memory, state.round - 1
         if t >= memory.probes.shape[-2]:
             return self.refine(state, y)
-        observed = ~np.isnan(y)
+        with np.errstate(over="ignore"):
+            z = state.z
+        observed = ~np.isnan(y) & np.isfinite(z).all(axis=-1)  # a distance that overflows measures nothing
         u, readings = memory.u.copy(), memory.y.copy()
-        u[..., t, :] = np.where(observed[..., None], state.z, u[..., t, :])
+        u[..., t, :] = np.where(observed[..., None], z, u[..., t, :])
         readings[..., t] = np.where(observed, y, readings[..., t])
         return evolve(memory, u=u, y=readings)
 
@@ -310,8 +327,14 @@ class SCaLE(Policy[ScaleMemory]):
         """
         return state.memory
 
-    def _estimate(self, memory: ScaleMemory) -> ScaleMemory:
-        """Estimate A in each run at the end of probing."""
+    def estimate_from(self, memory: ScaleMemory) -> ScaleMemory:
+        """Estimate A in each run at the end of probing.
+
+        Parameters
+        ----------
+        memory : ScaleMemory
+            The memory with all probes and readings.
+        """
         matrices, statuses = self.recovery(memory.u, memory.y)
         phase = memory.phase.copy()
         for run, status in np.ndenumerate(statuses):
@@ -319,8 +342,16 @@ class SCaLE(Policy[ScaleMemory]):
             phase[run] = Phase.NO_READINGS if silent else _PHASES[status]
         return evolve(memory, phase=phase, estimate=GradientEstimate.initial(matrices))
 
-    def _exploitation_start(self, memory: ScaleMemory, state: State[ScaleMemory]) -> Array:
-        """Return the position from which exploitation starts."""
+    def exploitation_start(self, memory: ScaleMemory, state: State[ScaleMemory]) -> Array:
+        """Return the position from which exploitation starts, shape (*batch, d).
+
+        Parameters
+        ----------
+        memory : ScaleMemory
+            The memory with the estimate.
+        state : State
+            The state after the last probe.
+        """
         if self.handover == "direct":
             return state.x
         path = Plan(memory.estimate.matrix, state.horizon).path(memory.x0, memory.v)

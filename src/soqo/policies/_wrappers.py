@@ -11,6 +11,7 @@ import numpy as np
 from soqo._foundation.arguments import numbers
 from soqo._foundation.frozen_dataclasses import evolve, freeze, set_fields
 from soqo._model.coordinates import Coordinates
+from soqo._model.problem import Problem
 from soqo._storage.registry import add_fields, register, rename_fields
 from soqo.errors import ArgumentError
 from soqo.policies._base import Policy, State
@@ -125,6 +126,10 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
     @property
     def exact_feedback(self) -> bool:
         return self.policy.exact_feedback
+
+    def for_simulation(self, problem: Problem) -> Policy[Any]:
+        inner = self.policy.for_simulation(problem)
+        return self if inner is self.policy else replace(self, policy=inner)
 
     @property
     def state_grows(self) -> bool:

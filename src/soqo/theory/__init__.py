@@ -23,7 +23,7 @@ from soqo.theory._learning_constant import LearningConstant, learning_constant, 
 from soqo.theory._lower_bound import theorem2
 from soqo.theory._perturbation import EigenvalueCluster, Perturbation, perturbation
 from soqo.theory._probe_variance import ExpectedRegret, expected_scale_regret, optimal_gamma2
-from soqo.theory._restricted_boundedness import RUB, rub_constants
+from soqo.theory._restricted_boundedness import RUB, least_response, rub_constants, rub_ratios
 from soqo.theory._scale_bounds import Schedule, corollary1, theorem1, theorem3
 from soqo.theory._scale_regret import ScaleRegret, exact_scale_regret
 
@@ -50,9 +50,11 @@ __all__ = [
     "growth_exponent",
     "learning_constant",
     "learning_regret",
+    "least_response",
     "optimal_gamma2",
     "perturbation",
     "rub_constants",
+    "rub_ratios",
     "second_order_bound",
     "theorem1",
     "theorem2",

@@ -205,7 +205,7 @@ def _draw_samples(
         raise ArgumentError(f"A must have shape (d, d) or (k, d, d), got {matrices.shape}")
     d = matrices.shape[-1]
     matrices = matrices.reshape(-1, d, d)
-    integer("draws", draws, least=2)
+    draws = integer("draws", draws, least=2)
     model = _noise_model(noise)
     rngs = np.random.default_rng(integer("seed", seed, least=0)).spawn(draws)
     chosen = matrices[np.arange(draws) % len(matrices)]

@@ -23,6 +23,9 @@ from soqo.typing import Array, ArrayLike
 _ITERATIONS = 300
 """Iterations of each search."""
 
+_ALTERNATIONS = 40
+"""Steps of the search for a difference that probes do not see."""
+
 
 @dataclass(frozen=True)
 class RUB(Value):
@@ -107,6 +110,105 @@ def rub_constants(Z: ArrayLike, rank: int, *, starts: int = 32, seed: int = 0) -
     )
 
 
+def rub_ratios(Z: ArrayLike, rank: int, *, starts: int = 8, seed: int = 0) -> Array:
+    """Return C2/C1 for many sets of probes at once, by the search of :func:`rub_constants`.
+
+    Parameters
+    ----------
+    Z : array_like, shape (n, m, d)
+        The sets of probes.
+    rank : int
+        The largest rank of the matrices M.
+    starts : int
+        Random starts of each search.
+    seed : int
+        The seed of the random starts.
+
+    Returns
+    -------
+    Array, shape (n,)
+        The ratios as found, which the true ones are not below.
+
+    Examples
+    --------
+    >>> Z = np.random.default_rng(0).standard_normal((2, 48, 4))
+    >>> found = rub_constants(Z[1], rank=1).ratio
+    >>> bool(abs(rub_ratios(Z, rank=1)[1] / found - 1.0) < 0.05)
+    True
+    """
+    sets = finite_array("Z", Z)
+    if sets.ndim != 3 or 0 in sets.shape:
+        raise ArgumentError(f"Z must have shape (n, m, d), got {sets.shape}")
+    d = sets.shape[-1]
+    rank = integer("rank", rank, least=1)
+    drawn = np.random.default_rng(seed).standard_normal((integer("starts", starts, least=1), d, d))
+    start = _project(drawn + drawn.swapaxes(-1, -2), rank)
+    # The scale of a set does not change its ratio, and the search's steps are for numbers of order 1.
+    sets = (sets / np.sqrt(np.square(sets).mean(axis=(-1, -2), keepdims=True)))[:, None]
+    smallest = _minimize(sets, np.broadcast_to(start, (len(sets), *start.shape)), rank).min(axis=-1)
+    largest = _maximize(sets, np.broadcast_to(start, (len(sets), *start.shape)), rank).max(axis=-1)
+    return np.asarray(largest / smallest)
+
+
+def least_response(Z: ArrayLike, rank: int, *, starts: int = 24, seed: int = 0) -> float:
+    """Return the least response of probes to a difference of two symmetric matrices of a rank.
+
+    The response to M is the root mean square of 1/2 z'Mz, for |M|_F = 1. If it is zero, two matrices of the rank have
+    the same readings: no estimator can tell them apart, and since both can be scaled, its worst error is infinite.
+
+    Parameters
+    ----------
+    Z : array_like, shape (m, d)
+        The probes.
+    rank : int
+        The rank; a difference has up to twice this rank.
+    starts : int
+        Random starts of the search, which is not needed if twice the rank is at least d.
+    seed : int
+        The seed of the random starts.
+
+    Examples
+    --------
+    >>> Z = np.random.default_rng(0).standard_normal((11, 4))
+    >>> least_response(Z[:9], rank=4) < 1e-12 < least_response(Z[:10], rank=4)     # 10 unknowns
+    True
+    >>> least_response(Z[:6], rank=1) < 1e-12 < least_response(Z[:8], rank=1)      # 6 = 2 (d - 1)
+    True
+    """
+    Z = finite_array("Z", Z)
+    if Z.ndim != 2 or 0 in Z.shape:
+        raise ArgumentError(f"Z must have shape (m, d), got {Z.shape}")
+    m, d = Z.shape
+    rank = integer("rank", rank, least=1)
+    if 2 * rank >= d:
+        basis = _symmetric_basis(d)
+        if m < len(basis):
+            return 0.0
+        operator = (0.5 * Z[:, :, None] * Z[:, None, :]).reshape(m, d * d) @ basis.T
+        return float(np.linalg.svd(operator, compute_uv=False)[-1] / np.sqrt(m))
+    rng = np.random.default_rng(seed)
+    return min(_alternate(Z, _unseen_by_some(Z, rank, rng), rank) for _ in range(integer("starts", starts, least=1)))
+
+
+def _unseen_by_some(Z: Array, rank: int, rng: np.random.Generator) -> Array:
+    """Return vectors, shape (d, rank), each of them orthogonal to d - 1 of the probes, as far as there are so many."""
+    m, d = Z.shape
+    chosen = [rng.permutation(m)[: d - 1] for _ in range(rank)]
+    return np.stack([np.linalg.svd(Z[rows])[2][-1] for rows in chosen], axis=1)
+
+
+def _alternate(Z: Array, U: Array, rank: int) -> float:
+    """Minimize the response to UV' + VU' over U and V in turn, each of which is a smallest singular vector."""
+    m, d = Z.shape
+    for _ in range(_ALTERNATIONS):
+        # 1/2 z'(UV' + VU')z is (U'z)'(V'z), which is linear in V.
+        rows = np.einsum("mk,md->mdk", Z @ U, Z).reshape(m, d * rank)
+        V = np.linalg.svd(rows)[2][-1].reshape(d, rank)
+        U, V = V, U
+    M = U @ V.T + V @ U.T
+    return float(np.linalg.norm(_readings(Z, M)) / np.sqrt(m) / np.linalg.norm(M))
+
+
 def _symmetric_basis(d: int) -> Array:
     """Return an orthonormal basis of the symmetric matrices, one per row."""
     i, j = np.triu_indices(d)
@@ -128,7 +230,7 @@ def _project(M: Array, rank: int) -> Array:
 
 
 def _readings(Z: Array, M: Array) -> Array:
-    """Return 1/2 z'Mz for all probes and matrices, shape (starts, m)."""
+    """Return 1/2 z'Mz for all probes and matrices, shape (*sets, starts, m)."""
     return np.asarray(0.5 * np.vecdot(Z @ M, Z))
 
 
@@ -139,7 +241,7 @@ def _ratios(Z: Array, M: Array) -> Array:
 def _subgradient(Z: Array, M: Array) -> Array:
     """Return a subgradient in M of the mean of |1/2 z'Mz|."""
     signs = np.sign(_readings(Z, M))[..., None]
-    return np.asarray(0.5 / len(Z) * (signs * Z).swapaxes(-1, -2) @ Z)
+    return np.asarray(0.5 / Z.shape[-2] * (signs * Z).swapaxes(-1, -2) @ Z)
 
 
 def _maximize(Z: Array, M: Array, rank: int) -> Array:

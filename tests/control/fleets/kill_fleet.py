@@ -22,7 +22,8 @@ import numpy as np
 from soqo import RLS, Fleet
 from soqo._control.fleets import journal as fleet_journal
 from soqo._storage import journal as journals
-from soqo._storage.journal_format import MARK, read, read_all
+from soqo._storage.journal_format import read, read_all
+from soqo._storage.journal_records import MARK
 
 DIM = 2
 KILLS = 80

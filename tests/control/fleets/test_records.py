@@ -17,7 +17,7 @@ from soqo._control.fleets.records import (
     decode_fleet_call,
     encode_fleet_call,
 )
-from soqo._storage.journal_format import Record
+from soqo._storage.journal_records import Record
 from soqo.errors import FileFormatError
 
 PLANTS = np.array([7, 2])

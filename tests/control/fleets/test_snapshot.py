@@ -10,7 +10,8 @@ import pytest
 from soqo import FTM, GLIDE, Fleet
 from soqo._control.fleets.snapshot import FleetBatch, FleetSnapshot, decode_fleet_snapshot, read_shortcut
 from soqo._storage.codec import decode, encode
-from soqo._storage.journal_format import MARK, read
+from soqo._storage.journal_format import read
+from soqo._storage.journal_records import MARK
 from soqo.errors import FileFormatError
 
 

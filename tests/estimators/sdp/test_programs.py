@@ -20,7 +20,7 @@ from soqo import (
 )
 from soqo.errors import ArgumentError
 from soqo.estimators import adjoint, measure, reference
-from soqo.estimators.sdp import least_absolute_deviations_bound, least_squares_bound, trace_bound
+from soqo.estimators.sdp import least_absolute_deviations_bound, least_squares_bound
 
 # ---- trace_min -------------------------------------------------------------------------------------------------------
 
@@ -55,7 +55,8 @@ def test_trace_min_has_the_status_and_the_optimum_of_cvxpy_with_clarabel(block: 
             check_certificate(ours, Z, y, radius)
             assert theirs.status in ("optimal", "optimal_inaccurate", "failed"), seed
             if theirs.status == "optimal":
-                assert ours.primal == pytest.approx(theirs.value, rel=1e-6, abs=1e-6), seed
+                # A solved estimate has a gap of at most 1e-6 of the sum of its two values.
+                assert ours.primal == pytest.approx(theirs.value, rel=2e-6, abs=1e-6), seed
 
 
 def check_certificate(estimate: Estimate, Z: Any, y: Any, radius: float) -> None:
@@ -214,18 +215,3 @@ def test_least_squares_fit_zero_readings_by_zero_and_zero_measurements_not_at_al
 def test_bad_least_squares_weights_are_refused(weights: Any) -> None:
     with pytest.raises(ArgumentError, match=r"weights must be positive and of shape \(3,\)"):
         psd_least_squares(np.ones((3, 2)), np.ones(3), weights=weights)
-
-
-# ---- bounds ----------------------------------------------------------------------------------------------------------
-
-
-def test_bounds_hold_for_any_multipliers() -> None:
-    rng = np.random.default_rng(3)
-    _, Z, y, noise = instance(10, d=4, noise=0.3)
-    radius = float(np.abs(noise).sum())
-    best, least, squares = trace_min(Z, y, radius), psd_least_absolute_deviations(Z, y), psd_least_squares(Z, y)
-    for _ in range(200):
-        lam = rng.standard_normal(y.size) * 10 ** rng.uniform(-3, 3)
-        assert trace_bound(Z, y, radius=radius, multipliers=lam) <= best.primal * (1 + 1e-9)
-        assert least_absolute_deviations_bound(Z, y, multipliers=lam) <= least.residual * (1 + 1e-9)
-        assert least_squares_bound(Z, y, multipliers=lam) <= squares.primal * (1 + 1e-9)

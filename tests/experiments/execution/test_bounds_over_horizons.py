@@ -19,6 +19,8 @@ def handmade(**changes: Any) -> BoundsTable:
         "policy": "SCaLE",
         "probe_rule": "= 1",
         "m": 5,
+        "handover": "virtual",
+        "direct": of_runs * [[9.5], [18.0]],
         "horizons": (100, 400),
         "simulated": np.array([[9.0, 11.0, 10.0, 10.0], [18.0, 22.0, 20.0, 20.0]]),
         "exact": of_runs * [[10.0], [20.0]],
@@ -69,3 +71,9 @@ def test_the_discrepancy_is_in_standard_errors_of_the_runs() -> None:
     table = handmade(simulated=simulated, exact=np.full((2, 2), 10.0) * [[1.0], [2.0]])
     # The differences are -2, 2 and 0, 4: means 0 and 2, standard errors 2 and 2.
     np.testing.assert_allclose(table.discrepancy, [0.0, 1.0])
+
+
+def test_the_handover_is_the_cause_where_a_direct_one_keeps_the_bound() -> None:
+    # The exact regret, 10 and 20, exceeds the printed bound, 9 and 19; with a direct handover it is 9.5 and 18.
+    assert handmade().caused_by_handover(("Theorem 1", "as_printed")) == [400]
+    assert handmade().caused_by_handover(("Theorem 1", "corrected")) == []

@@ -20,6 +20,7 @@ from soqo import (
     FTM,
     GLIDE,
     LAI,
+    OAL,
     POL,
     ROBD,
     Change,
@@ -32,7 +33,16 @@ from soqo import (
 )
 from soqo.errors import ArgumentError, UnknownNameError
 from soqo.experiments import Outcome, Setting
-from soqo.experiments.execution import Cell, CellStore, compute_cell, merge_cells, split_into_cells
+from soqo.experiments.execution import (
+    Cell,
+    CellStore,
+    Regrets,
+    compute_cell,
+    join_policies,
+    merge_cells,
+    policy_key,
+    split_into_cells,
+)
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
@@ -45,12 +55,8 @@ POLICIES = {
     "SCaLE": SCaLE(1.0, 2, min_eigenvalue=0.5, c1=2.0),
     "GLIDE": GLIDE(),
 }
-CELL = Cell(ENVIRONMENT, POLICIES, 30, 0, 0, 4, every_round=True)
-SETTING = Setting("mine", "mine", "", "", "", ENVIRONMENT, POLICIES, 40, (20, 40), 23, 5)
-
-
-def with_policies(**changes: Any) -> Cell:
-    return replace(CELL, policies={**POLICIES, **changes})
+CELL = Cell(ENVIRONMENT, POLICIES, 30, 0, 0, 4, "rounds")
+SETTING = Setting("mine", "mine", "", "", "", ENVIRONMENT, POLICIES, 40, (20, 40), 43, 5)
 
 
 CHANGED = {
@@ -58,17 +64,13 @@ CHANGED = {
     "the seed": replace(CELL, seed=1),
     "the first run": replace(CELL, first_run=1),
     "the number of runs": replace(CELL, runs=5),
-    "what is kept": replace(CELL, every_round=False),
+    "what is kept": replace(CELL, kept="totals"),
+    "whether regret alone is kept": replace(CELL, kept="regrets"),
     "the noise": replace(CELL, environment=replace(ENVIRONMENT, noise=Uniform(1.5))),
     "the steps": replace(CELL, environment=replace(ENVIRONMENT, process=Gaussian(5.5))),
     "the problem": replace(CELL, environment=replace(ENVIRONMENT, problem=replace(PROBLEM, rank=3))),
     "the start": replace(CELL, environment=replace(ENVIRONMENT, x0=np.ones(3))),
     "a change of A": replace(CELL, environment=replace(ENVIRONMENT, changes=(Change(9),))),
-    "an argument": with_policies(POL=POL(2e-4)),
-    "a policy": with_policies(FTM=GLIDE()),
-    "what a policy is made by": with_policies(LAI=ROBD.for_problem),
-    "a name": replace(CELL, policies={"other": FTM(), **POLICIES}),
-    "the order of the policies": replace(CELL, policies=dict(reversed(POLICIES.items()))),
 }
 
 
@@ -76,6 +78,14 @@ CHANGED = {
 def test_the_key_changes_with(what: str) -> None:
     keys = [CELL.key, *(cell.key for cell in CHANGED.values())]
     assert keys.count(CHANGED[what].key) == 1
+
+
+def test_the_key_of_a_policy_changes_with_the_policy_and_not_with_its_name() -> None:
+    policies = [FTM(), GLIDE(), POL(1e-4), POL(2e-4), OAL(1e-4), POL(1e-4, gradient="as_printed"), LAI.for_problem]
+    keys = [policy_key(policy) for policy in [*policies, ROBD.for_problem]]
+    assert len(set(keys)) == len(keys)
+    assert policy_key(POL(1e-4)) == policy_key(POL(1e-4))
+    assert replace(CELL, policies={"other": FTM()}).key == CELL.key
 
 
 def test_the_key_of_the_same_work_is_the_same() -> None:
@@ -96,7 +106,8 @@ if len(sys.argv) > 1:
 else:
     policies = {"FTM": soqo.FTM()}
 setting = dataclasses.replace(find("intro")[0], policies=policies)
-print(soqo.__file__, code_version(), split_into_cells(setting)[0].key)
+cell = split_into_cells(setting)[0]
+print(soqo.__file__, code_version(), cell.key + "".join(cell.policies))
 """
 
 
@@ -147,9 +158,9 @@ def make_pol(problem: Problem) -> POL:
 
 @pytest.mark.parametrize("maker", [lambda problem: make_pol(problem), partial(make_pol)])
 def test_functions_without_a_name_are_refused(maker: Callable[..., Any]) -> None:
-    with pytest.raises(ArgumentError, match=r"policies\['x'\] must be a policy, or a function"):
-        _ = replace(CELL, policies={"x": maker}).key
-    assert replace(CELL, policies={"x": make_pol}).key
+    with pytest.raises(ArgumentError, match=r"policies must be a policy, or a function"):
+        policy_key(maker)
+    assert policy_key(make_pol)
 
 
 # ---- pieces --------------------------------------------------------------------------------------------------------
@@ -157,12 +168,36 @@ def test_functions_without_a_name_are_refused(maker: Callable[..., Any]) -> None
 
 def test_cells_cover_every_run_of_every_horizon_once_the_longest_first() -> None:
     cells = split_into_cells(SETTING)
-    assert [(c.horizon, c.first_run, c.runs, c.every_round) for c in cells] == [
-        *((40, 0, 10, True), (40, 10, 10, True), (40, 20, 3, True)),
-        *((20, 0, 10, False), (20, 10, 10, False), (20, 20, 3, False)),
+    assert [(c.horizon, c.first_run, c.runs, c.kept) for c in cells] == [
+        *((40, 0, 20, "rounds"), (40, 20, 20, "rounds"), (40, 40, 3, "rounds")),
+        *((20, 0, 20, "totals"), (20, 20, 20, "totals"), (20, 40, 3, "totals")),
     ]
     assert {c.seed for c in cells} == {5}
     assert [c.runs for c in split_into_cells(SETTING, 4)] == [4, 4]
+
+
+def test_a_policy_of_one_horizon_is_in_the_cells_of_that_horizon_only() -> None:
+    setting = replace(SETTING, single_horizon=frozenset({"GLIDE", "POL"}))
+    own, other = (next(c for c in split_into_cells(setting) if c.horizon == T) for T in (40, 20))
+    keys = {name: policy_key(policy) for name, policy in POLICIES.items()}
+    assert set(own.policies) == set(keys.values())
+    assert set(own.policies) - set(other.policies) == {keys["GLIDE"], keys["POL"]}
+    cells = split_into_cells(setting, 2)
+    outcome = merge_cells(setting, cells, {cell.key: compute_cell(cell) for cell in cells})
+    assert outcome.results[20].policies == ("FTM", "LAI", "SCaLE")
+    assert outcome.results[40].policies == tuple(POLICIES)
+
+
+def test_tasks_of_a_cell_join_to_the_cell() -> None:
+    (cell,) = split_into_cells(replace(SETTING, horizons=()), 3)
+    tasks = cell.split()
+    # What can be played together is; the others are alone.
+    assert sorted(len(task.policies) for task in tasks) == [1, 1, 3]
+    joined, whole = join_policies([compute_cell(task) for task in tasks]), compute_cell(cell)
+    assert isinstance(joined, Result)
+    assert isinstance(whole, Result)
+    for key in cell.policies:
+        np.testing.assert_array_equal(joined.regret(key), whole.regret(key))
 
 
 def merged(runs: int | None = None) -> Outcome:
@@ -173,9 +208,9 @@ def merged(runs: int | None = None) -> Outcome:
 def test_pieces_equal_the_whole() -> None:
     outcome = merged()
     assert outcome.horizons == (20, 40)
-    assert outcome.runs == 23
+    assert outcome.runs == 43
     for horizon in (20, 40):
-        whole = simulate(ENVIRONMENT, POLICIES, horizon=horizon, runs=23, seed=5)
+        whole = simulate(ENVIRONMENT, POLICIES, horizon=horizon, runs=43, seed=5)
         result = outcome.results[horizon]
         assert result.configuration == whole.configuration
         for name in POLICIES:
@@ -203,17 +238,20 @@ def test_unknown_policies_and_horizons_are_named() -> None:
 
 @pytest.fixture(scope="module")
 def result() -> Result:
-    return compute_cell(CELL)
+    found = compute_cell(CELL)
+    assert isinstance(found, Result)
+    return found
 
 
-@pytest.mark.parametrize("every_round", [True, False])
-def test_a_stored_cell_is_bit_identical(tmp_path: Path, every_round: bool) -> None:
-    cell, store = replace(CELL, every_round=every_round), CellStore(tmp_path)
+@pytest.mark.parametrize("kept", ["rounds", "totals"])
+def test_a_stored_cell_is_bit_identical(tmp_path: Path, kept: Any) -> None:
+    cell, store = replace(CELL, kept=kept), CellStore(tmp_path)
     result = compute_cell(cell)
+    assert isinstance(result, Result)
     assert store.load(cell) is None
     store.save(cell, result)
     found = store.load(cell)
-    assert found is not None
+    assert isinstance(found, Result)
     assert found.horizon == 30
     for name in POLICIES:
         np.testing.assert_array_equal(found.regret(name), result.regret(name))
@@ -221,7 +259,28 @@ def test_a_stored_cell_is_bit_identical(tmp_path: Path, every_round: bool) -> No
     assert [path.name for path in tmp_path.iterdir()] == [f"{cell.key}.nc"]
 
 
-@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "foreign", "other rounds", "other policies"])
+def test_regrets_of_a_cell_are_those_of_its_result_and_are_stored(result: Result, tmp_path: Path) -> None:
+    cell, store = replace(CELL, kept="regrets"), CellStore(tmp_path)
+    regrets = compute_cell(cell)
+    assert isinstance(regrets, Regrets)
+    for name in POLICIES:
+        np.testing.assert_allclose(regrets[name], result.regret(name)[:, -1], rtol=1e-9)
+    m = 12  # 2 * 2 * 3 probes
+    np.testing.assert_allclose(
+        regrets.exploration[regrets.policies.index("SCaLE")], result.regret("SCaLE")[:, m - 1], rtol=1e-9
+    )
+    assert np.isnan(regrets.exploration[regrets.policies.index("FTM")]).all()
+    store.save(cell, regrets)
+    assert store.load(cell) == regrets
+    path = store.path(cell)
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    assert store.load(cell) is None
+    assert path.with_suffix(".damaged").exists()
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "foreign", "other rounds"])
 def test_a_damaged_cell_is_set_aside(result: Result, tmp_path: Path, damage: str) -> None:
     store = CellStore(tmp_path)
     store.save(CELL, result)
@@ -229,10 +288,7 @@ def test_a_damaged_cell_is_set_aside(result: Result, tmp_path: Path, damage: str
     whole = path.read_bytes()
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 1
-    other = {
-        "other rounds": result.total(),
-        "other policies": replace(result, records={"FTM": result["FTM"]}),
-    }
+    other = {"other rounds": result.total()}
     if damage in other:
         store.save(CELL, other[damage])
     else:
@@ -244,6 +300,14 @@ def test_a_damaged_cell_is_set_aside(result: Result, tmp_path: Path, damage: str
     assert path.with_suffix(".damaged").read_bytes() == damaged
     store.save(CELL, result)
     assert store.load(CELL) is not None
+
+
+def test_a_cell_in_the_place_of_another_is_set_aside(result: Result, tmp_path: Path) -> None:
+    store, other = CellStore(tmp_path), replace(CELL, seed=1)  # of the same shape
+    store.save(other, result)
+    os.replace(store.path(other), store.path(CELL))
+    assert store.load(CELL) is None
+    assert store.path(CELL).with_suffix(".damaged").exists()
 
 
 def test_a_failed_write_leaves_nothing(result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

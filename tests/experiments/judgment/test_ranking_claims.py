@@ -1,45 +1,37 @@
-"""Claims about which policy is better than which: each follows the medians of the policies that it names."""
+"""Claims about rankings: numbers, and what decides them."""
 
 from __future__ import annotations
 
-import pytest
-from invented_outcomes import as_the_paper_says, claims
+import numpy as np
+from invented_regret import as_the_paper_says, judge_invented
 
-from soqo.experiments import Setting
-
-
-@pytest.mark.parametrize(("power", "verdict"), [(0.5, "holds"), (1.0, "does not hold"), (1.5, "does not hold")])
-def test_a_lead_grows_only_if_regret_grows_more_slowly_than_that_of_the_baselines(power: float, verdict: str) -> None:
-    def grow(_: Setting, name: str, T: int) -> float:
-        return T**power if name.startswith("SCaLE") else 10.0 * T
-
-    assert claims(grow, ["primary"])["SCaLE's lead over the baselines grows with the horizon"].verdict == verdict
+from soqo.experiments import Setting, Status
+from soqo.experiments.settings import LITERAL
 
 
-@pytest.mark.parametrize(("factor", "verdict"), [(0.9, "holds"), (1.1, "does not hold")])
-def test_hyscale_is_compared_with_the_best_learner(factor: float, verdict: str) -> None:
-    def compare(_: Setting, name: str, _horizon: int) -> float:
-        return {"H": factor, "P": 1.0, "O": 3.0}.get(name[0], 2.0)
-
-    text = "gradient steps help only on top of SCaLE's estimate: HySCaLE is better than POL and OAL"
-    assert claims(compare, ["primary"])[text].verdict == verdict
-
-
-@pytest.mark.parametrize(("margin", "verdict"), [(2.1, "holds"), (1.9, "does not hold")])
-def test_significantly_better_under_cauchy_steps_means_twice(margin: float, verdict: str) -> None:
-    def compare(_: Setting, name: str, _horizon: int) -> float:
-        return 1.0 if name.startswith("SCaLE") else margin
-
-    text = "gradient methods (POL, OAL, HySCaLE) fail under Cauchy steps, and SCaLE is significantly better"
-    assert claims(compare)[text].verdict == verdict
+def test_the_first_number_is_the_ratio_that_decides() -> None:
+    claim = judge_invented(as_the_paper_says, ["primary"], [LITERAL]).claim("primary-outperform")
+    assert claim.literal is not None
+    (case,) = claim.literal.cases
+    ratio, scale, hyscale, best = case.numbers
+    assert ratio.value == max(scale.value, hyscale.value) / best.value
+    assert ratio.high < 1.0
 
 
-def test_the_lead_under_cauchy_steps_must_exist_and_be_larger_for_the_small_eigenvalue() -> None:
-    text = "under Cauchy steps SCaLE's lead is largest where sigma_r is small"
+def test_a_worse_hyscale_alone_makes_the_joint_claim_fail() -> None:
+    def worse(setting: Setting, name: str, T: int) -> float:
+        return 1e9 * T if name.startswith("HySCaLE") else as_the_paper_says(setting, name, T)
 
-    def reversed_lead(setting: Setting, name: str, T: int) -> float:
-        value = as_the_paper_says(setting, name, T)
-        return 10.0 * value if name.startswith("SCaLE") and setting.name == "heavy_tails_0.01" else value
+    judgment = judge_invented(worse, ["primary"], [LITERAL])
+    assert judgment.claim("primary-outperform").status is Status.FAILS
+    assert judgment.claim("primary-scale-outperforms").status is Status.HOLDS
 
-    assert claims(as_the_paper_says)[text].verdict == "holds"
-    assert claims(reversed_lead)[text].verdict == "does not hold"
+
+def test_exploration_is_one_test_of_both_policies() -> None:
+    claim = judge_invented(as_the_paper_says, ["primary"], [LITERAL]).claim("primary-exploration")
+    assert claim.literal is not None
+    (case,) = claim.literal.cases
+    assert len(case.numbers) == 4
+    # 99 % of the regret in the first 48 of 1,000 rounds.
+    first, later = case.numbers[0].value * 48, case.numbers[1].value * 952
+    assert np.isclose(first / (first + later), 0.99)

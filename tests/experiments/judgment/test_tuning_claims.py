@@ -1,21 +1,32 @@
-"""Claims about c1: where the median regret is smallest, and whether it is a valley."""
+"""Claims about c1: the bottom of a curve, and how it moves with eta."""
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-from invented_outcomes import SETTINGS, claims
+from invented_regret import judge_invented
 
-from soqo.experiments import Setting
+from soqo.experiments import Setting, Status
+from soqo.experiments.settings import LITERAL, SENSITIVITY
 
 
-@pytest.mark.parametrize("best", [0.7, 3.0, 10.0])
-def test_the_best_c1_is_where_the_median_is_smallest(best: float) -> None:
-    def valley(setting: Setting, name: str, _: int) -> float:
-        return float(1.0 + np.log(setting.swept[name].value / best) ** 2)
+def with_bottom_at(*best: float) -> dict[str, Status]:
+    """Judge curves over c1 whose bottoms are at these values, for increasing eta."""
 
-    found = claims(valley, [name for name in SETTINGS if name.startswith("sensitivity")])
-    assert (found["the best c1 is about 3"].verdict == "holds") == (best == 3.0)
-    assert (found["regret as a function of c1 is U-shaped"].verdict == "holds") == (best == 3.0)
-    assert found["the best c1 stays almost constant from eta = 1 to 10,000"].verdict == "holds"
-    assert f"best c1 {best:g}, {best:g}" in found["the best c1 is about 3"].number
+    def curve(setting: Setting, name: str, _: int) -> float:
+        c1, bottom = float(name.split("/")[-1]), best[SENSITIVITY.index(setting.name)]
+        return 1.0 + abs(c1 - bottom)
+
+    judgment = judge_invented(curve, SENSITIVITY, [LITERAL])
+    return {claim.id: claim.status for claim in judgment.tested}
+
+
+def test_bottoms_near_three_are_constant_and_u_shaped() -> None:
+    found = with_bottom_at(3.0, 3.0, 2.5, 3.0, 4.0)
+    assert found == dict.fromkeys(("c1-u-shape", "c1-three", "c1-constant"), Status.HOLDS)
+
+
+def test_a_bottom_that_moves_or_lies_at_an_end_is_told() -> None:
+    found = with_bottom_at(3.0, 3.0, 3.0, 3.0, 10.0)
+    assert found == dict.fromkeys(("c1-u-shape", "c1-three", "c1-constant"), Status.FAILS)
+    ones = with_bottom_at(1.0, 1.0, 1.0, 1.0, 1.5)
+    assert ones["c1-constant"] is Status.HOLDS
+    assert ones["c1-three"] is Status.FAILS

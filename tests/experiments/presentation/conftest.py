@@ -1,16 +1,23 @@
-"""Outcomes with regret of one's choice."""
+"""Outcomes with regret of one's choice, and reports with invented verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from soqo.experiments.execution import Outcome
+from soqo.experiments.execution import Outcome, make_curves
+from soqo.experiments.judgment import Case, Claim, Evidence, Judgment, Number, Section, Status, Verdict
+from soqo.experiments.presentation import ReportData, render_svg, report_figures
+from soqo.experiments.settings import LITERAL, Reading, all_readings
 from soqo.typing import Array
 
 Edit = Callable[[str, Array], Array]
+
+ROLES = {"FTM": "paper", "POL, rate 1e-4": "paper"}
+"""The roles of policies in the small settings; ROBD and GLIDE are not in the paper."""
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +33,75 @@ def with_regret() -> Callable[[Outcome, Edit], Outcome]:
         return replace(outcome, results=results)
 
     return edit_outcome
+
+
+@pytest.fixture(scope="session")
+def of_the_paper(outcomes: dict[str, Outcome]) -> Outcome:
+    """An outcome of which two policies are the paper's, with sources and a contradiction."""
+    setting = replace(
+        outcomes["intro"].setting,
+        source="Section 1, Figure 1 (a test)",
+        roles=ROLES,
+        sources={"sigma_r": "caption: 0.1", "x0": "our choice: <0>"},
+        contradictions=("The caption has c1 = 3 & the text c1 = 5.",),
+    )
+    return replace(outcomes["intro"], setting=setting)
+
+
+@pytest.fixture(scope="session")
+def judgment() -> Judgment:
+    """Four claims: one holds in every reading, one in some, one in none, and one was not tested."""
+    status = {"mean": Status.FAILS, "median": Status.HOLDS}
+    some = [
+        Verdict(reading, (Case("intro", status[str(reading.statistic)], (Number("ratio", 1.5e6, 0.25, 3e6),)),))
+        for reading in all_readings(["gamma2", "statistic"])
+    ]
+    some[-1] = Verdict(some[-1].reading, (Case("intro", Status.UNKNOWN, (Number("ratio <1>", 0.5),)),))
+    every = [
+        Verdict(r, (Case("intro", Status.HOLDS, (Number("slope", 0.5, 0.4, 0.6),)),)) for r in all_readings(["c1"])
+    ]
+    none = [Verdict(Reading(*[None] * 6), (Case("intro", Status.FAILS), Case("second", Status.HOLDS)))]
+    claims = (
+        Claim("all", "It holds & holds", "Section 1", "first", "slope < 1", ("intro",), 3, tuple(every)),
+        Claim("some", "It holds at c1 = 3", "Section 2", "first", "rule", ("intro",), 3, tuple(some), "a <remark>"),
+        Claim("none", "It fails", "Section 3", "second", "never", ("intro", "elsewhere"), 3, tuple(none)),
+        Claim("open", "Nobody knows", "Section 4", "second", "", ("laplace_r4_1",), 3, ()),
+    )
+    sections = (
+        Section("first", "The first part", ("all", "some"), 6, (), replace(LITERAL, statistic="median"), 2),
+        Section("second", "The second part", ("none",), 6, (), LITERAL, 0),
+    )
+    columns = {
+        "to the letter": LITERAL,
+        "appendix": Reading(gamma2="appendix"),
+        "guarantee": Reading(gamma2="guarantee"),
+        "tuned": Reading(c1="tuned"),
+        "best of the first part": Reading(gamma2="guarantee", c1="tuned"),
+        "best of the second part": LITERAL,
+    }
+    return Judgment(claims, sections, columns, "To the letter, 1 of 3 claims holds at c1 = 3.")
+
+
+MakeReport = Callable[..., ReportData]
+
+
+@pytest.fixture(scope="session")
+def make_report() -> MakeReport:
+    """A function that returns the report on some outcomes."""
+
+    def make(
+        outcomes: Sequence[Outcome], judgment: Judgment | None = None, command: str = "", quick: bool = False
+    ) -> ReportData:
+        figures = report_figures(outcomes)
+        about = {
+            "command": command,
+            "quick": quick,
+            "versions": {"numpy": np.__version__},
+            "code": "0123456789abcdef",
+            "settings": {o.setting.name: {"runs": o.runs, "seed": o.setting.seed} for o in outcomes},
+        }
+        drawn = {figure.name: render_svg(figure.draw()) for figure in figures if not figure.outcomes}
+        curves = {outcome.setting.name: make_curves(outcome) for outcome in outcomes}
+        return ReportData(tuple(outcomes), curves, judgment, Evidence(), tuple(figures), drawn, about)
+
+    return make

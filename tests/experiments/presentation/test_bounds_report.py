@@ -36,6 +36,8 @@ def table(request: pytest.FixtureRequest) -> BoundsTable:
         policy="SCaLE",
         probe_rule="= 1",
         m=10,
+        handover="direct",
+        direct=regret + 1.0,
         horizons=HORIZONS,
         simulated=regret,
         exact=regret + 1.0,

@@ -14,7 +14,7 @@ EIGENVALUE, NOISE_CAP = 0.02, 10.0
 
 @pytest.fixture(scope="module")
 def panels() -> tuple[Axes, Axes]:
-    left, right = [axes for axes in curvature_figure().axes if axes.get_xlabel()]
+    left, right = [axes for axes in curvature_figure().axes if axes.name != "3d"]
     return left, right
 
 

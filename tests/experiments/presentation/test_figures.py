@@ -1,24 +1,23 @@
-"""A figure shows the medians and quartiles of the outcome that it was made from."""
+"""A figure shows the means and medians of the outcome that it was made from."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
+from soqo import processes
 from soqo.errors import ArgumentError
-from soqo.experiments.execution import Outcome, run
+from soqo.experiments.execution import Outcome
 from soqo.experiments.presentation import (
     policy_styles,
     regret_figure,
     sweep_figure,
 )
-from soqo.experiments.settings import Setting
 from soqo.typing import Array
 
 WithRegret = Callable[[Outcome, Callable[[str, Array], Array]], Outcome]
@@ -30,38 +29,47 @@ def line(axes: Axes, label: str) -> tuple[Array, Array]:
     return np.asarray(found.get_xdata(), float), np.asarray(found.get_ydata(), float)
 
 
-def test_three_panels_have_medians_over_horizons_over_rounds_and_per_round(
-    outcomes: dict[str, Outcome],
-) -> None:
+def thin_line(axes: Axes, index: int) -> Array:
+    """The values of a thin line without a label."""
+    thin = [one for one in axes.get_lines() if one.get_linewidth() < 1.0 and len(np.asarray(one.get_xdata())) > 2]
+    return np.asarray(thin[index].get_ydata(), float)
+
+
+def test_thick_lines_are_means_and_thin_ones_medians(outcomes: dict[str, Outcome]) -> None:
     outcome = outcomes["intro"]
     over_horizons, over_rounds, per_round = regret_figure(outcome).axes
-    for name in outcome.policies:
+    for index, name in enumerate(outcome.policies):
         x, y = line(over_horizons, name)
         np.testing.assert_array_equal(x, [20, 40, 60, 80])
-        np.testing.assert_allclose(y, [outcome.median(name, h) for h in (20, 40, 60, 80)])
+        np.testing.assert_allclose(y, [outcome.regret(name, h).mean() for h in (20, 40, 60, 80)])
+        np.testing.assert_allclose(thin_line(over_horizons, index), [outcome.median(name, h) for h in (20, 40, 60, 80)])
         x, y = line(over_rounds, name)
-        np.testing.assert_array_equal(x, np.arange(1, 61))
-        np.testing.assert_allclose(y, np.median(outcome.curve(name), axis=0))
+        np.testing.assert_allclose(y, outcome.curve(name).mean(axis=0)[x.astype(int) - 1])
         x, y = line(per_round, name)
-        np.testing.assert_array_equal(x, np.arange(7, 61))
-        increments = np.diff(outcome.curve(name), prepend=0.0)
-        means = [np.median(increments[:, t - 7 : t].mean(axis=1)) for t in range(7, 61)]
+        assert (x[0], x[-1]) == (1, 60)
+        increments = np.diff(outcome.curve(name), prepend=0.0).mean(axis=0)
+        means = [increments[max(0, t - 10) : t].mean() for t in x.astype(int)]
         np.testing.assert_allclose(y, means, rtol=1e-9, atol=1e-9)
 
 
-def test_bands_are_quartiles(outcomes: dict[str, Outcome]) -> None:
-    outcome = outcomes["intro"]
-    axes = regret_figure(outcome).axes[1]
-    for index, name in enumerate(outcome.policies):
-        band = np.asarray(axes.collections[index].get_paths()[0].vertices)
-        lower, upper = np.quantile(outcome.curve(name), [0.25, 0.75], axis=0)
-        assert band[:, 1].min() == pytest.approx(lower.min())
-        assert band[:, 1].max() == pytest.approx(upper.max())
+def test_medians_are_thick_where_there_is_no_mean(outcomes: dict[str, Outcome]) -> None:
+    outcome = outcomes["second"]
+    environment = replace(outcome.setting.environment, process=processes.Cauchy(1.0))
+    axes = regret_figure(replace(outcome, setting=replace(outcome.setting, environment=environment))).axes[0]
+    assert line(axes, "FTM")[1][-1] == pytest.approx(outcome.median("FTM"))
+
+
+def test_policies_that_are_not_in_the_paper_have_a_panel_of_their_own(of_the_paper: Outcome) -> None:
+    figure = regret_figure(of_the_paper)
+    labels = [axes.get_legend_handles_labels()[1] for axes in figure.axes]
+    assert labels[:3] == [["FTM", "POL, rate 1e-4"]] * 3
+    assert {"ROBD (knows A)", "GLIDE"} < set(labels[3])
+    assert figure.axes[3].get_title(loc="left").startswith("Not in the paper")
 
 
 def test_one_horizon_makes_two_panels(outcomes: dict[str, Outcome]) -> None:
     titles = [axes.get_title(loc="left") for axes in regret_figure(outcomes["second"]).axes]
-    assert titles == ["Regret up to round t", "Regret per round, mean of 7 rounds"]
+    assert titles == ["Regret up to round t", "Regret per round, over 10 rounds"]
 
 
 def test_a_policy_has_the_same_color_in_every_panel_and_figure(
@@ -74,18 +82,12 @@ def test_a_policy_has_the_same_color_in_every_panel_and_figure(
                 assert colors[policy] == policy_styles([policy])[policy][0].lower()
 
 
-def test_the_scale_is_logarithmic_if_all_regret_is_positive(
-    outcomes: dict[str, Outcome], with_regret: WithRegret
-) -> None:
-    above = with_regret(outcomes["intro"], lambda _, shares: np.abs(shares) + 1.0)
-    below = with_regret(outcomes["intro"], lambda _, shares: shares - 1e4)
-    assert {axes.get_yscale() for axes in regret_figure(above).axes} == {"log"}
-    axes = regret_figure(below).axes[0]
-    assert axes.get_yscale() == "symlog"
-    low, high = axes.get_ylim()
-    assert low < min(below.median(name, h) for name in below.policies for h in below.horizons)
-    assert 0.0 in axes.get_yticks()
-    assert all(low <= tick <= high for tick in axes.get_yticks())
+def test_axes_are_linear_and_name_the_curves_above_them(outcomes: dict[str, Outcome], with_regret: WithRegret) -> None:
+    far = with_regret(outcomes["second"], lambda name, r: np.full_like(r, 1e6 if name == "FTM" else 1.0))
+    axes = regret_figure(far).axes[0]
+    assert axes.get_yscale() == "linear"
+    assert axes.get_ylim()[1] == pytest.approx(60 * 1.05)
+    assert "above the axis: FTM" in [text.get_text() for text in axes.texts]
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan, 1e300])
@@ -118,14 +120,10 @@ def test_a_sweep_has_a_panel_per_family_and_a_line_per_setting(
     for outcome, label in zip(parts, ["eta = 1", "eta = 9"], strict=True):
         x, y = line(left, label)
         np.testing.assert_array_equal(x, [1, 2, 8])
-        medians = [outcome.median(f"SCaLE, c1 {value:g}") for value in (1, 2, 8)]
-        np.testing.assert_allclose(y, medians)
-    low, high = left.get_ylim()
-    assert right.get_ylim() == (low, high)
-    medians = [o.median(name) for o in parts for name in o.policies]
-    assert low < min(medians) <= max(medians) < high
+        means = [outcome.regret(f"SCaLE, c1 {value:g}").mean() for value in (1, 2, 8)]
+        np.testing.assert_allclose(y, means)
     marks = [one for one in left.get_lines() if one.get_marker() == "o"]
-    lowest = [min(o.median(f"SCaLE, c1 {value:g}") for value in (1, 2, 8)) for o in parts]
+    lowest = [min(o.regret(f"SCaLE, c1 {value:g}").mean() for value in (1, 2, 8)) for o in parts]
     np.testing.assert_allclose([float(np.asarray(m.get_ydata())[0]) for m in marks], lowest)
 
 
@@ -136,7 +134,7 @@ def test_a_single_sweep_shows_other_policies_as_horizontal_lines(
     swept = {n: s for n, s in outcome.setting.swept.items() if n != "SCaLE, c1 8"}
     axes = sweep_figure([replace(outcome, setting=replace(outcome.setting, swept=swept))]).axes[0]
     _, y = line(axes, "SCaLE, c1 8")
-    np.testing.assert_allclose(y, outcome.median("SCaLE, c1 8"))
+    np.testing.assert_allclose(y, outcome.regret("SCaLE, c1 8").mean())
 
 
 def test_a_sweep_figure_requires_settings_with_a_sweep(outcomes: dict[str, Outcome]) -> None:
@@ -157,17 +155,6 @@ def test_every_text_is_inside_of_the_figure(outcomes: dict[str, Outcome]) -> Non
         assert box.x1 <= figure.bbox.x1
         for axes in figure.axes:
             assert axes.xaxis.label.get_window_extent().y0 >= box.y1
-
-
-def test_a_long_curve_is_thinned_but_keeps_the_first_and_the_last_round(
-    small: dict[str, Setting], tmp_path: Path
-) -> None:
-    (outcome,) = run([replace(small["second"], horizon=1000)], tmp_path, workers=1)
-    rounds, median = line(regret_figure(outcome).axes[0], "FTM")
-    assert (rounds[0], rounds[-1]) == (1, 1000)
-    assert 200 <= len(rounds) <= 300
-    assert np.ptp(np.diff(rounds)) <= 1
-    np.testing.assert_allclose(median, np.median(outcome.curve("FTM"), axis=0)[rounds.astype(int) - 1])
 
 
 def test_a_sweep_of_unrelated_titles_shows_all_of_them(outcomes: dict[str, Outcome]) -> None:

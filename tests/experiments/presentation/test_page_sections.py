@@ -1,80 +1,104 @@
-"""An article of the page: its heading, its description for screen readers, its table and its links."""
+"""An article of the page: its chart, its tables, the sources of its setting and its links."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from soqo.experiments.execution import Outcome
-from soqo.experiments.presentation import render_page, render_svg, report_figures
+from soqo.experiments.presentation import ReportData, render_page
 from soqo.typing import Array
 
 WithRegret = Callable[[Outcome, Callable[[str, Array], Array]], Outcome]
+MakeReport = Callable[..., ReportData]
 
 
-def articles(outcomes: list[Outcome]) -> dict[str, str]:
+def articles(data: ReportData) -> dict[str, str]:
     """Return the articles of a page by their ids."""
-    figures = report_figures(outcomes)
-    about = {"command": "", "quick": False, "versions": {}, "code": "0", "settings": {"one": {"runs": 3, "seed": 0}}}
-    page = render_page(figures, [], about, {figure.name: render_svg(figure.draw()) for figure in figures})
-    found = re.findall(r'<article id="([^"]+)">(.*?)</article>', page, flags=re.DOTALL)
-    return dict(found)
+    return dict(re.findall(r'<article id="([^"]+)">(.*?)</article>', render_page(data), flags=re.DOTALL))
 
 
 @pytest.fixture(scope="module")
-def page(outcomes: dict[str, Outcome]) -> dict[str, str]:
+def page(outcomes: dict[str, Outcome], make_report: MakeReport) -> dict[str, str]:
     """The articles of all small settings."""
-    return articles(list(outcomes.values()))
+    return articles(make_report(list(outcomes.values())))
 
 
-def best_of(outcome: Outcome) -> str:
-    """The policy in bold in the table of an outcome."""
-    (best,) = re.findall(
-        r'<tr class="best"><th scope="row"><span[^>]*></span>([^<]+)', "".join(articles([outcome]).values())
-    )
-    return str(best)
-
-
-def test_the_best_policy_is_bold_and_does_not_know_the_answer(
-    outcomes: dict[str, Outcome], with_regret: WithRegret
+def test_the_policy_with_the_lowest_median_is_bold_and_does_not_know_the_answer(
+    outcomes: dict[str, Outcome], with_regret: WithRegret, make_report: MakeReport
 ) -> None:
+    def best_of(outcome: Outcome) -> str:
+        text = articles(make_report([outcome]))["figure-intro"]
+        (best,) = re.findall(r'<tr class="best"><th scope="row"><span[^>]*></span>([^<]+)', text)
+        return str(best)
+
     outcome, knows = outcomes["intro"], "ROBD (knows A)"
     medians = {n: outcome.median(n) for n in outcome.policies if n != knows}
     best = min(medians, key=lambda n: medians[n])
     assert best_of(outcome) == best
     assert best_of(with_regret(outcome, lambda name, r: np.full_like(r, -1e9) if name == knows else r)) == best
-    worst = max(medians, key=lambda n: medians[n])
-    alone = with_regret(outcome, lambda name, r: np.full_like(r, 7.0 if name == worst else np.inf))
-    assert best_of(alone) == worst
 
 
-def test_a_heading_is_typeset_and_unbroken_inside_of_equations(page: dict[str, str]) -> None:
-    assert "<h2>Pair: small steps, η&nbsp;=&nbsp;1</h2>" in page["figure-intro"]
+def test_policies_that_are_not_in_the_paper_are_in_a_fold_and_below_in_the_table(
+    of_the_paper: Outcome, make_report: MakeReport
+) -> None:
+    text = articles(make_report([of_the_paper]))["figure-intro"]
+    main, beside = text.split("Beside the paper")
+    assert "GLIDE" not in main
+    assert 'data-chart="intro_beside"' in beside
+    rows = re.findall(r'<tr[^>]*><th scope="row"><span[^>]*></span>([^<]+)', beside)
+    assert rows == ["FTM", "POL, rate 1e-4", "ROBD (knows A)", "GLIDE"]
 
 
-def test_the_description_for_screen_readers_names_the_best_policy(
+def test_every_parameter_has_its_source_and_contradictions_are_listed(
+    of_the_paper: Outcome, make_report: MakeReport, page: dict[str, str]
+) -> None:
+    text = articles(make_report([of_the_paper]))["figure-intro"]
+    assert "Settings and their sources, 1 contradiction" in text
+    assert '<th scope="row">σᵣ</th><td>caption: 0.1</td>' in text
+    assert "our choice: &lt;0&gt;" in text
+    assert "<li>The caption has c₁ = 3 &amp; the text c₁ = 5.</li>" in text
+    assert "their sources" not in page["figure-intro"]
+
+
+def test_the_picture_has_a_description_with_the_values_at_its_end(
     outcomes: dict[str, Outcome], page: dict[str, str]
 ) -> None:
-    outcome = outcomes["intro"]
-    (label,) = re.findall(r'<svg [^>]*role="img" aria-label="([^"]*)"', page["figure-intro"])[:1]
-    assert f"After {outcome.setting.horizon} rounds {best_of(outcome)} has the lowest median" in label
+    label = re.findall(r'<svg [^>]*role="img" aria-label="([^"]*)"', page["figure-second"])[0]
+    assert label.startswith("Pair: one horizon. Regret up to round t, mean of 3 runs. At the right end: ")
+    assert f"FTM {outcomes['second'].regret('FTM').mean():.3g}" in label
 
 
 def test_text_of_a_setting_is_escaped(page: dict[str, str]) -> None:
-    assert "where A &amp; B are &lt;left&gt; open" in page["figure-intro"]
-    assert "<left>" not in page["figure-intro"]
+    assert "<strong>Note.</strong> where A &amp; B are &lt;left&gt; open" in page["figure-intro"]
 
 
 def test_the_table_of_a_sweep_has_the_value_with_the_smallest_median(
     outcomes: dict[str, Outcome], page: dict[str, str]
 ) -> None:
-    swept = [outcome for outcome in outcomes.values() if outcome.setting.swept]
     table = re.sub(r"<[^>]+>", " ", page["figure-sweep"].rpartition("<table")[2])
-    for outcome in swept:
+    for outcome, label in ((outcomes["sweep_1"], "η = 1"), (outcomes["sweep_9"], "η = 9")):
         for family in {point.family for point in outcome.setting.swept.values()}:
             names = [name for name, point in outcome.setting.swept.items() if point.family == family]
             best = min(names, key=outcome.median)
-            assert f"{outcome.setting.swept[best].value:g}" in table
+            assert re.search(rf"\s{family} +{label} +{outcome.setting.swept[best].value:g} ", table)
+
+
+def test_a_fold_tells_the_least_regret_and_that_of_scale_as_printed(
+    outcomes: dict[str, Outcome], with_regret: WithRegret, make_report: MakeReport
+) -> None:
+    setting = outcomes["second"].setting
+    policies = {"FTM": setting.policies["FTM"], "SCaLE as printed": setting.policies["GLIDE"]}
+    results = {
+        horizon: replace(result, records={"FTM": result["FTM"], "SCaLE as printed": result["GLIDE"]})
+        for horizon, result in outcomes["second"].results.items()
+    }
+    outcome = Outcome(replace(setting, policies=policies), results)
+    known = with_regret(outcome, lambda name, r: np.full_like(r, 1.0 if name == "FTM" else 5.0))
+    assert '<small class="result">mean regret: FTM 60, SCaLE as printed 300</small>' in render_page(
+        make_report([known])
+    )

@@ -20,7 +20,7 @@ def test_each_setting_has_a_figure_and_a_sweep_has_one(outcomes: dict[str, Outco
     sweep = figures[-1]
     assert [o.setting.name for o in sweep.outcomes] == ["sweep_1", "sweep_9"]
     assert sweep.title == "Sweep of c1"
-    assert [len(f.draw().axes) for f in figures] == [3, 2, 2, 2, 2]
+    assert [len(f.draw().axes) for f in figures] == [3, 4, 2, 2, 2]
 
 
 def test_the_curvature_is_shown_with_the_introduction_only(outcomes: dict[str, Outcome]) -> None:

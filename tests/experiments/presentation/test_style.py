@@ -13,7 +13,10 @@ from matplotlib import colors
 from soqo import policies
 from soqo.experiments.presentation import CAPTION_COLOR, house_style, policy_styles, sequential_colors
 
-POLICIES = [name for name in policies.__all__ if inspect.isclass(getattr(policies, name))]
+WRAPPERS = {"Guarded", "Limited", "Periodic", "Weighted", "Wrapper"}
+"""Their names are not those of curves: a curve has the name that its author gave it."""
+
+POLICIES = [name for name in policies.__all__ if inspect.isclass(getattr(policies, name)) and name not in WRAPPERS]
 PAPER = ["LAI", "FTM", "ROBD", "POL", "OAL", "SCaLE", "HySCaLE"]
 
 # Viénot, Brettel and Mollon (1999): linear RGB as a deuteranope and a protanope see it.

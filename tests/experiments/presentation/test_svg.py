@@ -7,7 +7,15 @@ import re
 import pytest
 
 from soqo import policies
-from soqo.experiments.presentation import CAPTION_COLOR, ReportFigure, policy_styles, render_page, sequential_colors
+from soqo.experiments.judgment import Evidence
+from soqo.experiments.presentation import (
+    CAPTION_COLOR,
+    ReportData,
+    ReportFigure,
+    policy_styles,
+    render_page,
+    sequential_colors,
+)
 
 SVG = """<?xml version="1.0"?>
 <!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">
@@ -29,7 +37,8 @@ COLORS = [
 
 def page_of(svg: str, name: str = "x") -> str:
     """A page with one figure."""
-    return render_page([ReportFigure(name, name, "A heading", "", "", ())], [], ABOUT, {name: svg})
+    figure = ReportFigure(name, name, "A heading", "", "", ())
+    return render_page(ReportData((), {}, None, Evidence(), (figure,), {name: svg}, ABOUT))
 
 
 def element(page: str) -> str:

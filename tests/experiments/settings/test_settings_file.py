@@ -242,6 +242,30 @@ def test_a_file_must_be_utf_8(tmp_path: Path) -> None:
         read_settings(tmp_path / "x.toml")
 
 
+def test_a_byte_order_mark_and_dollar_signs_are_accepted(tmp_path: Path) -> None:
+    text = 'title = "$5 or $6"\nproblem.A = [[1.0]]\nprocess.kind = "Gaussian"\nnoise = { kind = "Uniform", cap = 1 }\n'
+    (tmp_path / "x.toml").write_bytes(b"\xef\xbb\xbf" + (text + 'policy = [{ kind = "FTM", name = "$F$" }]').encode())
+    (setting,) = read_settings(tmp_path / "x.toml")
+    assert setting.title == "$5 or $6"
+    assert list(setting.policies) == ["$F$"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (f"seed = {'9' * 5000}", "is not valid TOML: Exceeds the limit"),
+        ("runs = 99999999999999999999", "runs must be at most 10,000,000, got 99999999999999999999"),
+        ("horizon = 99999999999999999999", "horizon must be at most 1,000,000,000"),
+        (r'title = "a\u001b[31m"', "title must be a text of one line without control characters"),
+        (f'title = "{"x" * 300}"', "title must have at most 100 characters, got 300"),
+        (f'name = "{"x" * 300}"', "name must have at most 60 characters, got 300"),
+    ],
+)
+def test_numbers_and_names_out_of_all_proportion_are_refused(line: str, message: str) -> None:
+    with pytest.raises(FileFormatError, match=message):
+        parse_settings(line, "x.toml", name="x")
+
+
 # ---- mistakes ------------------------------------------------------------------------------------------------------
 
 MISTAKES = [

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
-from pathlib import Path
 from threading import RLock
 from time import perf_counter
 from typing import Any, Self
@@ -34,7 +33,7 @@ from soqo._control.fleets.plants import Plants
 from soqo._control.fleets.records import ActCall, FleetCall, JoinCall, LeaveCall, Name, Names, ObserveCall, RestartCall
 from soqo._control.fleets.snapshot import FleetSnapshot
 from soqo._control.log import Log
-from soqo._foundation.arguments import choice, finite_array, horizon_or_none, integer, numbers
+from soqo._foundation.arguments import choice, file_path, finite_array, horizon_or_none, integer, numbers
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._storage.journal import Durability
 from soqo.errors import ArgumentError, ProtocolError, UnknownNameError
@@ -431,7 +430,7 @@ class Fleet:
         ArgumentError
             If the journal exists and has another policy, dimension or option.
         """
-        if not Path(path).exists():
+        if not file_path("path", path).exists():
             return cls(policy, x0, journal=path, durability=durability, **options)
         wanted = cls(policy, x0, **options)._settings
         fleet = cls.resume(path, durability=durability)

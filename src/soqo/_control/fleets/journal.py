@@ -17,6 +17,7 @@ from soqo._control.fleets.snapshot import (
     shortcut_path,
     write_shortcut,
 )
+from soqo._foundation.arguments import file_path
 from soqo._storage.codec import encode
 from soqo._storage.journal import Durability, Journal
 from soqo._storage.journal_format import Contents
@@ -53,7 +54,7 @@ class FleetJournal:
         cls, path: str | os.PathLike[str], durability: Durability, snapshot: Callable[[], FleetSnapshot]
     ) -> FleetJournal:
         """Create a journal; an existing file is never overwritten."""
-        if Path(path).exists():
+        if file_path("journal", path).exists():
             raise ArgumentError(f"journal must be a new file, got {path}, which exists: Fleet.resume continues it")
         journal = Journal.create(path, durability, encode(snapshot()))
         shortcut_path(path).unlink(missing_ok=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from soqo._control.fleets.records import (
 )
 from soqo._control.fleets.snapshot import decode_fleet_snapshot
 from soqo._control.log import Log
+from soqo._foundation.arguments import file_path
 from soqo._storage.journal_format import read_all
 from soqo.errors import ArgumentError, UnknownNameError
 from soqo.typing import Array
@@ -24,7 +24,7 @@ from soqo.typing import Array
 
 def read_fleet_log(path: str | os.PathLike[str], plant: Name) -> Log:
     """Return the rounds of one plant since it began, from a journal that may be in use."""
-    source = Path(path)
+    source = file_path("path", path)
     if not source.is_file():
         raise FileNotFoundError(f"there is no journal {source}")
     first, records = read_all(source.read_bytes(), source)

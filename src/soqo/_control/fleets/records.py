@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from soqo._storage.codec import decode, encode
-from soqo._storage.journal_format import Record
+from soqo._storage.journal_records import ACT_WITH_PARTS, JOIN, LEAVE, OBSERVE_WITH_PARTS, RESTART, Record
 from soqo.errors import FileFormatError
 from soqo.typing import Array, IntArray
 
@@ -33,7 +33,7 @@ Name = str | int
 Names = Name | Collection[Name] | npt.NDArray[Any]
 """The name of a plant, or the names of several in the order of the rows of the other arguments."""
 
-_ACT, _OBSERVE, _JOIN, _LEAVE, _RESTART = b"a", b"o", b"j", b"l", b"r"
+_ACT, _OBSERVE, _JOIN, _LEAVE, _RESTART = ACT_WITH_PARTS, OBSERVE_WITH_PARTS, JOIN, LEAVE, RESTART
 _ACT_HEAD, _OBSERVE_HEAD = struct.Struct("<IIIB"), struct.Struct("<IBB")
 
 
@@ -119,7 +119,7 @@ def decode_fleet_call(record: Record, dim: int, source: str | os.PathLike[str]) 
         if record.kind in (_JOIN, _RESTART):
             fields = decode(record.payload)
             return JoinCall(**fields) if record.kind == _JOIN else RestartCall(**fields)
-    except (struct.error, ValueError, TypeError) as error:
+    except (struct.error, ArithmeticError, LookupError, ValueError, TypeError) as error:
         raise FileFormatError(f"{source} holds a record at byte {record.start} that cannot be read: {error}") from error
     raise FileFormatError(f"{source} holds a record of an unknown kind at byte {record.start}: {record.kind!r}")
 

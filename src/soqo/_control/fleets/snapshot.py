@@ -20,6 +20,7 @@ import numpy as np
 
 from soqo._control.fleets.records import Name
 from soqo._foundation.frozen_dataclasses import Value
+from soqo._storage.atomic import remove_abandoned, temporary_path
 from soqo._storage.codec import decode, encode
 from soqo._storage.registry import register
 from soqo.errors import FileFormatError
@@ -112,7 +113,8 @@ def shortcut_path(journal: str | os.PathLike[str]) -> Path:
 def write_shortcut(journal: Path, position: tuple[int, int], snapshot: FleetSnapshot) -> None:
     """Write the snapshot that was taken at this position of the journal; without space for it, there is none."""
     target = shortcut_path(journal)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    remove_abandoned(target)
+    temporary = temporary_path(target)
     data = encode(snapshot)
     head = _HEAD.pack(_MAGIC, *position, len(data), zlib.crc32(data))
     try:

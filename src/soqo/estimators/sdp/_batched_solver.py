@@ -17,13 +17,14 @@ import numpy.typing as npt
 from soqo.estimators._estimate import Status
 from soqo.estimators._measurements import measure
 from soqo.estimators.sdp._arithmetic import BatchArithmetic, Scalar
+from soqo.estimators.sdp._bounds import dual_trace_bound
 from soqo.estimators.sdp._interior_point import MAX_DENSE_READINGS, MAX_DUAL, MIN_STEP, Program, is_gap_small
 from soqo.estimators.sdp._losses import AbsoluteLoss, L1Constraint
 from soqo.estimators.sdp._newton_system import dense_solver, woodbury_solver
 from soqo.estimators.sdp._normalized_data import FEASIBILITY_TOLERANCE, FULL_RANK_SHARE, GAP_TOLERANCE
 from soqo.estimators.sdp._programs import (
     TRACE_GAP_TOLERANCE,
-    dual_trace_bound,
+    deviation_errors,
     interior_margin,
     is_optimal,
     psd_least_absolute_deviations,
@@ -197,6 +198,10 @@ class _Group:
         """Return the l1 norms of the residuals, shape (runs,)."""
         return np.asarray(np.abs(self.y - measure(self.Z, matrices)).sum(axis=-1))
 
+    def residual_errors(self, matrices: Array) -> Array:
+        """Return bounds on the errors of the residuals, shape (runs,)."""
+        return np.asarray(deviation_errors(self.Z, self.y, matrices).sum(axis=-1))
+
 
 def _flatten_batch(Z: Array, y: Array) -> tuple[Array, Array, BoolArray]:
     """Return the data with a single axis of runs, and which readings are present."""
@@ -209,8 +214,8 @@ def _groups(
 ) -> Iterator[tuple[npt.NDArray[np.intp], _Group]]:
     """Yield groups of unsolved runs with the same number of readings: their indices, and their present readings.
 
-    Runs are left out if Z may be rank deficient, if they are too long to gain time in a batch, or if they have too few
-    readings for this pass.
+    Runs are left out if Z may be rank deficient, if products of their numbers could overflow, if they are too long to
+    gain time in a batch, or if they have too few readings for this pass.
     """
     counts, unknowns = present.sum(axis=-1), Z.shape[-1] * (Z.shape[-1] + 1) / 2
     for count in np.unique(counts[unsolved & (counts <= MAX_DENSE_READINGS)]):
@@ -224,7 +229,9 @@ def _groups(
             rows = Z[runs][chosen].reshape(runs.size, count, -1)
             readings = y[runs][chosen].reshape(runs.size, count)
             lowest, highest = _BATCH.extreme_eigenvalues(np.matmul(rows.mT, rows))
-            suitable = (lowest > FULL_RANK_SHARE * highest)[:, 0] & readings.any(axis=-1)
+            largest = np.abs(readings).max(axis=-1)
+            suitable = (lowest > FULL_RANK_SHARE * highest)[:, 0] & (largest > 1e-120) & (largest < 1e120)
+            suitable &= (highest[:, 0] > 1e-120) & (highest[:, 0] < 1e120)
             if suitable.any():
                 yield runs[suitable], _Group.of(rows[suitable], readings[suitable])
 
@@ -240,7 +247,7 @@ def _min_traces(group: _Group, radius: Array, attempt: _Pass) -> tuple[Array, Bo
     multipliers = points.multipliers / group.unit_z**2
     dual = dual_trace_bound(_BATCH, group.Z, group.y, radius[:, None], multipliers)[:, 0]
     trace = matrices.trace(axis1=-2, axis2=-1)
-    optimal = is_optimal(trace, dual, group.residuals(matrices), radius, total)
+    optimal = is_optimal(trace, dual, group.residuals(matrices) + group.residual_errors(matrices), radius, total)
     return matrices, points.converged & optimal
 
 

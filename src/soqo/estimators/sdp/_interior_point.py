@@ -47,6 +47,9 @@ _MAX_ITERATIONS = 80
 _PATIENCE = 15
 """Stop after this many iterations without halving the merit function: round-off dominates."""
 
+_SHORT_PATIENCE = 2
+"""The same if the tolerances are met up to the lenience of the loss."""
+
 MAX_DENSE_READINGS = 400
 """Up to this number of readings a factor of order m is fast enough, and it is the more accurate one."""
 
@@ -68,6 +71,10 @@ class Loss(ABC):
 
     floor = 1.0
     """The scale of the gap when the values themselves are zero."""
+
+    lenience = 10.0
+    """A gap and a violation of the equations of this many tolerances are accepted if round-off prevents smaller ones:
+    they change the residual, which is the objective, by as little."""
 
     pairs = 0
     """The number of complementary pairs of variables."""
@@ -144,10 +151,14 @@ class Iterate:
     history: list[tuple[float, float, float]] = field(default_factory=list)
 
     @property
+    def factor(self) -> Array:
+        """A factor F of the primal matrix X = F F'."""
+        return np.asarray(self.G * np.sqrt(self.values))
+
+    @property
     def X(self) -> Array:
         """The primal matrix."""
-        factor = self.G * np.sqrt(self.values)
-        return factor @ factor.T
+        return self.factor @ self.factor.T
 
 
 class Program:
@@ -176,7 +187,7 @@ class Program:
         ZG = ops.matmul(self.half, G)
         fitted = ops.matvec(ZG * ZG, values)
         defect = self.y - fitted - loss.residual()
-        trace = self.weight * ops.l1_norm(ops.matvec(G * G, values))
+        trace = self.weight * ops.sum(ops.matvec(G * G, values))
         primal, dual, violation = loss.values(trace, self.y, multipliers)
         violation = ops.maximum(violation, ops.l1_norm(defect)) / self.size
         return ZG, fitted, defect, primal, dual, violation
@@ -291,7 +302,11 @@ def interior_point(Z: Array, y: Array, loss: Loss, *, gap_tolerance: float, tole
         if is_gap_small(primal, dual, loss.floor, gap_tolerance) and violation <= tolerance:
             point.converged = True
             return point
-        if point.iterations - halved_at > _PATIENCE or dual > MAX_DUAL:
+        idle = point.iterations - halved_at
+        if idle > _PATIENCE or dual > MAX_DUAL:
+            break
+        tolerable = idle > _SHORT_PATIENCE and violation <= loss.lenience * tolerance
+        if tolerable and is_gap_small(primal, dual, loss.floor, loss.lenience * gap_tolerance):
             break
         following = _take_step(program, point, evaluation, solvers)
         if following is None:

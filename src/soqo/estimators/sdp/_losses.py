@@ -121,6 +121,8 @@ class L1Constraint(AbsoluteLoss):
     The last part is the slack s of the radius, and its dual slack is kappa.
     """
 
+    lenience = 1.0  # a violation could leave the residual outside of the radius
+
     shortfall: Scalar
     """The radius minus the sum of the parts, as :meth:`values` last computed it."""
 
@@ -161,7 +163,7 @@ class L1Constraint(AbsoluteLoss):
         self.radius, self.shortfall = self.radius[runs], self.shortfall[runs]
 
     def values(self, trace: Scalar, y: Array, multipliers: Array) -> tuple[Scalar, Scalar, Scalar]:
-        self.shortfall = self.radius - self.ops.l1_norm(self.parts)
+        self.shortfall = self.radius - self.ops.sum(self.parts)
         dual = self.ops.dot(y, multipliers) - self.radius * self.ops.last(self.slacks)
         return trace, dual, abs(self.shortfall)
 

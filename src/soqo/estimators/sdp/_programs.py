@@ -5,24 +5,33 @@
     psd_least_squares:              minimize 1/2 sum_i w_i r_i^2          subject to  M PSD
 
 where r_i = y_i - 1/2 z_i'M z_i. Each estimate has a certificate: multipliers from which :func:`trace_bound`,
-:func:`least_absolute_deviations_bound` or :func:`least_squares_bound` recompute a lower bound on the optimum.
+:func:`least_absolute_deviations_bound` or :func:`least_squares_bound` recompute a lower bound on the optimum. It holds
+in spite of round-off (`_certificates`). An estimate is solved only if its own objective, plus the error with which that
+was computed, is near the bound.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from soqo._foundation.arguments import finite_array, number
-from soqo._model.spectrum import Spectrum
-from soqo.errors import ArgumentError
+from soqo._foundation.arguments import number
 from soqo.estimators._estimate import Estimate, Status, effective_rank
-from soqo.estimators._measurements import adjoint, measure
+from soqo.estimators._measurements import measure
 from soqo.estimators.sdp._arithmetic import Scalar, SingleArithmetic
+from soqo.estimators.sdp._bounds import (
+    check_weights,
+    dual_absolute_bound,
+    dual_squares_bound,
+    dual_trace_bound,
+    refined_trace_bound,
+)
+from soqo.estimators.sdp._certificates import gamma
 from soqo.estimators.sdp._losses import AbsoluteLoss, L1Constraint, SquaredLoss
-from soqo.estimators.sdp._normalized_data import FEASIBILITY_TOLERANCE, SINGLE, ScaledData, check_data
+from soqo.estimators.sdp._normalized_data import FEASIBILITY_TOLERANCE, SINGLE, ScaledData, Units, check_data
 from soqo.typing import Array, ArrayLike
 
 TRACE_GAP_TOLERANCE = 1e-7
@@ -77,12 +86,25 @@ def trace_min(Z: ArrayLike, y: ArrayLike, radius: float) -> Estimate:
     ('SOLVED', 1, True)
     """
     Z, y = check_data(Z, y)
-    number("radius", radius, least=0.0)
+    radius = number("radius", radius, least=0.0)
+    units = Units.of(Z, y)
+    if units is None:
+        return _trace_min(Z, y, radius)
+    with np.errstate(over="ignore"):  # a radius of infinity is above all readings
+        radius = float(np.ldexp(radius, -units.y))
+    value = units.y - 2 * units.z
+    return units.restore(_trace_min(*units.scale(Z, y), radius), value=value, multipliers=-2 * units.z)
+
+
+def _trace_min(Z: Array, y: Array, radius: float) -> Estimate:
+    """Return :func:`trace_min` for data in safe units."""
     total = float(np.abs(y).sum())
+    if radius < total <= radius * (1.0 + _ROUND_OFF):
+        total = math.fsum(np.abs(y))  # rounded correctly: if it exceeds the radius, so does the sum itself
     if total <= radius:
         zero = np.zeros((Z.shape[1], Z.shape[1]))
         return Estimate(zero, Status.CONSISTENT_WITH_ZERO, 0.0, 0.0, total, 0, 0, np.zeros(y.size))
-    radius = max(radius, FEASIBILITY_TOLERANCE * total)
+    radius = effective_radius(y, radius)
     scaled = ScaledData.of(Z, y)
     estimate = None
     if scaled.is_nonzero:
@@ -92,26 +114,64 @@ def trace_min(Z: ArrayLike, y: ArrayLike, radius: float) -> Estimate:
         multipliers = point.multipliers / scaled.unit_z**2
         dual = dual_trace_bound(SINGLE, Z, y, radius, multipliers)
 
-        def certify(M: Array) -> Estimate:
+        def certify(M: Array, dual: float) -> Estimate:
             """Return an estimate with this matrix, solved if it is feasible and its gap is small."""
-            trace, residual = float(M.trace()), float(np.abs(y - measure(Z, M)).sum())
-            status = Status.SOLVED if is_optimal(trace, dual, residual, radius, total) else Status.STALLED
+            deviations, error = _deviations(Z, y, M)
+            trace, residual = float(M.trace()), float(np.abs(deviations).sum())
+            proven = is_optimal(trace, dual, residual + float(error.sum()), radius, total)
             rank, history = effective_rank(M), tuple(point.history)
+            status = Status.SOLVED if proven else Status.STALLED
             return Estimate(M, status, trace, dual, residual, rank, point.iterations, multipliers, history=history)
 
-        estimate = certify(scaled.matrix(point))
+        estimate = certify(scaled.matrix(point), dual)
         if estimate.solved:
             return estimate
-    best = psd_least_absolute_deviations(Z, y)
-    if estimate is None or best.dual > radius:
+    best = _least_absolute_deviations(Z, y)
+    if estimate is None or (best.dual > radius and best.residual > radius):
         trace = float(np.trace(best.matrix))
         return replace(best, status=Status.INFEASIBLE, primal=trace, dual=np.inf, min_radius=best.residual)
-    if best.residual < radius < estimate.residual:
-        # Round-off left the residual outside the radius; a small share of the best fit moves it inside.
-        share = (estimate.residual - radius) / (estimate.residual - best.residual)
-        blend = certify((1.0 - share) * estimate.matrix + share * best.matrix)
-        return blend if blend.solved else estimate
-    return estimate
+    estimate = certify(estimate.matrix, max(dual, refined_trace_bound(Z, y, radius, multipliers)))
+    if estimate.solved or not best.residual < radius < estimate.residual:
+        return estimate
+    # Round-off left the residual outside the radius; a share of the best fit, a small one if possible, moves it inside.
+    share = (estimate.residual - radius) / (estimate.residual - best.residual)
+    return certify((1.0 - share) * estimate.matrix + share * best.matrix, estimate.dual)
+
+
+def effective_radius(y: ArrayLike, radius: float) -> float:
+    """Return the radius that :func:`trace_min` uses: at least 1e-9 of the sum of all readings, in absolute value.
+
+    Parameters
+    ----------
+    y : array_like, shape (m,)
+        The readings.
+    radius : float
+        The given radius.
+
+    Examples
+    --------
+    >>> effective_radius([1.0, -3.0], 0.0), effective_radius([1.0, -3.0], 0.5)
+    (4e-09, 0.5)
+    """
+    return max(radius, FEASIBILITY_TOLERANCE * float(np.abs(y).sum()))
+
+
+def _deviations(Z: Array, y: Array, M: Array) -> tuple[Array, Array]:
+    """Return y - measure(Z, M) for a positive semi-definite M, and bounds on the errors with which it is computed."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return y - measure(Z, M), deviation_errors(Z, y, M)
+
+
+def deviation_errors(Z: Array, y: Array, M: Array) -> Array:
+    """Return bounds on the errors of a computed y - measure(Z, M), for a single program or a batch.
+
+    Since |M_ij| <= s_i s_j with s_i^2 = M_ii, the absolute terms of 1/2 z'Mz sum to at most 1/2 (|z|'s)^2. Products and
+    sums of length d, twice, have an error of at most gamma_{2d+2} of that. M itself, a computed product F F', differs
+    from a positive semi-definite matrix by at most gamma_{d+3} s_i s_j.
+    """
+    roots = np.sqrt(np.abs(M.diagonal(axis1=-2, axis2=-1)))
+    sizes = 0.5 * np.square(np.matvec(np.abs(Z), roots))
+    return np.asarray(gamma(4.0 * Z.shape[-1] + 16.0) * (sizes + np.abs(y)))
 
 
 def interior_margin(ops: SingleArithmetic, radius: Scalar, total: Scalar) -> Scalar:
@@ -161,17 +221,31 @@ def psd_least_absolute_deviations(Z: ArrayLike, y: ArrayLike) -> Estimate:
     3.0
     """
     Z, y = check_data(Z, y)
+    units = Units.of(Z, y)
+    if units is None:
+        return _least_absolute_deviations(Z, y)
+    return units.restore(_least_absolute_deviations(*units.scale(Z, y)), value=units.y, multipliers=0)
+
+
+def _least_absolute_deviations(Z: Array, y: Array) -> Estimate:
+    """Return :func:`psd_least_absolute_deviations` for data in safe units."""
     total = float(np.abs(y).sum())
-    scaled = ScaledData.of(Z, y)
+    scaled = ScaledData.of(Z, y, keep_trace=False)
     if not scaled.is_nonzero or not total:
         zero = np.zeros((Z.shape[1], Z.shape[1]))
-        return Estimate(zero, Status.SOLVED, total, total, total, 0, 0, np.sign(y))
+        dual = total * (1.0 - gamma(y.size + 5)) if total else 0.0
+        return Estimate(zero, Status.SOLVED, total, dual, total, 0, 0, np.sign(y))
     point = scaled.solve(AbsoluteLoss(SINGLE))
     M = scaled.matrix(point)
-    residual = float(np.abs(y - measure(Z, M)).sum())
-    dual = least_absolute_deviations_bound(Z, y, multipliers=point.multipliers)
-    status = Status.SOLVED if residual - dual <= _ACCEPTED_GAP * total else Status.STALLED
+    deviations, error = _deviations(Z, y, M)
+    residual, error_sum = float(np.abs(deviations).sum()), float(error.sum())
     rank, history = effective_rank(M), tuple(point.history)
+    for kind in (np.float64, np.longdouble):
+        dual = dual_absolute_bound(Z, y, point.multipliers, kind)
+        if residual + error_sum - dual <= _ACCEPTED_GAP * total:
+            status = Status.SOLVED
+            break
+        status = Status.STALLED
     return Estimate(M, status, residual, dual, residual, rank, point.iterations, point.multipliers, history=history)
 
 
@@ -209,128 +283,37 @@ def psd_least_squares(Z: ArrayLike, y: ArrayLike, *, weights: ArrayLike | None =
     True
     """
     Z, y = check_data(Z, y)
-    w = np.ones(y.size) if weights is None else finite_array("weights", weights)
-    if w.shape != y.shape or not (w > 0.0).all():
-        raise ArgumentError(f"weights must be positive and of shape {y.shape}, got {weights!r}")
+    w = check_weights(weights, y)
+    units = Units.of(Z, y)
+    if units is None:
+        return _least_squares(Z, y, w)
+    return units.restore(_least_squares(*units.scale(Z, y), w), value=2 * units.y, multipliers=units.y)
+
+
+def _least_squares(Z: Array, y: Array, w: Array) -> Estimate:
+    """Return :func:`psd_least_squares` for data in safe units."""
     # A reading times sqrt(w) is a reading at w^{1/4} z. In units of the largest reading, squares do not overflow.
-    rows, readings = Z * np.sqrt(np.sqrt(w))[:, None], y * np.sqrt(w)
+    root = np.sqrt(w)
+    rows, readings = Z * np.sqrt(root)[:, None], y * root
     unit = float(np.abs(readings).max()) or 1.0
     readings = readings / unit
     half_square = 0.5 * float(readings @ readings)
-    scaled = ScaledData.of(rows, readings)
-    M, multipliers, iterations = np.zeros((Z.shape[1], Z.shape[1])), readings, 0
+    scaled = ScaledData.of(rows, readings, keep_trace=False)
+    M, multipliers, iterations = np.zeros((Z.shape[1], Z.shape[1])), unit * readings * root, 0
     history: tuple[tuple[float, float, float], ...] = ()
     if scaled.is_nonzero and half_square:
         point = scaled.solve(SquaredLoss(SINGLE))
-        M, multipliers = scaled.matrix(point), point.multipliers * scaled.unit_y
+        M = unit * scaled.matrix(point)
+        multipliers = (unit * scaled.unit_y) * point.multipliers * root
         iterations, history = point.iterations, tuple(point.history)
-    residual = readings - measure(rows, M)
-    primal = 0.5 * float(residual @ residual)
-    dual = least_squares_bound(rows, readings, multipliers=multipliers)
-    is_solved = primal - dual <= _ACCEPTED_GAP * primal + 1e-8 * half_square / y.size
-    status = Status.SOLVED if is_solved else Status.STALLED
-    values = unit * unit * primal, unit * unit * dual, unit * float(np.abs(residual / np.sqrt(w)).sum())
-    return Estimate(unit * M, status, *values, effective_rank(M), iterations, unit * multipliers, history=history)
-
-
-def trace_bound(Z: ArrayLike, y: ArrayLike, *, radius: float, multipliers: ArrayLike) -> float:
-    """Return the lower bound on the least trace that given multipliers prove.
-
-    For any lambda with 1/2 sum lambda_i z_i z_i' <= I, Tr(M) >= sum lambda_i y_i - radius max |lambda_i| for every M
-    within the radius. Multipliers that violate the condition are first scaled down, so the bound holds for any.
-
-    Parameters
-    ----------
-    Z, y, radius
-        As in :func:`trace_min`.
-    multipliers : array_like, shape (m,)
-        The multipliers lambda, such as those of an estimate.
-
-    Returns
-    -------
-    float
-        The bound, at least zero.
-
-    Examples
-    --------
-    >>> trace_bound([[1.0]], [3.0], radius=1.0, multipliers=[2.0])          # 1/2 M >= 3 - 1
-    4.0
-    """
-    Z, y = check_data(Z, y)
-    return float(dual_trace_bound(SINGLE, Z, y, radius, finite_array("multipliers", multipliers)))
-
-
-def dual_trace_bound(ops: SingleArithmetic, Z: Array, y: Array, radius: Scalar, multipliers: Array) -> Scalar:
-    """Return :func:`trace_bound` without checks, for a single program or a batch."""
-    with np.errstate(over="ignore", invalid="ignore"):  # multipliers that overflow prove nothing
-        excess = 0.5 * ops.extreme_eigenvalues(ops.weighted_gram(Z, multipliers))[1]
-        value = ops.dot(y, multipliers) - radius * ops.max_entry(np.abs(multipliers))
-        return ops.maximum(0.0, value / ops.maximum(1.0, excess))
-
-
-def least_absolute_deviations_bound(Z: ArrayLike, y: ArrayLike, *, multipliers: ArrayLike) -> float:
-    """Return the lower bound on the sum of absolute deviations that given multipliers prove.
-
-    For any lambda within [-1, 1] with sum lambda_i z_i z_i' <= 0, the sum is at least sum lambda_i y_i. Multipliers
-    that violate a condition are first shifted down and scaled, so the bound holds for any.
-
-    Parameters
-    ----------
-    Z, y : array_like
-        As in :func:`trace_min`.
-    multipliers : array_like, shape (m,)
-        The multipliers lambda, such as those of an estimate.
-
-    Returns
-    -------
-    float
-        The bound, at least zero.
-
-    Examples
-    --------
-    >>> least_absolute_deviations_bound([[1.0], [1.0]], [1.0, -2.0], multipliers=[0.0, -1.0])  # M = 0 has 3
-    2.0
-    """
-    Z, y = check_data(Z, y)
-    lam = _shift_into_cone(Z, finite_array("multipliers", multipliers))
-    return max(0.0, float(y @ lam) / max(1.0, float(np.abs(lam).max())))
-
-
-def least_squares_bound(Z: ArrayLike, y: ArrayLike, *, multipliers: ArrayLike) -> float:
-    """Return the lower bound on half the sum of squares that given multipliers prove.
-
-    For any lambda with sum lambda_i z_i z_i' <= 0, half the sum is at least (sum lambda_i y_i)^2 / (2 sum lambda_i^2)
-    if sum lambda_i y_i > 0. Multipliers that violate the condition are first shifted down, so the bound holds for any.
-
-    Parameters
-    ----------
-    Z, y : array_like
-        As in :func:`soqo.trace_min`. With weights, they are the weighted ones, w_i^{1/4} z_i and w_i^{1/2} y_i.
-    multipliers : array_like, shape (m,)
-        The multipliers lambda, such as those of an estimate.
-
-    Returns
-    -------
-    float
-        The bound, at least zero.
-
-    Examples
-    --------
-    >>> least_squares_bound([[1.0]], [-2.0], multipliers=[-1.0])                      # M = 0 is the best fit
-    2.0
-    """
-    Z, y = check_data(Z, y)
-    lam = _shift_into_cone(Z, finite_array("multipliers", multipliers))
-    square, along = float(lam @ lam), float(y @ lam)
-    return 0.5 * along * along / square if square and along > 0.0 else 0.0
-
-
-def _shift_into_cone(Z: Array, multipliers: Array) -> Array:
-    """Return multipliers with sum lambda_i z_i z_i' <= 0: the given ones minus the least constant that achieves it."""
-    gram = Spectrum.of(adjoint(Z, np.ones(multipliers.size)))
-    spans = gram.values > 1e-12 * gram.values[-1]
-    if not spans.any():
-        return multipliers
-    # In these coordinates a shift by one subtracts the identity.
-    basis = gram.vectors[:, spans] / np.sqrt(gram.values[spans])
-    return multipliers - max(0.0, float(np.linalg.eigvalsh(adjoint(Z @ basis, multipliers))[-1]))
+    deviations, error = _deviations(Z, y, M)
+    primal = 0.5 * float(np.square(root * deviations).sum())
+    largest = 0.5 * float(np.square(root * (np.abs(deviations) + error)).sum()) * (1.0 + gamma(y.size + 5))
+    for kind in (np.float64, np.longdouble):
+        dual = dual_squares_bound(Z, y, w, multipliers, kind)
+        if largest - dual <= _ACCEPTED_GAP * primal + 1e-8 * unit * unit * half_square / y.size:
+            status = Status.SOLVED
+            break
+        status = Status.STALLED
+    residual = float(np.abs(deviations).sum())
+    return Estimate(M, status, primal, dual, residual, effective_rank(M), iterations, multipliers, history=history)

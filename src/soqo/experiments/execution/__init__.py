@@ -1,20 +1,48 @@
 """Execution: cells of work, the processes or cluster that compute them, and the outcome of a setting."""
 
 from soqo.experiments.execution._bounds_over_horizons import BoundName, BoundsTable
-from soqo.experiments.execution._cells import Cell, CellStore, code_version, compute_cell, merge_cells, split_into_cells
-from soqo.experiments.execution._executor import CellProgress, run
+from soqo.experiments.execution._cells import (
+    Cell,
+    CellStore,
+    code_version,
+    compute_cell,
+    join_policies,
+    make_cells,
+    merge_cells,
+    policy_key,
+    split_into_cells,
+)
+from soqo.experiments.execution._curves import Band, Curves, PolicyCurves, make_curves
+from soqo.experiments.execution._executor import CellProgress, Landed, RegretTable, compute_cells, run, run_with_plans
+from soqo.experiments.execution._joint_play import play_jointly
 from soqo.experiments.execution._outcome import Outcome
+from soqo.experiments.execution._pools import open_executor
+from soqo.experiments.execution._regrets import Regrets
 
 __all__ = [
+    "Band",
     "BoundName",
     "BoundsTable",
     "Cell",
     "CellProgress",
     "CellStore",
+    "Curves",
+    "Landed",
     "Outcome",
+    "PolicyCurves",
+    "RegretTable",
+    "Regrets",
     "code_version",
     "compute_cell",
+    "compute_cells",
+    "join_policies",
+    "make_cells",
+    "make_curves",
     "merge_cells",
+    "open_executor",
+    "play_jointly",
+    "policy_key",
     "run",
+    "run_with_plans",
     "split_into_cells",
 ]

@@ -40,6 +40,10 @@ class BoundsTable(Value):
         The regret of each run after the last round.
     exact : Array, shape (k, runs)
         The expectation of the regret over v, given the run's own A, probes and estimate; NaN if there is none.
+    handover : str
+        How exploitation starts: "direct" from the last probe, or "virtual" from the end of a virtual path.
+    direct : Array, shape (k, runs)
+        The same expectation, had exploitation started from the last probe, as the proofs assume.
     exploitation : Array, shape (k, runs)
         The part of it that Theorems 4 and 5 bound: the expected regret of LAI with the run's estimate over the rounds
         after exploration, for a player who starts at v.
@@ -72,10 +76,12 @@ class BoundsTable(Value):
     title: str
     policy: str
     probe_rule: str
+    handover: str
     m: int
     horizons: tuple[int, ...]
     simulated: Array = field(repr=False)
     exact: Array = field(repr=False)
+    direct: Array = field(repr=False)
     exploitation: Array = field(repr=False)
     error: Array = field(repr=False)
     gamma2: Array = field(repr=False)
@@ -165,6 +171,19 @@ class BoundsTable(Value):
         bound, regret = self.bounds[name], self.mean_exact(statement)
         wrong = regret < bound if statement == self.LOWER else regret > bound
         return [T for T, is_wrong in zip(self.horizons, wrong.tolist(), strict=True) if is_wrong]
+
+    def caused_by_handover(self, name: BoundName) -> list[int]:
+        """Return the horizons at which a bound is violated only because exploitation starts from a virtual path.
+
+        Parameters
+        ----------
+        name : tuple of str
+            A key of ``bounds``: the statement and its variant.
+        """
+        if name[0] not in self.WHOLE:
+            return []
+        kept = dict(zip(self.horizons, (self.direct.mean(axis=1) <= self.bounds[name]).tolist(), strict=True))
+        return [T for T in self.violations(name) if kept[T]]
 
 
 def _standard_error(samples: Array) -> Array:

@@ -1,4 +1,8 @@
-"""Cells: a setting, a horizon and a few runs, which are computed anywhere and stored as soon as they are done."""
+"""Cells: an environment, a horizon, a few runs and some policies, which are computed anywhere and stored when done.
+
+The file of a cell is named after everything but its policies, each of which it holds under a name of its own: a setting
+with one more policy, or another setting with the same environment, computes only what is missing.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,11 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy
@@ -20,14 +24,22 @@ import soqo
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._simulation.environment import Environment
 from soqo._simulation.result import Result
-from soqo._simulation.simulate import simulate
+from soqo._simulation.simulate import account, make_configuration
 from soqo._storage.plain_data import describe
 from soqo.errors import ArgumentError, FileFormatError
+from soqo.experiments.execution._joint_play import is_joint, play_jointly
 from soqo.experiments.execution._outcome import Outcome
+from soqo.experiments.execution._regrets import Regrets, measure_regrets
 from soqo.experiments.settings import Setting
 
-_RUNS_PER_CELL = 10
+_RUNS_PER_CELL = 20
 """Enough runs to share the calls of a round, and few enough to lose little at an interruption."""
+
+_POLICIES_PER_TASK = 27
+"""The most policies that are computed together; more would leave processors idle at the end."""
+
+CellResult = Result | Regrets
+"""What a cell computes."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +48,14 @@ class Cell(Value):
 
     Attributes
     ----------
-    environment, policies, horizon, seed
+    environment, horizon, seed
         As in :func:`soqo.simulate`.
+    policies : mapping of str to Policy, or to a function that makes one
+        The policies by :func:`policy_key`.
     first_run, runs : int
         The first run, and the number of runs.
-    every_round : bool
-        Whether the result is recorded in every round, or summed over the rounds.
+    kept : {"rounds", "totals", "regrets"}
+        What is kept: a :class:`soqo.Result` with every round or with their sums, or :class:`Regrets`.
     """
 
     environment: Environment = field(repr=False)
@@ -50,30 +64,68 @@ class Cell(Value):
     seed: int
     first_run: int
     runs: int
-    every_round: bool
+    kept: Literal["rounds", "totals", "regrets"]
 
     @property
     def key(self) -> str:
-        """A hash of the cell and of the code that computes it, including the files of the user's own classes."""
+        """A hash of the cell without its policies, and of the code that computes it."""
         specification = {
             "environment": describe(self.environment),
-            # As pairs, since the order of the policies is that of the result.
-            "policies": [[name, describe(entry)] for name, entry in self.policies.items()],
-            "user": {name: _hash_file(path) for name, path in sorted(_find_user_code(self).items())},
+            "user": _describe_user_code(self.environment, "environment"),
             "horizon": self.horizon,
             "seed": self.seed,
             "runs": [self.first_run, self.runs],
-            "every_round": self.every_round,
+            "kept": self.kept,
             "code": code_version(),
         }
-        return hashlib.sha256(json.dumps(specification, sort_keys=True).encode()).hexdigest()[:32]
+        return _hash(specification)
+
+    def without(self, policies: Iterable[str]) -> Cell:
+        """Return the cell with fewer policies.
+
+        Parameters
+        ----------
+        policies : iterable of str
+            The keys of the policies to leave out.
+        """
+        left_out = set(policies)
+        return replace(self, policies={key: p for key, p in self.policies.items() if key not in left_out})
+
+    def split(self) -> list[Cell]:
+        """Return tasks: a few policies that are played together, or one that is not."""
+        alone = [key for key, policy in self.policies.items() if not is_joint(policy)]
+        rest = [key for key in self.policies if key not in alone]
+        groups = [rest[k : k + _POLICIES_PER_TASK] for k in range(0, len(rest), _POLICIES_PER_TASK)]
+        groups += [[key] for key in alone]
+        return [replace(self, policies={key: self.policies[key] for key in group}) for group in groups]
+
+
+def policy_key(policy: object) -> str:
+    """Return a hash of a policy, and of the files of the user's own classes.
+
+    Parameters
+    ----------
+    policy : Policy, or a function that makes one
+        The policy.
+
+    Examples
+    --------
+    >>> from soqo import FTM
+    >>> len(policy_key(FTM()))
+    32
+    """
+    return _hash({"policy": describe(policy), "user": _describe_user_code(policy, "policies")})
+
+
+def _hash(specification: Any) -> str:
+    return hashlib.sha256(json.dumps(specification, sort_keys=True).encode()).hexdigest()[:32]
 
 
 @cache
 def code_version() -> str:
     """Return a hash of the source code that computes results, and of the versions of NumPy and SciPy.
 
-    The command line and the experiments, except for this file, only choose what to compute and present it.
+    The command line and the experiments, except for a few files, only choose what to compute and present it.
 
     Examples
     --------
@@ -82,7 +134,8 @@ def code_version() -> str:
     """
     digest = hashlib.sha256(f"{np.__version__} {scipy.__version__}".encode())
     root = Path(soqo.__file__).parent
-    excluded = {*root.glob("_cli.py"), *root.glob("experiments/**/*.py")} - {Path(__file__)}
+    computing = {Path(__file__).with_name(name) for name in ("_cells.py", "_joint_play.py", "_regrets.py")}
+    excluded = {*root.glob("_cli/**/*.py"), *root.glob("experiments/**/*.py")} - computing
     for path in sorted({*root.rglob("*.py")} - excluded):
         digest.update(path.relative_to(root).as_posix().encode())
         digest.update(path.read_bytes())
@@ -108,6 +161,13 @@ def _find_user_code(cell: Cell) -> dict[str, str]:
     _collect_user_code(cell.environment, "environment", found)
     _collect_user_code(cell.policies, "policies", found)
     return found
+
+
+def _describe_user_code(value: Any, where: str) -> dict[str, str]:
+    """Return hashes of the files that define the classes and functions of a value that are not part of soqo."""
+    found: dict[str, str] = {}
+    _collect_user_code(value, where, found)
+    return {name: _hash_file(path) for name, path in sorted(found.items())}
 
 
 def _collect_user_code(value: Any, where: str, found: dict[str, str]) -> None:
@@ -165,27 +225,54 @@ def split_into_cells(setting: Setting, runs: int | None = None) -> list[Cell]:
     Examples
     --------
     >>> from soqo.experiments.settings import find
-    >>> cells = split_into_cells(find("primary")[0], runs=20)
+    >>> cells = split_into_cells(find("primary")[0], runs=40)
     >>> [(cell.horizon, cell.first_run, cell.runs) for cell in cells[:3]]
-    [(2000, 0, 10), (2000, 10, 10), (1400, 0, 10)]
+    [(2000, 0, 20), (2000, 20, 20), (1400, 0, 20)]
     """
-    total = setting.runs if runs is None else runs
+    found: list[Cell] = []
+    for horizon in sorted({setting.horizon, *setting.horizons}, reverse=True):
+        own = horizon == setting.horizon
+        policies = [policy for name, policy in setting.policies.items() if own or name not in setting.single_horizon]
+        if policies:
+            found += make_cells(
+                setting.environment,
+                policies,
+                horizon=horizon,
+                seed=setting.seed,
+                runs=setting.runs if runs is None else runs,
+                kept="rounds" if own else "totals",
+            )
+    return found
+
+
+def make_cells(
+    environment: Environment,
+    policies: Iterable[object],
+    *,
+    horizon: int,
+    seed: int,
+    runs: int,
+    kept: Literal["rounds", "totals", "regrets"],
+) -> list[Cell]:
+    """Return the cells of one horizon.
+
+    Parameters
+    ----------
+    environment, horizon, seed, runs
+        As in :func:`soqo.simulate`.
+    policies : iterable of Policy, or of functions that make one
+        The policies.
+    kept : {"rounds", "totals", "regrets"}
+        As in :class:`Cell`.
+    """
+    by_key = {policy_key(policy): policy for policy in policies}
     return [
-        Cell(
-            environment=setting.environment,
-            policies=setting.policies,
-            horizon=horizon,
-            seed=setting.seed,
-            first_run=first,
-            runs=min(_RUNS_PER_CELL, total - first),
-            every_round=horizon == setting.horizon,
-        )
-        for horizon in sorted({setting.horizon, *setting.horizons}, reverse=True)
-        for first in range(0, total, _RUNS_PER_CELL)
+        Cell(environment, by_key, horizon, seed, first, min(_RUNS_PER_CELL, runs - first), kept)
+        for first in range(0, runs, _RUNS_PER_CELL)
     ]
 
 
-def compute_cell(cell: Cell) -> Result:
+def compute_cell(cell: Cell) -> CellResult:
     """Simulate a cell; the numbers are the same on all machines of one kind.
 
     Parameters
@@ -195,24 +282,48 @@ def compute_cell(cell: Cell) -> Result:
 
     Returns
     -------
-    Result
-        The result, recorded in every round or as a total, as the cell requires.
+    Result or Regrets
+        What the cell keeps, with each policy under its key.
 
     Examples
     --------
     >>> from soqo import FTM, Environment, Problem, noise, processes
     >>> environment = Environment(Problem([[1.0]]), processes.Gaussian(5.0), noise.Uniform(1.0))
-    >>> cell = Cell(environment, {"FTM": FTM()}, horizon=9, seed=0, first_run=4, runs=2, every_round=False)
+    >>> cell = Cell(environment, {"FTM": FTM()}, horizon=9, seed=0, first_run=4, runs=2, kept="totals")
     >>> compute_cell(cell)
     Result(FTM; horizon 9, runs 4..5)
     """
-    result = simulate(
-        cell.environment, cell.policies, horizon=cell.horizon, runs=cell.runs, seed=cell.seed, first_run=cell.first_run
+    place = cell.horizon, cell.runs, cell.seed, cell.first_run
+    paths = cell.environment.draw(cell.horizon, cell.runs, seed=cell.seed, first_run=cell.first_run)
+    played = play_jointly(cell.policies, paths)
+    if cell.kept == "regrets":
+        return measure_regrets(played, paths)
+    result = account(paths, played.items(), make_configuration(cell.environment, cell.policies, *place))
+    return result if cell.kept == "rounds" else result.total()
+
+
+def join_policies(parts: Sequence[CellResult]) -> CellResult:
+    """Return the policies of several results of one cell.
+
+    Parameters
+    ----------
+    parts : sequence of Result or Regrets
+        The results, with different policies.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    if isinstance(parts[0], Regrets):
+        return Regrets.join_policies([part for part in parts if isinstance(part, Regrets)])
+    results = [part for part in parts if isinstance(part, Result)]
+    policies = {key: text for result in results for key, text in result.configuration.get("policies", {}).items()}
+    return replace(
+        results[0],
+        records={key: record for result in results for key, record in result.records.items()},
+        configuration={**results[0].configuration, "policies": policies},
     )
-    return result if cell.every_round else result.total()
 
 
-def merge_cells(setting: Setting, cells: Iterable[Cell], results: Mapping[str, Result]) -> Outcome:
+def merge_cells(setting: Setting, cells: Iterable[Cell], results: Mapping[str, CellResult]) -> Outcome:
     """Merge the results of a setting's cells, given by key, into its outcome.
 
     Parameters
@@ -222,7 +333,7 @@ def merge_cells(setting: Setting, cells: Iterable[Cell], results: Mapping[str, R
     cells : iterable of Cell
         The cells, from :func:`split_into_cells`.
     results : mapping of str to Result
-        The result of each cell, by the key of the cell.
+        The result of each cell, by the key of the cell; it may have policies of other settings too.
 
     Returns
     -------
@@ -239,10 +350,24 @@ def merge_cells(setting: Setting, cells: Iterable[Cell], results: Mapping[str, R
     >>> merge_cells(setting, cells, {cell.key: compute_cell(cell) for cell in cells}).runs
     20
     """
+    keys = {name: policy_key(policy) for name, policy in setting.policies.items()}
     by_horizon: dict[int, list[Result]] = {}
     for cell in sorted(cells, key=lambda cell: cell.first_run):
-        by_horizon.setdefault(cell.horizon, []).append(results[cell.key])
+        result = results[cell.key]
+        assert isinstance(result, Result)
+        names = {name: key for name, key in keys.items() if key in cell.policies}
+        by_horizon.setdefault(cell.horizon, []).append(_rename(result, names))
     return Outcome(setting, {horizon: Result.concat(parts) for horizon, parts in by_horizon.items()})
+
+
+def _rename(result: Result, names: Mapping[str, str]) -> Result:
+    """Return the policies with these keys under their names in a setting, in this order."""
+    texts = result.configuration.get("policies", {})
+    return replace(
+        result,
+        records={name: result.records[key] for name, key in names.items()},
+        configuration={**result.configuration, "policies": {name: texts.get(key) for name, key in names.items()}},
+    )
 
 
 @dataclass(frozen=True)
@@ -275,38 +400,48 @@ class CellStore:
         cell : Cell
             The cell.
         """
-        return self.folder / f"{cell.key}.nc"
+        return self.folder / f"{cell.key}{'.npz' if cell.kept == 'regrets' else '.nc'}"
 
-    def load(self, cell: Cell) -> Result | None:
-        """Return the result of a finished cell, or None; a damaged file is renamed, and the cell computed again.
+    def load(self, cell: Cell) -> CellResult | None:
+        """Return what is stored of a cell, or None.
+
+        A file that is damaged, or that holds the result of another cell, is renamed, and the cell computed again.
 
         Parameters
         ----------
         cell : Cell
-            The cell.
+            The cell. The result may lack some of its policies, and have others.
         """
         path = self.path(cell)
         try:
-            found = Result.load(path)
+            kind = Regrets if cell.kept == "regrets" else Result
+            found: CellResult = kind.load(path, key=cell.key)
         except FileNotFoundError:
             return None
         except FileFormatError:
             pass
         else:
-            rounds = cell.horizon if cell.every_round else 1
-            if found.policies == tuple(cell.policies) and found.benchmark_hitting.shape == (cell.runs, rounds):
+            if _fits(cell, found):
                 return found
         os.replace(path, path.with_suffix(".damaged"))
         return None
 
-    def save(self, cell: Cell, result: Result) -> None:
-        """Store the result of a finished cell.
+    def save(self, cell: Cell, result: CellResult) -> None:
+        """Store the result of a cell.
 
         Parameters
         ----------
         cell : Cell
             The cell.
-        result : Result
+        result : Result or Regrets
             Its result.
         """
-        result.save(self.path(cell))
+        result.save(self.path(cell), key=cell.key)
+
+
+def _fits(cell: Cell, found: CellResult) -> bool:
+    """Return whether a file holds as many runs and rounds as the cell."""
+    if isinstance(found, Regrets):
+        return found.runs == cell.runs
+    rounds = cell.horizon if cell.kept == "rounds" else 1
+    return found.benchmark_hitting.shape == (cell.runs, rounds)

@@ -2,58 +2,60 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import CancelledError, Executor, Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from multiprocessing.connection import Connection
+from itertools import takewhile
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from soqo._foundation.arguments import integer
 from soqo._foundation.optional_imports import require_extra
-from soqo._simulation.result import Result
 from soqo.errors import ArgumentError, ComputationError, InterruptedRunError, SoqoError
 from soqo.experiments.execution._cells import (
     Cell,
+    CellResult,
     CellStore,
     compute_cell,
-    find_user_modules,
+    join_policies,
+    make_cells,
     merge_cells,
+    policy_key,
     split_into_cells,
 )
 from soqo.experiments.execution._outcome import Outcome
-from soqo.experiments.settings import Setting
+from soqo.experiments.execution._pools import open_executor
+from soqo.experiments.execution._regrets import Regrets
+from soqo.experiments.settings import MAX_RUNS, ReadingPlan, Setting
 
-_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-"""The environment variables that set the number of BLAS threads: one, since there is a process per processor."""
+RegretTable = dict[tuple[str, str, int], Regrets]
+"""The regret of the policies of plans, by setting, spectrum and horizon."""
 
-_SCHEDULER_TIMEOUT = 10.0
-"""Seconds to wait for an answer of a Dask scheduler."""
+_SECONDS_BETWEEN_NOTICES = 3.0
+"""The least time between two pages of a run in progress."""
 
-_WORKER_TIMEOUT = 60.0
-"""Seconds to wait for its first worker: a cluster that grows on demand takes a while."""
+_SHARE_OF_NOTICES = 20.0
+"""Pages of a run in progress take at most one of this many seconds."""
 
 
 @dataclass(frozen=True)
 class CellProgress:
-    """The report that a cell is done.
+    """The report that a task is done: some policies of a cell.
 
     Attributes
     ----------
     done, total : int
-        The number of cells that are done, and of all cells.
+        The number of tasks that are done, and of all tasks.
     setting : str
         The name of the cell's setting.
     horizon, first_run, runs : int
         The cell's horizon, first run and number of runs.
+    policies : int
+        The number of policies.
     kept : bool
         Whether the result was stored by an earlier call.
     seconds : float
@@ -66,8 +68,33 @@ class CellProgress:
     horizon: int
     first_run: int
     runs: int
+    policies: int
     kept: bool
     seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Landed:
+    """The state of a run in progress.
+
+    Attributes
+    ----------
+    done, total : int
+        The number of tasks that are done, and of all tasks.
+    by_setting : mapping of str to (int, int)
+        The same for each setting.
+    seconds : float
+        The time since the run began.
+    outcomes : callable
+        Returns the outcomes of the settings whose own horizon is done for at least some runs and policies, with these
+        runs and policies.
+    """
+
+    done: int
+    total: int
+    by_setting: Mapping[str, tuple[int, int]]
+    seconds: float
+    outcomes: Callable[[], list[Outcome]] = field(repr=False)
 
 
 def run(
@@ -78,6 +105,7 @@ def run(
     workers: int | None = None,
     scheduler: str | None = None,
     progress: Callable[[CellProgress], None] | None = None,
+    landed: Callable[[Landed], None] | None = None,
 ) -> list[Outcome]:
     """Simulate settings, and store every finished cell in a folder (extra ``lab``).
 
@@ -97,7 +125,9 @@ def run(
     scheduler : str, optional
         The address of a Dask scheduler, such as ``tcp://10.0.0.1:8786``, whose workers compute instead.
     progress : callable, optional
-        Called with a :class:`CellProgress` for each finished cell.
+        Called with a :class:`CellProgress` for each finished task.
+    landed : callable, optional
+        Called every few seconds with a :class:`Landed`, from which a page of the run in progress can be made.
 
     Returns
     -------
@@ -121,27 +151,156 @@ def run(
     (3,)
     """
     if runs is not None:
-        integer("runs", runs, least=1)
+        runs = integer("runs", runs, least=1, most=MAX_RUNS)
     if workers is not None and scheduler is not None:
         raise ArgumentError(f"workers must be None if a scheduler is given, got {workers}")
     count = integer("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)
     require_extra("xarray", "lab")
+    chosen = [setting if runs is None else replace(setting, runs=runs) for setting in settings]
+    outcomes, _ = run_with_plans(
+        chosen, [], folder, workers=count, scheduler=scheduler, progress=progress, landed=landed
+    )
+    return outcomes
+
+
+def run_with_plans(
+    settings: Sequence[Setting],
+    plans: Sequence[ReadingPlan],
+    folder: str | os.PathLike[str],
+    *,
+    workers: int,
+    scheduler: str | None = None,
+    progress: Callable[[CellProgress], None] | None = None,
+    landed: Callable[[Landed], None] | None = None,
+) -> tuple[list[Outcome], RegretTable]:
+    """Simulate settings, and what readings of the paper need.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+        The settings.
+    plans : sequence of ReadingPlan
+        What readings need.
+    folder, workers, scheduler, progress, landed
+        As in :func:`run`.
+
+    Returns
+    -------
+    outcomes : list of Outcome
+        The outcome of each setting.
+    table : RegretTable
+        The regret of every policy of the plans.
+    """
+    cells = [(setting, split_into_cells(setting)) for setting in settings]
+    planned = [(plan, horizon, _plan_cells(plan, horizon)) for plan in plans for horizon in plan.policies]
+    # Long horizons first, so that none of them is started last.
+    planned.sort(key=lambda one: -one[1])
+    named = [(setting.name, cell) for setting, own in cells for cell in own]
+    named += [(plan.setting, cell) for plan, _, own in planned for cell in own]
+    names = {policy_key(policy): name for setting in settings for name, policy in setting.policies.items()}
+
+    def report(work: _Work) -> None:
+        assert landed is not None
+        landed(work.landed(lambda: _finished_outcomes(cells, work.results)))
+
+    results = compute_cells(
+        named,
+        folder,
+        names,
+        workers=workers,
+        scheduler=scheduler,
+        progress=progress,
+        landed=None if landed is None else report,
+    )
+    table: RegretTable = {}
+    for plan, horizon, own in planned:
+        keys = {name: policy_key(policy) for name, policy in plan.policies[horizon].items()}
+        parts = [part.rename(keys) for cell in own if isinstance(part := results[cell.key], Regrets)]
+        table[plan.setting, plan.spectrum, horizon] = Regrets.join_runs(parts)
+    return [merge_cells(setting, own, results) for setting, own in cells], table
+
+
+def _plan_cells(plan: ReadingPlan, horizon: int) -> list[Cell]:
+    policies = plan.policies[horizon].values()
+    return make_cells(plan.environment, policies, horizon=horizon, seed=plan.seed, runs=plan.runs, kept="regrets")
+
+
+def _finished_outcomes(plan: Sequence[tuple[Setting, list[Cell]]], results: Mapping[str, CellResult]) -> list[Outcome]:
+    """Return the outcomes of settings at their own horizon, with the first runs and the policies that are done."""
+    found = []
+    for setting, cells in plan:
+        own = sorted((cell for cell in cells if cell.kept == "rounds"), key=lambda cell: cell.first_run)
+        done = list(takewhile(lambda cell: cell.key in results, own))
+        keys = {name: policy_key(policy) for name, policy in setting.policies.items()}
+        ready = [name for name, key in keys.items() if all(_has(results[cell.key], key) for cell in done)]
+        if done and ready:
+            part = replace(setting, policies={name: setting.policies[name] for name in ready}, horizons=())
+            kept = {keys[name] for name in ready}
+            found.append(merge_cells(part, [cell.without({*cell.policies} - kept) for cell in done], results))
+    return found
+
+
+def _has(result: CellResult, policy: str) -> bool:
+    return policy in result.policies
+
+
+def compute_cells(
+    named: Sequence[tuple[str, Cell]],
+    folder: str | os.PathLike[str],
+    policies: Mapping[str, str],
+    *,
+    workers: int,
+    scheduler: str | None = None,
+    progress: Callable[[CellProgress], None] | None = None,
+    landed: Callable[[_Work], None] | None = None,
+) -> dict[str, CellResult]:
+    """Compute cells that are not stored yet, and store them.
+
+    Parameters
+    ----------
+    named : sequence of (str, Cell)
+        The cells, each with the name of its setting. Cells with the same key are one, with the policies of all.
+    folder : path
+        The folder for the cells; it is created if necessary.
+    policies : mapping of str to str
+        The names of policies by key, for error messages.
+    workers, scheduler, progress
+        As in :func:`run`.
+    landed : callable, optional
+        Called from time to time with the work done so far.
+
+    Returns
+    -------
+    dict of str to Result or Regrets
+        The results by the key of the cell.
+    """
     store = CellStore(Path(folder))
     store.folder.mkdir(parents=True, exist_ok=True)
-    plan = [(setting, split_into_cells(setting, runs)) for setting in settings]
-    names = {cell.key: setting.name for setting, cells in plan for cell in cells}
-    work = _Work(store, names, {cell.key: cell for _, cells in plan for cell in cells}, progress)
+    cells: dict[str, Cell] = {}
+    names: dict[str, str] = {}
+    for name, cell in named:
+        key = cell.key
+        names.setdefault(key, name)
+        cells[key] = replace(cell, policies={**cells[key].policies, **cell.policies}) if key in cells else cell
+    work = _Work(store, names, cells, policies, progress, landed)
     try:
-        work.load_stored()
-        missing = [cell for key, cell in work.cells.items() if key not in work.results]
-        if scheduler is None and min(count, len(missing)) <= 1:
-            work.compute_here(missing)
-        elif missing:
-            with _open_executor(min(count, len(missing)), scheduler, missing) as executor:
-                work.compute_in(executor, missing)
+        tasks = work.load_stored()
+        if scheduler is None and min(workers, len(tasks)) <= 1:
+            work.compute_here(tasks)
+        elif tasks:
+            with open_executor(min(workers, len(tasks)), scheduler, [task.cell for task in tasks]) as executor:
+                work.compute_in(executor, tasks)
     except KeyboardInterrupt:
         work.raise_interrupted()
-    return [merge_cells(setting, cells, work.results) for setting, cells in plan]
+    return work.results
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """Some policies of a cell, with the cell's key, which takes a while to compute."""
+
+    key: str
+    cell: Cell
 
 
 @dataclass
@@ -151,21 +310,42 @@ class _Work:
     store: CellStore
     names: dict[str, str]
     cells: dict[str, Cell]
+    policies: Mapping[str, str]
     progress: Callable[[CellProgress], None] | None
-    results: dict[str, Result] = field(default_factory=dict)
+    notify: Callable[[_Work], None] | None = None
+    results: dict[str, CellResult] = field(default_factory=dict)
+    done: dict[str, int] = field(default_factory=dict)
+    totals: dict[str, int] = field(default_factory=dict)
+    started: float = field(default_factory=perf_counter)
+    notify_after: float = 0.0
 
-    def load_stored(self) -> None:
+    def load_stored(self) -> list[_Task]:
+        """Load what is stored, and return the tasks that are left."""
+        tasks: list[_Task] = []
+        stored: list[_Task] = []
         for key, cell in self.cells.items():
-            if (found := self.store.load(cell)) is not None:
+            found = self.store.load(cell)
+            missing = cell
+            if found is not None:
                 self.results[key] = found
-                self.report(cell, kept=True, seconds=0.0)
+                missing = cell.without(found.policies)
+                kept = cell.without(missing.policies)
+                stored += [_Task(key, part) for part in kept.split()]
+            tasks += [_Task(key, part) for part in missing.split()]
+        for task in [*stored, *tasks]:
+            name = self.names[task.key]
+            self.totals[name] = self.totals.get(name, 0) + 1
+            self.done.setdefault(name, 0)
+        for task in stored:
+            self.report(task, kept=True, seconds=0.0)
+        return tasks
 
-    def compute_here(self, cells: list[Cell]) -> None:
-        for cell in cells:
-            self.finish(cell, partial(_compute_timed, cell, cell.key))
+    def compute_here(self, tasks: list[_Task]) -> None:
+        for task in tasks:
+            self.finish(task, partial(_compute_timed, task.cell, task.key))
 
-    def compute_in(self, executor: Executor, cells: list[Cell]) -> None:
-        futures = {executor.submit(_compute_timed, cell, cell.key): cell for cell in cells}
+    def compute_in(self, executor: Executor, tasks: list[_Task]) -> None:
+        futures = {executor.submit(_compute_timed, task.cell, task.key): task for task in tasks}
         try:
             for future in as_completed(futures):
                 self.finish(futures[future], future.result)
@@ -173,51 +353,72 @@ class _Work:
             self.keep_finished(futures)
             raise
 
-    def keep_finished(self, futures: dict[Future[tuple[Result, float]], Cell]) -> None:
+    def keep_finished(self, futures: dict[Future[tuple[CellResult, float]], _Task]) -> None:
         """Keep the results that arrived and were not yet handled when the run stopped."""
-        for future, cell in futures.items():
-            if cell.key not in self.results and future.done() and not future.cancelled() and not future.exception():
-                self.keep(cell, *future.result())
+        for future, task in futures.items():
+            found = self.results.get(task.key)
+            handled = found is not None and set(task.cell.policies) <= set(found.policies)
+            if not handled and future.done() and not future.cancelled() and not future.exception():
+                self.keep(task, *future.result())
 
-    def finish(self, cell: Cell, compute: Callable[[], tuple[Result, float]]) -> None:
-        """Compute a cell or get its result, and keep it."""
+    def finish(self, task: _Task, compute: Callable[[], tuple[CellResult, float]]) -> None:
+        """Compute a task or get its result, and keep it."""
         try:
             result, seconds = compute()
         except Exception as error:
-            self.raise_failed(cell, error)
-        self.keep(cell, result, seconds)
+            self.raise_failed(task, error)
+        self.keep(task, result, seconds)
 
-    def keep(self, cell: Cell, result: Result, seconds: float) -> None:
-        self.store.save(cell, result)
-        self.results[cell.key] = result
-        self.report(cell, kept=False, seconds=seconds)
+    def keep(self, task: _Task, result: CellResult, seconds: float) -> None:
+        before = self.results.get(task.key)
+        joined = result if before is None else join_policies([before, result])
+        self.store.save(task.cell, joined)
+        self.results[task.key] = joined
+        self.report(task, kept=False, seconds=seconds)
 
-    def report(self, cell: Cell, *, kept: bool, seconds: float) -> None:
+    def report(self, task: _Task, *, kept: bool, seconds: float) -> None:
+        name, cell = self.names[task.key], task.cell
+        self.done[name] += 1
         if self.progress is not None:
-            place = (self.names[cell.key], cell.horizon, cell.first_run, cell.runs)
-            self.progress(CellProgress(len(self.results), len(self.cells), *place, kept, seconds))
+            place = (name, cell.horizon, cell.first_run, cell.runs, len(cell.policies))
+            self.progress(CellProgress(sum(self.done.values()), sum(self.totals.values()), *place, kept, seconds))
+        now = perf_counter()
+        if self.notify is not None and not kept and now >= self.notify_after:
+            self.notify(self)
+            took = perf_counter() - now
+            self.notify_after = perf_counter() + max(_SECONDS_BETWEEN_NOTICES, _SHARE_OF_NOTICES * took)
+
+    def landed(self, outcomes: Callable[[], list[Outcome]]) -> Landed:
+        """Return the state of the work."""
+        by_setting = {name: (self.done[name], total) for name, total in self.totals.items()}
+        seconds = perf_counter() - self.started
+        return Landed(sum(self.done.values()), sum(self.totals.values()), by_setting, seconds, outcomes)
 
     def raise_interrupted(self) -> NoReturn:
-        # Count the files: the interrupt may have come right after a cell was written.
-        done = sum(self.store.path(cell).exists() for cell in self.cells.values())
         raise InterruptedRunError(
-            f"interrupted with {done} of {len(self.cells)} cells done, which are stored in {self.store.folder}; the "
-            "same command resumes from there"
+            f"interrupted with {self._count()}, which are stored in {self.store.folder}; the same command resumes from "
+            "there"
         ) from None
 
-    def raise_failed(self, cell: Cell, error: Exception) -> NoReturn:
+    def _count(self) -> str:
+        return f"{sum(self.done.values())} of {sum(self.totals.values())} tasks done"
+
+    def raise_failed(self, task: _Task, error: Exception) -> NoReturn:
         reason = str(error) if isinstance(error, SoqoError) else f"{type(error).__name__}: {error}"
+        for key, name in self.policies.items():
+            reason = reason.replace(repr(key), repr(name))
         if isinstance(error, BrokenProcessPool):
             reason = "a worker process died, perhaps for lack of memory; fewer workers need less"
         elif isinstance(error, CancelledError):
             reason = "the scheduler gave the cell up, or the connection to it was lost"
+        cell = task.cell
         raise ComputationError(
-            f"setting {self.names[cell.key]!r}, {cell.runs} runs of {cell.horizon} rounds from run {cell.first_run}: "
-            f"{reason} ({len(self.results)} of {len(self.cells)} cells are done, and stored in {self.store.folder})"
+            f"setting {self.names[task.key]!r}, {cell.runs} runs of {cell.horizon} rounds from run {cell.first_run}: "
+            f"{reason} ({self._count()}, and stored in {self.store.folder})"
         ) from error
 
 
-def _compute_timed(cell: Cell, key: str) -> tuple[Result, float]:
+def _compute_timed(cell: Cell, key: str) -> tuple[CellResult, float]:
     """Compute a cell in a worker, and measure the time.
 
     ``key`` is the cell's key in the process that stores the result; a different key here means different code.
@@ -229,93 +430,3 @@ def _compute_timed(cell: Cell, key: str) -> tuple[Result, float]:
     start = perf_counter()
     result = compute_cell(cell)
     return result, perf_counter() - start
-
-
-# ---- executors -----------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _open_executor(workers: int, scheduler: str | None, cells: list[Cell]) -> Iterator[Executor]:
-    """Open a pool of processes on this machine, or the workers of a Dask scheduler."""
-    if scheduler is None:
-        with _single_threaded(), _open_pool(workers) as pool:
-            yield pool
-        return
-    with _connect(scheduler) as client:
-        for path in sorted({path for cell in cells for path in find_user_modules(cell)}):
-            client.upload_file(path)
-        pool = client.get_executor()
-        try:
-            yield pool
-        finally:
-            pool.shutdown(wait=False)
-
-
-@contextmanager
-def _open_pool(workers: int) -> Iterator[Executor]:
-    """Open a pool of processes that exit when this process does, however it ends."""
-    context = multiprocessing.get_context("spawn")
-    reader, writer = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(workers, context, initializer=_exit_with_parent, initargs=(reader,))
-    try:
-        yield pool
-    except BaseException:
-        writer.close()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-        writer.close()
-        reader.close()
-
-
-def _exit_with_parent(lifeline: Connection) -> None:
-    """In a worker, exit as soon as the parent's end of the pipe closes, which also happens if the parent is killed.
-
-    A terminal sends Ctrl-C to all its processes; only the parent handles it.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def watch() -> None:
-        try:
-            lifeline.recv_bytes()
-        except (EOFError, OSError):
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def _single_threaded() -> Iterator[None]:
-    """Set the environment so that BLAS uses one thread in processes that are started meanwhile."""
-    # The libraries read these variables when they are loaded, so they must be set before a worker starts.
-    before = {name: os.environ.get(name) for name in _THREAD_VARIABLES}
-    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-@contextmanager
-def _connect(scheduler: str) -> Iterator[Any]:
-    """Connect to a Dask scheduler that has workers."""
-    distributed = require_extra("distributed", "lab")
-    try:
-        client = distributed.Client(scheduler, timeout=_SCHEDULER_TIMEOUT, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        reason = " ".join(str(error).split())
-        raise ArgumentError(
-            f"scheduler must be the address of a Dask scheduler that answers, got {scheduler!r}: {reason}"
-        ) from error
-    with client:
-        try:
-            client.wait_for_workers(1, timeout=_WORKER_TIMEOUT)
-        except (OSError, distributed.TimeoutError) as error:
-            raise ArgumentError(
-                f"scheduler must have a worker within {_WORKER_TIMEOUT:g} seconds, and {scheduler!r} has none"
-            ) from error
-        yield client

@@ -6,67 +6,123 @@ from collections.abc import Callable
 
 import numpy as np
 
-from soqo.experiments.judgment._claims import UNTESTED, Claim, PaperOutcomes, claim
-from soqo.experiments.judgment._variants import VARIANTS, decide_verdict
+from soqo.experiments.judgment._decisions import decide, highest, lowest, measure
+from soqo.experiments.judgment._evidence import Evidence
+from soqo.experiments.judgment._rules import ClaimRule
+from soqo.experiments.judgment._samples import Samples
+from soqo.experiments.judgment._verdicts import Case
+from soqo.experiments.settings import SENSITIVITY, SIXTEEN, Reading, c1_values, scale_name
+from soqo.typing import Array
 
-_ETAS = [f"sensitivity_{eta}" for eta in ("1", "10", "100", "1000", "10000")]
-_FAMILIES = {variant.name: (variant.scale, variant.hyscale) for variant in VARIANTS[:2]}
+_AXES = ("gamma2", "radius", "statistic")
+_HIGHER = 1.1
+"""The ends of a U are higher than its bottom by this factor."""
 
+_CONSTANT = 2.0
+"""Values of c1 within this factor of each other count as almost constant."""
 
-def _medians_by_c1(outcomes: PaperOutcomes, name: str, family: str) -> dict[float, float]:
-    """Return the median regret at each value of c1, in increasing order of c1."""
-    members = [
-        (point.value, policy) for policy, point in outcomes[name].setting.swept.items() if point.family == family
-    ]
-    return {value: outcomes.median(name, policy) for value, policy in sorted(members)}
-
-
-def _best_c1(outcomes: PaperOutcomes, name: str, family: str) -> float:
-    medians = _medians_by_c1(outcomes, name, family)
-    return list(medians)[int(np.argmin(list(medians.values())))]
+_NEAR_THREE = (2.0, 4.0)
 
 
-def _judge_c1(outcomes: PaperOutcomes, text: str, rule: str, test: Callable[[str, str], bool]) -> Claim:
-    """Judge a claim about c1 by a test for every family of a variant and every eta."""
-    source = "Section 4.2, hyperparameter tuning"
-    if not outcomes.has(_ETAS):
-        return Claim(text, source, "eta = 1 .. 10,000", rule, "", UNTESTED)
-    passed = {
-        variant: {name: all(test(name, family) for family in families) for name in _ETAS}
-        for variant, families in _FAMILIES.items()
-    }
-    number = "; ".join(
-        f"{family}: best c1 {', '.join(f'{_best_c1(outcomes, name, family):g}' for name in _ETAS)}"
-        for families in _FAMILIES.values()
-        for family in families
-    )
-    verdict = decide_verdict(passed, outcomes.settings(_ETAS))
-    return Claim(text, source, "as printed and calibrated, eta = 1 .. 10,000, T = 400", rule, number, verdict)
+def _regret_by_c1(samples: Samples, name: str, reading: Reading) -> tuple[Array, Array]:
+    """Return the values of c1, and SCaLE's regret at each of them, shape (values, 1 + resamples)."""
+    values = c1_values(samples.settings[name], "tuned")
+    gamma2, radius = str(reading.gamma2), str(reading.radius)
+    regret = [samples.statistic(name, reading, scale_name(gamma2, radius, c1)) for c1 in values]
+    return np.array(values), np.stack(regret)
 
 
-@claim
-def _u_shaped(outcomes: PaperOutcomes) -> Claim:
-    def test(name: str, family: str) -> bool:
-        medians = list(_medians_by_c1(outcomes, name, family).values())
-        return min(medians[0], medians[-1]) > 1.1 * min(medians)
-
-    rule = "both ends of c1 = 0.7 .. 10 are more than a tenth above the smallest median, for every eta"
-    return _judge_c1(outcomes, "regret as a function of c1 is U-shaped", rule, test)
+def _best_c1(samples: Samples, name: str, reading: Reading) -> Array:
+    values, regret = _regret_by_c1(samples, name, reading)
+    return np.asarray(values[np.argmin(regret, axis=0)])
 
 
-@claim
-def _near_three(outcomes: PaperOutcomes) -> Claim:
-    rule = "the c1 of the smallest median is 2, 2.5, 3 or 4, for every eta"
-    return _judge_c1(
-        outcomes, "the best c1 is about 3", rule, lambda name, family: 2.0 <= _best_c1(outcomes, name, family) <= 4.0
-    )
+def _u_shaped(samples: Samples, _: Evidence, reading: Reading) -> list[Case]:
+    cases = []
+    for name in SENSITIVITY:
+        _values, regret = _regret_by_c1(samples, name, reading)
+        bottom = lowest(*regret)
+        rise = lowest(regret[0], regret[-1]) / bottom
+        number = measure("the lower end of c1 = 0.7 .. 10 over the bottom", rise)
+        best = measure("best c1", _best_c1(samples, name, reading))
+        cases.append(decide(name, rise > _HIGHER, True, samples.runs, number, best))
+    return cases
 
 
-@claim
-def _stable_in_eta(outcomes: PaperOutcomes) -> Claim:
-    def test(_: str, family: str) -> bool:
-        found = [_best_c1(outcomes, name, family) for name in _ETAS]
-        return max(found) <= 2.0 * min(found)
+def _near_three(samples: Samples, _: Evidence, reading: Reading) -> list[Case]:
+    cases = []
+    for name in SENSITIVITY:
+        best = _best_c1(samples, name, reading)
+        passed = (best >= _NEAR_THREE[0]) & (best <= _NEAR_THREE[1])
+        cases.append(decide(name, passed, True, samples.runs, measure("best c1", best)))
+    return cases
 
-    text = "the best c1 stays almost constant from eta = 1 to 10,000"
-    return _judge_c1(outcomes, text, "the largest of the best c1 is at most twice the smallest", test)
+
+def _spread(samples: Samples, names: tuple[str, ...], of: Callable[[str], Array]) -> list[Case]:
+    """Test whether the best values of c1 in several settings are within a factor of each other."""
+    best = [of(name) for name in names]
+    spread = highest(*best) / lowest(*best)
+    numbers = [measure("largest best c1 over the smallest", spread)]
+    numbers += [measure(f"best c1 in {name}", values) for name, values in zip(names, best, strict=True)]
+    return [decide(names[0], spread <= _CONSTANT, True, samples.runs, *numbers)]
+
+
+def _constant_in_eta(samples: Samples, _: Evidence, reading: Reading) -> list[Case]:
+    return _spread(samples, SENSITIVITY, lambda name: _best_c1(samples, name, reading))
+
+
+def _universal(samples: Samples, _: Evidence, reading: Reading) -> list[Case]:
+    smallest = c1_values(samples.settings[SIXTEEN[0]], "tuned")[0]
+    grid = scale_name(str(reading.gamma2), str(reading.radius), smallest)
+    found = samples.of(SIXTEEN[0], reading, None)
+    if found is None or grid not in found.policies:
+        return []  # a quick run searches for c1 in one reading only
+    return _spread(samples, SIXTEEN, lambda name: _best_c1(samples, name, reading))
+
+
+_SOURCE = "Section 4.2, hyperparameter tuning, Figure 6"
+
+TUNING_CLAIMS = (
+    ClaimRule(
+        id="c1-u-shape",
+        text="regret as a function of c1 is U-shaped",
+        source=_SOURCE,
+        section="tuning",
+        rule="both ends of c1 = 0.7 .. 10 are more than a tenth above the least regret, for every eta",
+        settings=SENSITIVITY,
+        axes=_AXES,
+        cases=_u_shaped,
+    ),
+    ClaimRule(
+        id="c1-three",
+        text="the best c1 is about 3",
+        source=_SOURCE,
+        section="tuning",
+        rule="the c1 of the least regret is 2, 2.5, 3 or 4, for every eta",
+        settings=SENSITIVITY,
+        axes=_AXES,
+        cases=_near_three,
+    ),
+    ClaimRule(
+        id="c1-constant",
+        text="the best c1 stays almost constant from eta = 1 to 10,000",
+        source=_SOURCE,
+        section="tuning",
+        rule="the largest of the best c1 is at most twice the smallest",
+        settings=SENSITIVITY,
+        axes=_AXES,
+        cases=_constant_in_eta,
+    ),
+    ClaimRule(
+        id="c1-universal",
+        text="c1 is a universal parameter",
+        source="Section 4.2, hyperparameter tuning, and Theorem 1",
+        section="tuning",
+        rule="in the appendix's settings, the largest c1 that a line search finds is at most twice the smallest",
+        settings=SIXTEEN,
+        axes=_AXES,
+        cases=_universal,
+        remark="The line search tries 1, 2, 3, 5, 10 where r = 4 and 3, 5, 10, 15, 30 where r = 1.",
+    ),
+)
+"""The claims about c1."""

@@ -8,12 +8,15 @@ from soqo.experiments.presentation._bounds_report import bounds_figure, format_b
 from soqo.experiments.presentation._curvature_figure import curvature_figure
 from soqo.experiments.presentation._figures import regret_figure, sweep_figure
 from soqo.experiments.presentation._page import render_page
+from soqo.experiments.presentation._progress_page import render_progress, write_progress
 from soqo.experiments.presentation._rendering import new_figure, render_svg, save_figure, write_atomically, write_csv
+from soqo.experiments.presentation._report_data import ReportData
 from soqo.experiments.presentation._report_figures import ReportFigure, figure_names, report_figures
 from soqo.experiments.presentation._style import CAPTION_COLOR, house_style, policy_styles, sequential_colors
 
 __all__ = [
     "CAPTION_COLOR",
+    "ReportData",
     "ReportFigure",
     "bounds_figure",
     "curvature_figure",
@@ -24,6 +27,7 @@ __all__ = [
     "policy_styles",
     "regret_figure",
     "render_page",
+    "render_progress",
     "render_svg",
     "report_figures",
     "save_bounds",
@@ -33,4 +37,5 @@ __all__ = [
     "sweep_figure",
     "write_atomically",
     "write_csv",
+    "write_progress",
 ]

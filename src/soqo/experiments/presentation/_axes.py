@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from soqo._foundation.text import figure_text
 from soqo.experiments.presentation._style import CAPTION_COLOR, policy_styles, typeset
 from soqo.typing import Array
 
@@ -150,11 +151,11 @@ def label_ticks(axes: Axes, values: Sequence[float]) -> None:
 
 def add_title(figure: Figure, title: str) -> None:
     """Add the title of a figure; its id lets the page remove it, where a heading takes its place."""
-    figure.suptitle(typeset(title), x=0.008, ha="left", weight="bold", size="large", gid="title")
+    figure.suptitle(figure_text(typeset(title)), x=0.008, ha="left", weight="bold", size="large", gid="title")
 
 
 def add_legend(figure: Figure, handles: Sequence[Artist], labels: Sequence[str], caption: str, **options: Any) -> None:
     """Add a legend below the panels, with a caption above its entries."""
-    names = [typeset(label) for label in labels]
+    names = [figure_text(typeset(label)) for label in labels]
     legend = figure.legend(handles, names, loc="outside lower left", title=caption, alignment="left", **options)
     legend.get_title().set(color=CAPTION_COLOR, fontsize="small")

@@ -74,9 +74,9 @@ def format_bounds(table: BoundsTable) -> str:
     --------
     >>> from soqo.experiments import bound_setting, find
     >>> print(format_bounds(bound_setting(find("gaussian_r4_1")[0], horizons=[100], runs=1)).splitlines()[0])
-    SCaLE of the setting: m = 48 exploration rounds, gamma^2 by the rule 'algorithm'
+    SCaLE of the setting: m = 48 exploration rounds, gamma^2 by the rule 'algorithm', direct handover
     """
-    about = f"{table.policy}: m = {table.m} exploration rounds, gamma^2 {table.probe_rule}"
+    about = f"{table.policy}: m = {table.m} exploration rounds, gamma^2 {table.probe_rule}, {table.handover} handover"
     return "\n".join([about, "", *_lines(table), "", *_conclusions(table)])
 
 
@@ -283,6 +283,8 @@ def _sections(table: BoundsTable) -> Iterator[tuple[str, _Rows]]:
         few = table.runs < _MIN_RUNS
         off = ["-" if few or math.isnan(z) else f"{z:.2f}" for z in table.discrepancy.tolist()]
         exact = _format_rows({"of all rounds": table.mean_exact(table.WHOLE[0])})
+        if table.handover == "virtual":
+            exact |= _format_rows({"of all rounds, had it gone on from the last probe": table.direct.mean(axis=1)})
         exact["simulated minus exact, in standard errors"] = off
         exact |= _format_rows({"of exploitation alone, started at v": table.mean_exact(table.LOWER)})
         yield "exact regret, mean over the same runs", exact
@@ -343,7 +345,8 @@ def _verdicts(table: BoundsTable) -> Iterator[str]:
         yield f"at or above the exact regret at every T: {'; '.join(name for name, _ in good)}"
     for name, wrong in _group(table, [name for name in upper if table.violations(name)]):
         part = "" if name.startswith(table.WHOLE) else " of exploitation"
-        yield f"{name}: below the exact regret{part} at {_list_horizons(table, wrong)}{_premise(table, wrong)}"
+        cause = _cause(table, name, wrong)
+        yield f"{name}: below the exact regret{part} at {_list_horizons(table, wrong)}{cause}"
     for name, wrong in _group(table, [name for name in table.lower_names if table.violations(name)]):
         yield (
             f"{name}: above the exact regret of exploitation at {_list_horizons(table, wrong)}, "
@@ -358,6 +361,25 @@ def _group(table: BoundsTable, names: Sequence[BoundName]) -> list[tuple[str, li
         wrong = tuple(table.violations((statement, variant)))
         groups.setdefault((statement, wrong), []).append(_words(variant))
     return [(f"{s} ({', '.join(variants)})", list(wrong)) for (s, wrong), variants in groups.items()]
+
+
+def _cause(table: BoundsTable, group: str, wrong: Sequence[int]) -> str:
+    """Return why bounds are violated: the handover, or the error of the estimates."""
+    names = [(s, v) for s, v in table.bounds if group.startswith(f"{s} (") and _words(v) in group and wrong]
+    handed = [T for T in wrong if all(T in table.caused_by_handover(name) for name in names)]
+    rest = [T for T in wrong if T not in handed]
+    if not handed:
+        added = ", and from the last probe too" if table.handover == "virtual" and _is_whole(table, names) else ""
+        return f"{_premise(table, wrong)}{added}"
+    text = (
+        f", because of the virtual handover at {_list_horizons(table, handed)}: from the last probe, as the proof "
+        "assumes, the regret would be below the bound"
+    )
+    return text if not rest else f"{text}; at {_list_horizons(table, rest)}{_premise(table, rest)}"
+
+
+def _is_whole(table: BoundsTable, names: Sequence[BoundName]) -> bool:
+    return all(statement in table.WHOLE for statement, _ in names)
 
 
 def _premise(table: BoundsTable, horizons: Sequence[int]) -> str:

@@ -1,50 +1,36 @@
-"""Figures of outcomes: regret over the horizon and over the rounds of a setting, and regret over a swept parameter.
+"""Figures of outcomes for files: regret by horizon, over rounds and per round, and regret over a swept parameter.
 
-Lines are medians over the runs; bands extend from the lower to the upper quartile.
+Thick lines are means with their 95 % intervals, thin lines medians; where the steps of v have no variance it is the
+other way round.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soqo.errors import ArgumentError
-from soqo.experiments.execution import Outcome
-from soqo.experiments.presentation._axes import (
-    LineStyle,
-    add_legend,
-    add_title,
-    draw_band,
-    label_ticks,
-    policy_lines,
-    scale_regret_axes,
-)
+from soqo.experiments.execution import Outcome, make_curves
+from soqo.experiments.presentation._axes import add_legend, add_title, label_ticks
+from soqo.experiments.presentation._charts import Chart, Curve, Panel, Statistic, beyond_axes, vertical_range
+from soqo.experiments.presentation._outcome_charts import beside_chart, regret_chart, split_titles, sweep_chart
 from soqo.experiments.presentation._rendering import new_figure
-from soqo.experiments.presentation._style import house_style, sequential_colors, typeset
-from soqo.typing import Array
+from soqo.experiments.presentation._static_panel import format_ticks, linear_ticks
+from soqo.experiments.presentation._style import CAPTION_COLOR, house_style, typeset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MEAN_ROUNDS = 50
-"""Rounds over which regret per round is averaged, because a single round is mostly noise; at most an eighth of all."""
-
-_MAX_POINTS = 240
-"""Points of a curve that are drawn; more would not be visible and would make the file larger."""
-
-
-# ---- one setting ---------------------------------------------------------------------------------------------------
-
 
 def regret_figure(outcome: Outcome) -> Figure:
-    """Draw the regret of every policy of a setting (extra ``lab``).
+    """Draw the regret of the policies of a setting (extra ``lab``).
 
     The panels show regret at the end against the horizon T, if the setting has several horizons; regret up to round t;
-    and regret per round.
+    and regret per round. Policies that are not in the paper have a panel of their own, if the setting has policies of
+    the paper.
 
     Parameters
     ----------
@@ -63,73 +49,29 @@ def regret_figure(outcome: Outcome) -> Figure:
     Examples
     --------
     >>> import tempfile
+    >>> from dataclasses import replace
+    >>> from soqo import FTM
     >>> from soqo.experiments.execution import run
     >>> from soqo.experiments.settings import find
+    >>> setting = replace(find("intro")[0], policies={"FTM": FTM()}, roles={}, horizons=())
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     (outcome,) = run(find("intro"), folder, runs=1, workers=1)
+    ...     (outcome,) = run([setting], folder, runs=1, workers=1)
     >>> [axes.get_title(loc="left") for axes in regret_figure(outcome).axes]
-    ['Regret up to round t', 'Regret per round, mean of 50 rounds']
+    ['Regret up to round t', 'Regret per round, over 10 rounds']
     """
-    setting, several = outcome.setting, len(outcome.horizons) > 1
-    window = max(1, min(_MEAN_ROUNDS, setting.horizon // 8))
-    lines = policy_lines(outcome.policies)
-    with house_style():
-        figure = new_figure(12.0 if several else 9.0, 4.5)
-        *first, over_rounds, per_round = np.atleast_1d(figure.subplots(1, 3 if several else 2))
-        for axes in first:
-            _draw_horizons(axes, outcome, lines)
-        for line in lines:
-            curve = outcome.curve(line.label)
-            draw_band(over_rounds, *_thin(curve, first=1), line)
-            draw_band(per_round, *_thin(_moving_mean(curve, window), first=window), line)
-        over_rounds.set(xlabel="round t", ylabel="regret", title="Regret up to round t")
-        mean_of = f", mean of {window} rounds" if window > 1 else ""
-        per_round.set(xlabel="round t", ylabel="regret per round", title=f"Regret per round{mean_of}")
-        for axes in (over_rounds, per_round):
-            axes.set_xlim(0, setting.horizon)
-            scale_regret_axes(axes)
-        horizon = f"T = {setting.horizon}" + (" where t runs" if several else "")
-        _annotate(figure, over_rounds, setting.title, f"{_describe_band(outcome.runs)}; {horizon}")
-        return figure
-
-
-def _draw_horizons(axes: Axes, outcome: Outcome, lines: Sequence[LineStyle]) -> None:
-    """Draw regret at the end against the horizon."""
-    for line in lines:
-        regret = np.stack([outcome.regret(line.label, h) for h in outcome.horizons], axis=1)
-        draw_band(axes, np.array(outcome.horizons), regret, line, marker="o")
-    axes.set(xlabel="horizon T", ylabel="regret", title="Regret at the end, by T")
-    label_ticks(axes, outcome.horizons)
-    scale_regret_axes(axes)
-
-
-def _moving_mean(curve: Array, window: int) -> Array:
-    """Return the increments of cumulative sums, averaged over the last ``window`` rounds.
-
-    Examples
-    --------
-    >>> _moving_mean(np.array([[1.0, 4.0, 9.0]]), window=2)
-    array([[2., 4.]])
-    """
-    before = np.concatenate([np.zeros_like(curve[:, :1]), curve[:, :-window]], axis=1)
-    with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray((curve[:, window - 1 :] - before) / window)
-
-
-def _thin(samples: Array, first: int) -> tuple[Array, Array]:
-    """Return evenly spaced rounds, among them the first and the last, and the samples of these rounds."""
-    count = samples.shape[1]
-    keep = np.unique(np.linspace(0, count - 1, min(_MAX_POINTS, count)).round().astype(int))
-    return first + keep.astype(float), samples[:, keep]
-
-
-# ---- a sweep -------------------------------------------------------------------------------------------------------
+    curves = make_curves(outcome)
+    chart, beside = regret_chart(outcome, curves), beside_chart(outcome, curves)
+    panels = list(chart.panels)
+    if beside is not None:
+        (over_rounds,) = (panel for panel in beside.panels if panel.title == "Regret up to round t")
+        panels.append(replace(over_rounds, title="Not in the paper: regret up to round t"))
+    return _draw(replace(chart, panels=tuple(panels)), outcome.setting.title, f"T = {outcome.setting.horizon}")
 
 
 def sweep_figure(outcomes: Sequence[Outcome]) -> Figure:
     """Draw regret at the end against a swept parameter (extra ``lab``).
 
-    Each swept policy has a panel and each setting a line, with a circle at its smallest median. If there is one
+    Each swept policy has a panel and each setting a line, with a circle at its smallest value. If there is one
     setting, its other policies are drawn as horizontal lines.
 
     Parameters
@@ -165,81 +107,72 @@ def sweep_figure(outcomes: Sequence[Outcome]) -> Figure:
     >>> [axes.get_title(loc="left") for axes in sweep_figure(outcomes).axes]
     ['SCaLE']
     """
-    if not outcomes or not all(outcome.setting.swept for outcome in outcomes):
-        got = [outcome.setting.name for outcome in outcomes]
-        raise ArgumentError(f"outcomes must be at least one, each of a setting with a sweep, got {got}")
-    families = list(dict.fromkeys(s.family for o in outcomes for s in o.setting.swept.values()))
-    title, labels = split_titles([outcome.setting.title for outcome in outcomes])
-    colors = sequential_colors(len(outcomes))
+    chart = sweep_chart(outcomes, {outcome.setting.name: make_curves(outcome) for outcome in outcomes})
+    title, _ = split_titles([outcome.setting.title for outcome in outcomes])
+    return _draw(chart, title, "circles: the smallest")
+
+
+def _draw(chart: Chart, title: str, caption: str) -> Figure:
+    """Draw a chart on a grid of panels, with one legend."""
+    count = len(chart.panels)
+    rows, columns = (1, count) if count <= 3 else (2, (count + 1) // 2)
     with house_style():
-        figure = new_figure(min(12.0, 2.4 + 3.3 * len(families)), 4.4)
-        panels = list(np.atleast_1d(figure.subplots(1, len(families), sharey=True)))
-        for family, axes in zip(families, panels, strict=True):
-            for outcome, color, label in zip(outcomes, colors, labels, strict=True):
-                _draw_sweep(axes, outcome, family, LineStyle(color, "-", 1.6, label))
-            if len(outcomes) == 1:
-                _draw_levels(axes, outcomes[0])
-            axes.set_title(family)
-        scale_regret_axes(*panels)
-        panels[0].set_ylabel(f"regret at the end, T = {outcomes[0].setting.horizon}")
-        runs = min(outcome.runs for outcome in outcomes)
-        _annotate(figure, panels[0], title, f"{_describe_band(runs)}; circles: smallest median")
+        figure = new_figure(max(4.6, min(12.0, (4.8 if rows > 1 else 4.0) * columns)), 3.3 * rows + 1.1)
+        places = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+        for axes, panel in zip(places, chart.panels, strict=False):
+            _draw_panel(axes, panel, chart.statistic)
+        for axes in places[count:]:
+            axes.remove()
+        add_title(figure, title)
+        handles: dict[str, object] = {}
+        for axes in figure.axes:
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                handles.setdefault(label, handle)
+        told = f"{_describe(chart)}; {caption}"
+        add_legend(figure, list(handles.values()), list(handles), told, ncols=max(1, min(2 * columns, len(handles))))  # type: ignore[arg-type]  # handles are artists
         return figure
 
 
-def _draw_sweep(axes: Axes, outcome: Outcome, family: str, line: LineStyle) -> None:
-    """Draw the regret of one swept policy in one setting."""
-    swept = {value.value: name for name, value in outcome.setting.swept.items() if value.family == family}
-    if not swept:
-        return
-    names = [swept[value] for value in sorted(swept)]
-    values = np.array(sorted(swept))
-    median = draw_band(axes, values, np.stack([outcome.regret(n) for n in names], axis=1), line, marker=".")
-    if np.isfinite(median).any():
-        best = int(np.nanargmin(median))
-        axes.plot(values[best], median[best], "o", color=line.color, markersize=8.5, mfc="none", mew=1.8)
-    axes.set_xlabel(typeset(outcome.setting.swept[names[0]].parameter))
-    if values[0] > 0 and values[-1] >= 5 * values[0]:
-        label_ticks(axes, values.tolist())
+def _draw_panel(axes: Axes, panel: Panel, statistic: Statistic) -> None:
+    """Draw the curves of a panel on a linear vertical axis."""
+    other: Statistic = "median" if statistic == "mean" else "mean"
+    if panel.explored:
+        axes.axvspan(0, panel.explored, color="#888888", alpha=0.12, linewidth=0)
+    for curve in panel.shown:
+        _draw_curve(axes, curve, statistic, other, panel)
+    axes.axhline(0.0, color="black", linewidth=0.8, zorder=1)
+    axes.set(xlabel=typeset(panel.x_label), ylabel=panel.y_label, title=panel.title)
+    low, high = vertical_range(panel, statistic)
+    axes.set_ylim(low, high)
+    # Plain text: Matplotlib's own labels are formulas, and setting them takes a third of the time of a figure.
+    ticks = linear_ticks(low, high)
+    axes.set_yticks(ticks, format_ticks(ticks))
+    if panel.ticks:
+        label_ticks(axes, panel.ticks)
+    else:
+        end = max((float(curve.x[-1]) for curve in panel.shown), default=1.0)
+        axes.set_xlim(0.0, end)
+        axes.set_xticks(linear_ticks(0.0, end), [f"{tick:g}" for tick in linear_ticks(0.0, end)])
+    if outside := beyond_axes(panel, statistic):
+        note = f"above the axis: {', '.join(outside)}"
+        axes.annotate(note, (0.02, 0.98), xycoords="axes fraction", va="top", size="x-small", color=CAPTION_COLOR)
 
 
-def _draw_levels(axes: Axes, outcome: Outcome) -> None:
-    """Draw the policies that are not swept as horizontal lines."""
-    for color, style, _, name in policy_lines(n for n in outcome.policies if n not in outcome.setting.swept):
-        axes.axhline(outcome.median(name), color=color, linestyle=style, linewidth=1.2, label=name)
+def _draw_curve(axes: Axes, curve: Curve, statistic: Statistic, other: Statistic, panel: Panel) -> None:
+    """Draw one statistic with its interval, and the other one as a thin line."""
+    band = curve.bands[statistic]
+    if panel.intervals:
+        axes.fill_between(curve.x, band.low, band.high, color=curve.color, alpha=0.12, linewidth=0)
+        # Without intervals there are too many lines for a second statistic, too.
+        axes.plot(curve.x, curve.bands[other].value, curve.dash, color=curve.color, linewidth=0.7, alpha=0.7)
+    axes.plot(curve.x, band.value, curve.dash, color=curve.color, linewidth=1.8, label=curve.label)
+    if panel.marks and curve.x.size > 2 and np.isfinite(band.value).any():
+        best = int(np.nanargmin(band.value))
+        axes.plot(curve.x[best], band.value[best], "o", color=curve.color, markersize=8.5, mfc="none", mew=1.8)
 
 
-def split_titles(titles: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the common beginning of several titles, up to a comma or colon, and the remainder of each.
-
-    Examples
-    --------
-    >>> split_titles(["Sweep: r = 1, eta = 1", "Sweep: r = 1, eta = 10"])
-    ('Sweep: r = 1', ['eta = 1', 'eta = 10'])
-    >>> split_titles(["A single title, which is not split"])
-    ('A single title, which is not split', [''])
-    >>> split_titles(["One", "Two"])
-    ('One / Two', ['One', 'Two'])
-    """
-    if len(titles) == 1:
-        return titles[0], [""]
-    same = [len(set(letters)) == 1 for letters in zip(*titles, strict=False)]
-    common = titles[0][: [*same, False].index(False)]
-    ends = [match.end() for match in re.finditer(r"[,:] ", common)]
-    if not ends:
-        return " / ".join(titles), list(titles)
-    return titles[0][: ends[-1] - 2], [title[ends[-1] :] for title in titles]
-
-
-# ---- both ----------------------------------------------------------------------------------------------------------
-
-
-def _describe_band(runs: int) -> str:
-    return "one run" if runs == 1 else f"median of {runs} runs, band from lower to upper quartile"
-
-
-def _annotate(figure: Figure, labeled: Axes, title: str, caption: str) -> None:
-    """Add the title, and a legend with the labels of one panel."""
-    add_title(figure, title)
-    handles, labels = labeled.get_legend_handles_labels()
-    add_legend(figure, handles, labels, caption, ncols=max(1, min(6, len(labels))))
+def _describe(chart: Chart) -> str:
+    if chart.runs == 1:
+        return "one run"
+    other = "median" if chart.statistic == "mean" else "mean"
+    return f"{chart.statistic} of {chart.runs} runs with 95 % interval; thin: {other}"

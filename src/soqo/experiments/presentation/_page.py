@@ -2,199 +2,224 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
 from typing import Any
 
-from soqo.experiments.judgment import UNTESTED, Claim
-from soqo.experiments.presentation._page_sections import make_anchor, pluralize, render_article, render_title
+from soqo.experiments.presentation._chart_elements import chart_colors
+from soqo.experiments.presentation._charts import Chart
+from soqo.experiments.presentation._claims_matrix import render_claims
+from soqo.experiments.presentation._curvature_figure import SURFACE, curvature_surface
+from soqo.experiments.presentation._evidence_charts import risk_chart, rub_chart
+from soqo.experiments.presentation._evidence_section import render_evidence
+from soqo.experiments.presentation._first_screen import render_first_screen
+from soqo.experiments.presentation._interactive import embed_charts
+from soqo.experiments.presentation._numbers import pluralize
+from soqo.experiments.presentation._outcome_charts import beside_chart, regret_chart, sweep_chart
+from soqo.experiments.presentation._page_sections import make_anchor, render_article, render_result, render_title
+from soqo.experiments.presentation._report_data import ReportData
 from soqo.experiments.presentation._report_figures import ReportFigure
-from soqo.experiments.presentation._style import typeset
 from soqo.experiments.presentation._svg import inline_svg, render_color_rules
-
-_VERDICTS = {
-    "holds": ("holds", "✓"),
-    "holds only if": ("partly", "◐"),
-    "does not hold": ("fails", "✗"),
-    UNTESTED: ("untested", "&ndash;"),
-}
-"""The beginnings of verdicts, each with a CSS class and a sign."""
-
-_COLUMNS = ("Verdict", "Claim", "Measured", "Rule", "Variant")
+from soqo.experiments.settings import catalogue
 
 
-def render_page(
-    figures: Sequence[ReportFigure], claims: Sequence[Claim], about: Mapping[str, Any], svgs: Mapping[str, str]
-) -> str:
+def render_page(data: ReportData) -> str:
     """Return the HTML of the page of a report.
 
     Parameters
     ----------
-    figures : sequence of ReportFigure
-        The figures, as returned by :func:`report_figures`.
-    claims : sequence of Claim
-        The paper's claims; empty for settings that are not the paper's.
-    about : mapping
-        The contents of ``about.json``: ``command``, ``quick``, ``versions``, ``code`` and ``settings``.
-    svgs : mapping of str to str
-        The SVG text of each figure, by its name.
+    data : ReportData
+        The outcomes, claims and figures.
 
     Returns
     -------
     str
-        The HTML, with the figures inside.
+        The HTML, with charts, numbers and scripts inside; it needs no other file and no network.
 
     See Also
     --------
     report_figures : The figures of some outcomes.
-    render_svg : The SVG text of a figure.
 
     Examples
     --------
+    >>> from soqo.experiments.judgment import Evidence
     >>> about = {"command": "", "quick": False, "versions": {}, "code": "", "settings": {"a": {"runs": 4, "seed": 0}}}
-    >>> render_page([], [], about, {}).splitlines()[0]
+    >>> render_page(ReportData((), {}, None, Evidence(), (), {}, about)).splitlines()[0]
     '<!DOCTYPE html>'
     """
+    charts = _make_charts(data)
+    drawn = {f.name: inline_svg(data.svgs[f.name], f.name) for f in data.figures if f.name not in charts}
+    colors = chart_colors(list(charts.values())) | {color for _, found in drawn.values() for color in found}
     groups: dict[str, list[ReportFigure]] = {}
-    for figure in figures:
+    for figure in data.figures:
         groups.setdefault(figure.group, []).append(figure)
-    inlined = {name: inline_svg(svg, name) for name, svg in svgs.items()}
-    elements = {name: element for name, (element, _) in inlined.items()}
-    template = Template(files("soqo.experiments.presentation").joinpath("page.html").read_text(encoding="utf-8"))
-    return template.substitute(
-        title="The SCaLE paper&rsquo;s experiments, reproduced" if claims else "Simulated regret",
-        colors=render_color_rules({color for _, colors in inlined.values() for color in colors}),
-        lead=_render_lead(about),
-        facts=_render_facts(about, ["about.json", *(["claims.csv"] if claims else [])]),
-        contents=_render_contents(groups.values()),
-        claims=_render_claims(claims),
-        figures="\n".join(_render_group(group, elements) for group in groups.values()),
+    svgs = {name: element for name, (element, _) in drawn.items()}
+    sections = "\n".join(_render_group(group, charts, svgs) for group in groups.values())
+    surfaces = [curvature_surface()] if SURFACE in drawn else []
+    script = read_resource("page.js") if charts or surfaces else ""
+    return Template(read_resource("page.html")).substitute(
+        title="The SCaLE paper&rsquo;s experiments, reproduced" if data.judgment else "Simulated regret",
+        refresh="",
+        style=read_resource("page.css").replace("/* colors */", render_color_rules(colors)),
+        body="\n".join(
+            (
+                f'<header class="top"><h1>{_kicker(data)}</h1>{_render_links(data, groups)}</header>',
+                '<main id="main">',
+                _render_notice(data.about),
+                render_first_screen(data, charts),
+                _render_claims(data, groups),
+                f'<section id="figures">\n<div class="head"><h2>{_figures_heading(data)}</h2><span id="folds"></span>'
+                f"</div>\n{sections}\n{_render_missing(data)}</section>",
+                render_evidence(data.evidence, charts),
+                _render_about(data),
+                "</main>",
+            )
+        ),
+        scripts=f"{embed_charts(charts.values(), surfaces)}\n<script>{script}</script>" if script else "",
     )
 
 
-# ---- head ----------------------------------------------------------------------------------------------------------
+def read_resource(name: str) -> str:
+    """Return the text of a file of this package, such as the style of the page."""
+    return files("soqo.experiments.presentation").joinpath(name).read_text(encoding="utf-8")
 
 
-def _render_lead(about: Mapping[str, Any]) -> str:
-    """Return the introduction of the page."""
-    settings = about["settings"].values()
-    runs = _format_range([setting["runs"] for setting in settings])
+def _make_charts(data: ReportData) -> dict[str, Chart]:
+    """Return the charts of all figures of outcomes, by name."""
+    charts: list[Chart | None] = []
+    for figure in data.figures:
+        if figure.is_sweep:
+            charts.append(sweep_chart(figure.outcomes, data.curves))
+        elif figure.outcomes:
+            (outcome,) = figure.outcomes
+            curves = data.curves[outcome.setting.name]
+            charts += [regret_chart(outcome, curves), beside_chart(outcome, curves)]
+    titles = {outcome.setting.name: outcome.setting.title.partition(": ")[2] for outcome in data.outcomes}
+    charts += [rub_chart(data.evidence, titles), risk_chart(data.evidence)]
+    return {chart.name: chart for chart in charts if chart is not None}
+
+
+# ---- head and foot -------------------------------------------------------------------------------------------------
+
+
+def _kicker(data: ReportData) -> str:
+    return "The SCaLE paper, reproduced" if data.judgment else "Simulated regret"
+
+
+def _figures_heading(data: ReportData) -> str:
+    return "The paper&rsquo;s figures" if data.judgment else "Figures"
+
+
+def _render_links(data: ReportData, groups: Mapping[str, Sequence[ReportFigure]]) -> str:
+    """Return links to the claims and to each figure of the paper."""
+    links = [("#claims", "Claims")] if data.judgment else []
+    for name, group in groups.items():
+        links.append((f"#{make_anchor('group', name)}", _short_name(group)))
+    evidence = data.evidence
+    if evidence.risk or evidence.split or evidence.tails or evidence.tuned_c1:
+        links.append(("#evidence", "Evidence"))
+    links.append(("#about", "About"))
+    items = "".join(f'<li><a href="{href}">{text}</a></li>' for href, text in links)
+    return f'<nav aria-label="Contents"><ul>{items}</ul></nav>'
+
+
+def _short_name(group: Sequence[ReportFigure]) -> str:
+    """Return the number of a figure in the paper, or a short form of its title."""
+    if group[0].group == "rub":
+        return "RUB"
+    match = re.search(r"Figure \d+", group[0].source)
+    if match:
+        return match[0]
+    if group[0].source.startswith("Appendix"):
+        return "Appendix"
+    return render_title(group[0].group.replace("_", " "))
+
+
+def _render_notice(about: Mapping[str, Any]) -> str:
+    if not about["quick"]:
+        return ""
+    return (
+        '<p class="notice">This is a quick first look with few runs and few horizons: its numbers and verdicts are '
+        "less accurate than those of a full run.</p>"
+    )
+
+
+def _render_about(data: ReportData) -> str:
+    """Return what regret is, the origin of the numbers, and links to files."""
+    about, settings = data.about, data.about["settings"].values()
+    runs = format_range([setting["runs"] for setting in settings])
     each = " each" if len(settings) > 1 else ""
-    text = (
-        f"<p>This report simulates {pluralize(len(settings), 'setting')} with {runs} runs{each}. Regret is the cost of "
-        "a policy minus the cost of LAI, which knows A, on the same sample paths with the same noise; it is negative "
-        "where a policy pays less than LAI. Lines are medians over the runs, and bands extend from the lower to the "
-        "upper quartile. A policy has the same color in every figure.</p>"
-    )
-    if about["quick"]:
-        text += (
-            '\n<p class="notice">This is a quick first look with few runs and few horizons: its numbers and verdicts '
-            "are less accurate than those of a full run.</p>"
-        )
-    return text
-
-
-def _render_facts(about: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Return the origin of the numbers, and links to files."""
-    seeds = _format_range([setting["seed"] for setting in about["settings"].values()])
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+    names = ["about.json", *(["claims.json", "claims.csv"] if data.judgment else [])]
     rows = [("Command", f"<code>{escape(about['command'])}</code>")] if about["command"] else []
     rows += [
-        ("Seed", seeds),
+        ("Seed", format_range([setting["seed"] for setting in settings])),
         ("Versions", escape(versions)),
         ("Code", f"<code>{escape(about['code'])}</code>"),
         ("Files", ", ".join(f'<a href="{name}">{name}</a>' for name in names)),
     ]
-    return "\n".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows)
+    facts = "\n".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows)
+    return (
+        '<section id="about" class="card">\n<h2>About this report</h2>\n'
+        f"<p>It simulates {pluralize(len(settings), 'setting')} with {runs} runs{each}. Regret is the cost of a policy "
+        "minus the cost of LAI, which knows A, on the same sample paths with the same noise; it is negative where a "
+        "policy pays less than LAI. Bands are 95 % intervals over the runs. A policy has the same color in every "
+        f"figure.</p>\n<dl>\n{facts}\n</dl>\n</section>"
+    )
 
 
-def _render_contents(groups: Iterable[Sequence[ReportFigure]]) -> str:
-    """Return the table of contents."""
-    items = ['<li><a href="#claims">Claims</a></li>']
-    for group in groups:
-        title, rest = _split_group_titles(group)
-        item = _render_entry("group", group[0].group, title)
-        if len(group) > 1:
-            inner = (_render_entry("figure", f.name, text) for f, text in zip(group, rest, strict=True))
-            item += f"<ul>{''.join(f'<li>{entry}</li>' for entry in inner)}</ul>"
-        items.append(f"<li>{item}</li>")
-    return f"<ul>{''.join(items)}</ul>"
-
-
-def _render_entry(kind: str, name: str, title: str) -> str:
-    return f'<a href="#{make_anchor(kind, name)}">{render_title(title)}</a>'
-
-
-def _format_range(numbers: Sequence[int]) -> str:
+def format_range(numbers: Sequence[int]) -> str:
     """Return the smallest and the largest number, or one number if all are equal.
 
     Examples
     --------
-    >>> _format_range([20, 20]), _format_range([4, 20])
+    >>> format_range([20, 20]), format_range([4, 20])
     ('20', '4 to 20')
     """
     low, high = min(numbers), max(numbers)
     return f"{low}" if low == high else f"{low} to {high}"
 
 
-# ---- claims --------------------------------------------------------------------------------------------------------
-
-
-def _render_claims(claims: Sequence[Claim]) -> str:
-    """Return the number of claims for each verdict, and a table of the claims."""
-    if not claims:
-        return "<p>These settings test none of the paper&rsquo;s claims.</p>"
-    verdicts = [_split_verdict(claim)[0] for claim in claims]
-    counts = "".join(f"<li>{_render_badge(v)} {verdicts.count(v)}</li>" for v in _VERDICTS if v in verdicts)
-    head = "".join(f'<th scope="col" role="columnheader">{name}</th>' for name in _COLUMNS)
-    body = "\n".join(map(_render_claim, claims))
+def _render_claims(data: ReportData, groups: Mapping[str, Sequence[ReportFigure]]) -> str:
+    if data.judgment is None:
+        return ""
+    settings = {
+        outcome.setting.name: make_anchor("figure", figure.name)
+        for group in groups.values()
+        for figure in group
+        for outcome in figure.outcomes
+    }
+    readings = max((len(claim.verdicts) for claim in data.judgment.tested), default=0)
+    heading = f"The paper&rsquo;s claims, under {readings} readings of its text"
     return (
-        f'<ul class="counts">{counts}</ul>\n'
-        f'<table class="claims" role="table"><caption>The paper&rsquo;s claims, judged by stated rules from this '
-        f'run&rsquo;s numbers</caption>\n<thead role="rowgroup"><tr role="row">{head}</tr></thead>\n'
-        f'<tbody role="rowgroup">\n{body}\n</tbody></table>'
+        f'<section id="claims" class="card">\n<h2>{heading}</h2>\n{render_claims(data.judgment, settings)}\n</section>'
     )
-
-
-def _render_claim(claim: Claim) -> str:
-    """Return the row of a claim; its cells have labels, because narrow screens show the table as a list."""
-    verdict, condition = _split_verdict(claim)
-    cells = (
-        f"{_render_badge(verdict)} {escape(typeset(condition))}".strip(),
-        f'{escape(typeset(claim.text))} <span class="source">{escape(claim.source)}</span>',
-        *(escape(typeset(text)) or "&ndash;" for text in (claim.number, claim.rule, claim.variant)),
-    )
-    inner = "".join(f'<td role="cell" data-label="{n}">{cell}</td>' for n, cell in zip(_COLUMNS, cells, strict=True))
-    return f'<tr role="row" class="{_VERDICTS[verdict][0]}">{inner}</tr>'
-
-
-def _render_badge(verdict: str) -> str:
-    """Return a verdict with its sign, so that it does not depend on color."""
-    kind, sign = _VERDICTS[verdict]
-    return f'<span class="verdict {kind}"><span aria-hidden="true">{sign}</span> {verdict}</span>'
-
-
-def _split_verdict(claim: Claim) -> tuple[str, str]:
-    """Return the key of a verdict in the table of verdicts, and the rest of its text."""
-    for verdict in sorted(_VERDICTS, key=len, reverse=True):
-        if claim.verdict.startswith(verdict):
-            return verdict, claim.verdict.removeprefix(verdict).strip()
-    return UNTESTED, claim.verdict
 
 
 # ---- figures -------------------------------------------------------------------------------------------------------
 
 
-def _render_group(group: Sequence[ReportFigure], svgs: Mapping[str, str]) -> str:
-    """Return the section of a figure of the paper: one article, or several under a common heading."""
+def _render_group(group: Sequence[ReportFigure], charts: Mapping[str, Chart], svgs: Mapping[str, str]) -> str:
+    """Return the fold of a figure of the paper: one article, or a fold for each of several."""
     title, rest = _split_group_titles(group)
-    level = 2 if len(group) == 1 else 3
-    parts = [f"<h2>{escape(typeset(title))}</h2>"] if level == 3 else []
-    parts += [render_article(f, text, svgs[f.name], level) for f, text in zip(group, rest, strict=True)]
-    inner = "\n".join(parts)
-    return f'<section id="{make_anchor("group", group[0].group)}">\n{inner}\n</section>'
+    where = _short_name(group)
+    number = f"<b>{where}</b> " if where.startswith(("Figure", "Appendix", "RUB")) else ""
+    name = "Additional experiments" if where == title == "Appendix" else title
+    articles = [render_article(figure, charts, svgs.get(figure.name, "")) for figure in group]
+    if len(group) > 1:
+        articles = [
+            f'<details class="fold"><summary>{render_title(text)} {render_result(figure)}</summary>\n'
+            f"{article}\n</details>"
+            for text, article, figure in zip(rest, articles, group, strict=True)
+        ]
+    inner = "\n".join(articles)
+    return (
+        f'<details class="card group" id="{make_anchor("group", group[0].group)}"><summary><h3>{number}'
+        f"{render_title(name)}</h3> {render_result(group[0]) if len(group) == 1 else ''}</summary>\n{inner}\n</details>"
+    )
 
 
 def _split_group_titles(group: Sequence[ReportFigure]) -> tuple[str, list[str]]:
@@ -209,3 +234,19 @@ def _split_group_titles(group: Sequence[ReportFigure]) -> tuple[str, list[str]]:
     if len(heads) == 1 and all(": " in title for title in titles):
         return heads.pop(), [title.partition(": ")[2] for title in titles]
     return group[0].group.replace("_", " ").capitalize(), titles
+
+
+def _render_missing(data: ReportData) -> str:
+    """Return the figures of the paper that this report does not have, each with the command that makes it."""
+    if data.judgment is None:
+        return ""
+    there = {figure.group for figure in data.figures}
+    absent = {setting.figure: setting for setting in reversed(catalogue()) if setting.figure not in there}
+    if not absent:
+        return ""
+    items = "".join(
+        f'<li>{render_title(one.title.partition(":")[0])} <span class="source">{escape(one.source)}</span> '
+        f"<code>soqo reproduce {escape(name)}</code></li>"
+        for name, one in reversed(absent.items())
+    )
+    return f'<div class="card"><h3>Not in this report</h3><ul>{items}</ul></div>'

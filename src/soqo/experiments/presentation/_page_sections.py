@@ -1,4 +1,4 @@
-"""The part of the page about one figure: heading, figure, description, table and links to files."""
+"""The part of the page about one figure: heading, chart, tables, the sources of its setting, and links to files."""
 
 from __future__ import annotations
 
@@ -9,29 +9,39 @@ from urllib.parse import quote
 
 import numpy as np
 
-from soqo._simulation.summary import PolicySummary, format_short
+from soqo._simulation.summary import PolicySummary
 from soqo.experiments.execution import Outcome
-from soqo.experiments.presentation._figures import split_titles
+from soqo.experiments.presentation._chart_elements import render_chart, render_swatch
+from soqo.experiments.presentation._charts import Chart
+from soqo.experiments.presentation._curvature_figure import SURFACE
+from soqo.experiments.presentation._numbers import format_number, pluralize
+from soqo.experiments.presentation._outcome_charts import (
+    display_name,
+    end_regret,
+    find_best,
+    first_statistic,
+    main_policies,
+    split_titles,
+)
 from soqo.experiments.presentation._report_figures import ReportFigure
 from soqo.experiments.presentation._style import policy_styles, typeset
-from soqo.policies import Policy
-
-_BORDERS = {"-": "solid", "--": "dashed", ":": "dotted", "-.": "dashed"}
-"""The CSS border for each line style."""
 
 
-def render_article(figure: ReportFigure, title: str, svg: str, level: int) -> str:
-    """Return the article about a figure, with a heading of the given level."""
-    heading = render_title(title)
-    alt = escape(typeset(_describe(figure)), quote=True)
-    source = f'<p class="source">{escape(figure.source)}</p>\n' if figure.source else ""
-    note = f"<figcaption><strong>Note.</strong> {escape(typeset(figure.note))}</figcaption>" if figure.note else ""
-    drawn = svg.replace("<svg ", f'<svg style="{_limit_width(svg)}" role="img" aria-label="{alt}" ', 1)
-    return (
-        f'<article id="{make_anchor("figure", figure.name)}">\n<h{level}>{heading}</h{level}>\n{source}'
-        f'<figure>\n<div class="plot" tabindex="0" role="group" aria-label="Figure: {heading}">{drawn}</div>\n'
-        f"{note}\n</figure>\n{_render_summary(figure)}\n{_render_links(figure)}\n</article>"
-    )
+def render_article(figure: ReportFigure, charts: Mapping[str, Chart], svg: str) -> str:
+    """Return the article about a figure; ``svg`` is its picture, for a figure that is not a chart."""
+    parts = [f'<p class="source">{escape(figure.source)}</p>' if figure.source else ""]
+    parts.append(_render_picture(figure, charts, svg))
+    if figure.note:
+        parts.append(f'<p class="note"><strong>Note.</strong> {escape(typeset(figure.note))}</p>')
+    beside = charts.get(f"{figure.name}_beside")
+    if beside is not None:
+        parts.append(
+            '<details class="fold"><summary>Beside the paper: policies that it does not have</summary>\n'
+            f"{render_chart(beside, f'{figure.title}, policies that are not in the paper')}</details>"
+        )
+    parts += [_render_tables(figure), _render_origins(figure.outcomes), _render_links(figure)]
+    inner = "\n".join(part for part in parts if part)
+    return f'<article id="{make_anchor("figure", figure.name)}">\n{inner}\n</article>'
 
 
 def make_anchor(kind: str, name: str) -> str:
@@ -52,71 +62,65 @@ def render_title(title: str) -> str:
     return text.replace(" = ", "&nbsp;=&nbsp;")
 
 
-def pluralize(count: int, noun: str) -> str:
-    """Return a count with its noun.
-
-    Examples
-    --------
-    >>> pluralize(1, "setting"), pluralize(5, "setting")
-    ('1 setting', '5 settings')
-    """
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def _limit_width(svg: str) -> str:
-    """Return CSS limits for the width of a figure that keep its labels legible; a narrow screen scrolls."""
-    match = re.search(r'viewBox="\S+ \S+ (\S+) ', svg)
-    width = float(match[1]) if match else 800.0
-    return f"min-width: {0.95 * width:.0f}px; max-width: {1.5 * width:.0f}px"
-
-
-def _describe(figure: ReportFigure) -> str:
-    """Describe a figure for screen readers."""
-    if not figure.outcomes:
-        return (
-            "Two panels of noisy readings against the distance from the minimizer. Along the eigenvector the cost is "
-            "a parabola that rises above the noise; along the null direction it is zero, and every reading is noise."
-        )
-    first = figure.outcomes[0]
-    if figure.is_sweep:
-        parameters = {swept.parameter for swept in first.setting.swept.values()}
-        families = dict.fromkeys(swept.family for swept in first.setting.swept.values())
-        return (
-            f"{figure.title}: regret at the end against {' and '.join(sorted(parameters))}, with a panel each for "
-            f"{', '.join(families)} and a line for each of {pluralize(len(figure.outcomes), 'setting')}. The table "
-            "below lists the smallest medians."
-        )
-    best = _find_best(first)
-    return (
-        f"{figure.title}: regret of {len(first.policies)} policies, medians and quartiles of {first.runs} runs. "
-        f"After {first.setting.horizon} rounds {best} has the lowest median among the policies that do not know A, "
-        f"{format_short(_summarize(first)[best].median)}. The table below lists every policy."
+def render_result(figure: ReportFigure) -> str:
+    """Return the result of a figure in a few words: the policy with the least regret, and SCaLE as printed."""
+    if figure.is_sweep or not figure.outcomes:
+        return ""
+    (outcome,) = figure.outcomes
+    statistic, names = first_statistic(outcome), main_policies(outcome)
+    shown = dict.fromkeys([find_best(outcome, names, statistic), *(n for n in names if n == "SCaLE as printed")])
+    told = ", ".join(
+        f"{escape(display_name(outcome, name))} {format_number(end_regret(outcome, name, statistic))}" for name in shown
     )
+    return f'<small class="result">{statistic} regret: {told}</small>'
+
+
+def _render_picture(figure: ReportFigure, charts: Mapping[str, Chart], svg: str) -> str:
+    chart = charts.get(figure.name)
+    if chart is not None:
+        return render_chart(chart, figure.title)
+    alt = escape(typeset(f"{figure.title}. {figure.note}"), quote=True)
+    drawn = svg.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
+    turned = f' data-surface="{SURFACE}"' if figure.name == SURFACE else ""
+    return f'<figure class="panel wide"{turned}><div class="plot">{drawn}</div></figure>'
 
 
 # ---- tables --------------------------------------------------------------------------------------------------------
 
+_HEADS = ("Mean", "Median", "Lower quartile", "Upper quartile", "Diverged")
 
-def _render_summary(figure: ReportFigure) -> str:
-    """Return the table below a figure."""
+
+def _render_tables(figure: ReportFigure) -> str:
+    """Return a fold with the table of a figure."""
     if not figure.outcomes:
         return ""
     if figure.is_sweep:
-        return _render_sweep_table(figure.outcomes)
-    (outcome,) = figure.outcomes
-    best, rows = _find_best(outcome), _summarize(outcome)
-    body = [
-        _render_row([name], rows[name], name == best, color, style)
-        for name, (color, style) in policy_styles(outcome.policies).items()
-    ]
-    caption = (
-        f"Regret after {outcome.setting.horizon} rounds; bold: the lowest median of the policies that do not know A"
+        caption, heads, rows = _sweep_table(figure.outcomes)
+    else:
+        caption, heads, rows = _policy_table(figure.outcomes[0])
+    names = [*heads, *_HEADS]
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+    body = "\n".join(rows)
+    return (
+        f'<details class="fold"><summary>Table</summary><div class="scroll" tabindex="0" role="group" '
+        f'aria-label="{escape(caption)}"><table class="summary"><caption><span>{escape(caption)}</span></caption>\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div></details>"
     )
-    return _render_table(caption, ["Policy"], body)
 
 
-def _render_sweep_table(outcomes: Sequence[Outcome]) -> str:
-    """Return a table with the best value of the parameter for each swept policy in each setting."""
+def _policy_table(outcome: Outcome) -> tuple[str, list[str], list[str]]:
+    """Return the caption, the first heads and the rows: one for each policy, those of the paper first."""
+    main, rows = main_policies(outcome), _summarize(outcome)
+    best, styles = find_best(outcome, main, "median"), policy_styles(outcome.policies)
+    order = [*main, *(name for name in outcome.policies if name not in main)]
+    shown = {name: display_name(outcome, name) for name in order}
+    body = [_render_row([shown[name]], rows[name], name == best, render_swatch(*styles[name])) for name in order]
+    of = " of the paper's policies" if len(main) < len(order) else ""
+    return f"Regret after {outcome.setting.horizon:,} rounds; bold: the lowest median{of}", ["Policy"], body
+
+
+def _sweep_table(outcomes: Sequence[Outcome]) -> tuple[str, list[str], list[str]]:
+    """Return the caption, the first heads and the rows: the best value for each swept policy in each setting."""
     parameter = typeset(next(iter(outcomes[0].setting.swept.values())).parameter)
     families = dict.fromkeys(swept.family for o in outcomes for swept in o.setting.swept.values())
     _, labels = split_titles([outcome.setting.title for outcome in outcomes])
@@ -135,28 +139,15 @@ def _render_sweep_table(outcomes: Sequence[Outcome]) -> str:
         f"The {parameter} with the smallest median regret after {outcomes[0].setting.horizon} rounds; "
         "bold: the lowest of its setting"
     )
-    return _render_table(caption, ["Policy", "Setting", f"Best {parameter}"], body)
+    return caption, ["Policy", "Setting", f"Best {parameter}"], body
 
 
-def _render_table(caption: str, heads: Sequence[str], rows: Sequence[str]) -> str:
-    names = [*heads, "Median", "Lower quartile", "Upper quartile", "Diverged"]
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
-    body = "\n".join(rows)
-    return (
-        f'<div class="scroll" tabindex="0" role="group" aria-label="{escape(caption)}"><table class="summary">'
-        f"<caption><span>{escape(caption)}</span></caption>\n<thead><tr>{head}</tr></thead>\n"
-        f"<tbody>\n{body}\n</tbody></table></div>"
-    )
-
-
-def _render_row(names: Sequence[str], row: PolicySummary, best: bool, color: str = "", style: str = "-") -> str:
-    """Return the row of a policy, with a line in the color and the style of the figure if a color is given."""
-    border = f"border-top: 3px {_BORDERS[style]} var(--c-{color[1:].lower()}, {color})"
-    swatch = f'<span class="swatch" style="{border}"></span>' if color else ""
+def _render_row(names: Sequence[str], row: PolicySummary, best: bool, swatch: str = "") -> str:
+    """Return the row of a policy, with a line in the color and the style of its curve."""
     first = f'<th scope="row">{swatch}{escape(typeset(names[0]))}</th>'
     texts = "".join(f"<td>{escape(typeset(text))}</td>" for text in names[1:])
-    numbers = (row.median, row.lower_quartile, row.upper_quartile)
-    cells = "".join(f'<td class="number">{_format_number(value)}</td>' for value in numbers)
+    numbers = (row.mean, row.median, row.lower_quartile, row.upper_quartile)
+    cells = "".join(f'<td class="number">{format_number(value)}</td>' for value in numbers)
     marked = ' class="best"' if best else ""
     return f'<tr{marked}>{first}{texts}{cells}<td class="number">{row.diverged} of {row.runs}</td></tr>'
 
@@ -167,30 +158,34 @@ def _summarize(outcome: Outcome) -> Mapping[str, PolicySummary]:
         return outcome.summary()
 
 
-def _find_best(outcome: Outcome) -> str:
-    """Return the policy with the lowest median regret at the end, of those that do not know A if there are any."""
-    rows = _summarize(outcome)
-    learners = [n for n in outcome.policies if isinstance(outcome.setting.policies[n], Policy)]
-    return min(learners or outcome.policies, key=lambda name: _rank(rows[name]))
-
-
 def _rank(row: PolicySummary) -> float:
     """Return the median as a sort key, infinite if it is not finite."""
     return row.median if np.isfinite(row.median) else np.inf
 
 
-def _format_number(value: float) -> str:
-    """Format a number in the style of the axes.
+# ---- sources and files ---------------------------------------------------------------------------------------------
 
-    Examples
-    --------
-    >>> [_format_number(value) for value in (0.25, -1.23e6, float("inf"))]
-    ['0.25', '−1.23·10<sup>6</sup>', '∞']
-    """
-    if not np.isfinite(value):
-        return "∞"
-    digits, _, exponent = format_short(value).replace("-", "\N{MINUS SIGN}").partition("e")
-    return f"{digits}·10<sup>{exponent}</sup>" if exponent else digits
+
+def _render_origins(outcomes: Sequence[Outcome]) -> str:
+    """Return a fold with the source of each parameter, and with what the paper says otherwise."""
+    sources = {name: text for outcome in outcomes for name, text in outcome.setting.sources.items()}
+    contradictions = list(dict.fromkeys(text for outcome in outcomes for text in outcome.setting.contradictions))
+    if not sources and not contradictions:
+        return ""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(typeset(name))}</th><td>{escape(typeset(text))}</td></tr>'
+        for name, text in sources.items()
+    )
+    table = (
+        '<div class="scroll"><table class="axes"><caption>Where each value comes from</caption><thead><tr>'
+        f'<th scope="col">Parameter</th><th scope="col">Source</th></tr></thead><tbody>{rows}</tbody></table></div>'
+        if rows
+        else ""
+    )
+    items = "".join(f"<li>{escape(typeset(text))}</li>" for text in contradictions)
+    told = f"<p>The paper contradicts itself here:</p><ul>{items}</ul>" if items else ""
+    count = f", {pluralize(len(contradictions), 'contradiction')}" if contradictions else ""
+    return f'<details class="fold"><summary>Settings and their sources{count}</summary>{table}{told}</details>'
 
 
 def _render_links(figure: ReportFigure) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from soqo._foundation.optional_imports import require_extra
+from soqo._foundation.text import csv_cell
 from soqo._storage.atomic import replacing
 from soqo.experiments.presentation._style import house_style
 
@@ -152,14 +153,26 @@ def write_csv(path: str | os.PathLike[str], rows: Iterable[Iterable[object]]) ->
     'c1,regret\n3.0,0.1\n'
     """
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    csv.writer(text, lineterminator="\n").writerows([csv_cell(cell) for cell in row] for row in rows)
     return write_atomically(path, text.getvalue())
 
 
 def _render(figure: Figure, kind: str, metadata: dict[str, None] | None = None) -> bytes:
-    buffer = io.BytesIO()
+    """Draw a figure once.
+
+    ``savefig`` would draw it two more times to find its layout and its margins. Here the layout is found once for all
+    formats, and the margins are those of the layout.
+    """
+    backends = require_extra("matplotlib.backend_bases", "lab")
+    layouts = require_extra("matplotlib.layout_engine", "lab")
+    buffer, dpi = io.BytesIO(), figure.dpi
     with house_style():
-        figure.savefig(buffer, format=kind, metadata=metadata)
+        if not isinstance(figure.get_layout_engine(), layouts.PlaceHolderLayoutEngine):
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
+        canvas = backends.get_registered_canvas_class(kind)(figure)
+        getattr(canvas, f"print_{kind}")(buffer, metadata=metadata)
+    figure.set_dpi(dpi)  # an SVG has its own
     return buffer.getvalue()
 
 

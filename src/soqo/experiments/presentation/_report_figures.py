@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from soqo.errors import ArgumentError
 from soqo.experiments.execution import Outcome
+from soqo.experiments.judgment import Evidence
 from soqo.experiments.presentation import _curvature_figure as _curvature
-from soqo.experiments.presentation._figures import regret_figure, split_titles, sweep_figure
+from soqo.experiments.presentation import _rub_figure as _rub
+from soqo.experiments.presentation._figures import regret_figure, sweep_figure
+from soqo.experiments.presentation._outcome_charts import split_titles
 from soqo.experiments.settings import Setting
 
 if TYPE_CHECKING:
@@ -28,7 +32,9 @@ class ReportFigure:
         The figure of the paper that it belongs to. The figures of a group share a section of the report.
     title, source, note : str
     outcomes : tuple of Outcome
-        One outcome, or those of all settings of a sweep. The figure of the curvature has none.
+        One outcome, or those of all settings of a sweep. Figures of something else have none.
+    drawing : callable, optional
+        Draws the figure, if it shows no outcome.
     """
 
     name: str
@@ -37,6 +43,7 @@ class ReportFigure:
     source: str
     note: str
     outcomes: tuple[Outcome, ...]
+    drawing: Callable[[], Figure] | None = None
 
     @property
     def is_sweep(self) -> bool:
@@ -45,12 +52,12 @@ class ReportFigure:
 
     def draw(self) -> Figure:
         """Draw the figure (extra ``lab``)."""
-        if not self.outcomes:
-            return _curvature.curvature_figure()
+        if self.drawing is not None:
+            return self.drawing()
         return sweep_figure(self.outcomes) if self.is_sweep else regret_figure(self.outcomes[0])
 
 
-def report_figures(outcomes: Sequence[Outcome]) -> list[ReportFigure]:
+def report_figures(outcomes: Sequence[Outcome], evidence: Evidence | None = None) -> list[ReportFigure]:
     """Return the figures of a report on some outcomes, in the order of the outcomes.
 
     Settings that sweep a parameter and have the same ``figure`` share one. The figure of the curvature follows that of
@@ -60,6 +67,9 @@ def report_figures(outcomes: Sequence[Outcome]) -> list[ReportFigure]:
     ----------
     outcomes : sequence of Outcome
         The outcomes, as returned by :func:`soqo.experiments.run`.
+    evidence : Evidence, optional
+        Numbers beside regret. If there are some on restricted uniform boundedness, their figure follows those on
+        heavy tails.
 
     Returns
     -------
@@ -88,7 +98,12 @@ def report_figures(outcomes: Sequence[Outcome]) -> list[ReportFigure]:
         figures.append(ReportFigure(name, settings[0].figure, title, source, note, tuple(members)))
         if settings[0].figure == "intro":
             texts = (_curvature.TITLE, _curvature.SOURCE, _curvature.NOTE)
-            figures.append(ReportFigure("curvature", "curvature", *texts, ()))
+            figures.append(ReportFigure("curvature", "curvature", *texts, (), _curvature.curvature_figure))
+    if evidence is not None and evidence.rub:
+        texts = (_rub.TITLE, _rub.SOURCE, _rub.NOTE)
+        found = ReportFigure("rub", "rub", *texts, (), partial(_rub.rub_figure, evidence.rub))
+        after = [k for k, figure in enumerate(figures) if figure.group == "heavy_tails"]
+        figures.insert(after[-1] + 1 if after else len(figures), found)
     return figures
 
 

@@ -27,7 +27,20 @@ _OTHER_COLORS = ("#8C564B", "#1F2BD1", "#9DC44E", "#5A2A4E", "#4A4A10", "#B1893B
 CAPTION_COLOR = "#666666"
 """The gray of captions and of auxiliary lines."""
 
-_SYMBOLS = {"eta": "η", "sigma_r": "σᵣ", "sigma_v": "σᵥ", "c1": "c₁", "x0": "x₀", "v0": "v₀"}
+_SYMBOLS = {
+    "alpha": "\N{GREEK SMALL LETTER ALPHA}",
+    "delta": "δ",
+    "eta": "η",
+    "gamma^2": "γ²",
+    "sigma_r": "σᵣ",
+    "sigma_v": "σᵥ",
+    "sigma": "\N{GREEK SMALL LETTER SIGMA}",
+    "c1": "c₁",
+    "C1": "C₁",
+    "C2": "C₂",
+    "x0": "x₀",
+    "v0": "v₀",
+}
 """The paper's symbols for names that the text of a setting spells out."""
 
 _LINE_STYLES = ("-", "--", ":", "-.")
@@ -130,4 +143,5 @@ def typeset(text: str) -> str:
     >>> typeset("Heavy tails: sigma_r = 0.01, eta = 50")
     'Heavy tails: σᵣ = 0.01, η = 50'
     """
-    return re.sub(rf"\b({'|'.join(_SYMBOLS)})\b", lambda match: _SYMBOLS[match[1]], text)
+    names = "|".join(map(re.escape, _SYMBOLS))
+    return re.sub(rf"\b({names})\b", lambda match: _SYMBOLS[match[1]], text)

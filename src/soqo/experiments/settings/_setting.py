@@ -8,6 +8,12 @@ from dataclasses import dataclass, field
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._simulation.environment import Environment
 
+MAX_RUNS = 10_000_000
+"""The largest number of runs of a setting: the list of the cells of more runs would not fit into the memory."""
+
+MAX_HORIZON = 1_000_000_000
+"""The largest number of rounds of a setting: the costs of more rounds would not fit into the memory."""
+
 
 @dataclass(frozen=True)
 class SweepPoint:
@@ -50,6 +56,16 @@ class Setting(Value):
         The number of runs, and the seed.
     swept : mapping of str to SweepPoint
         The policies that belong to a sweep.
+    roles : mapping of str to str
+        For each policy: "paper" if it is the paper's own as printed, "calibrated" if it is the paper's with soqo's
+        defaults, "ours" if it is not in the paper. Policies without an entry are "ours".
+    single_horizon : frozenset of str
+        The policies that are played at ``horizon`` only, and not at the other ``horizons``.
+    sources : mapping of str to str
+        For each parameter of the setting, where its value comes from: a text that begins with "caption", "text", "file
+        name" or "our choice".
+    contradictions : tuple of str
+        What the paper says otherwise about this setting in other places.
 
     See Also
     --------
@@ -69,3 +85,7 @@ class Setting(Value):
     runs: int
     seed: int
     swept: Mapping[str, SweepPoint] = field(default_factory=dict, repr=False)
+    roles: Mapping[str, str] = field(default_factory=dict, repr=False)
+    single_horizon: frozenset[str] = field(default_factory=frozenset, repr=False)
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+    contradictions: tuple[str, ...] = field(default=(), repr=False)

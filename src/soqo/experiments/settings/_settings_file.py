@@ -19,7 +19,10 @@ A file holds one setting, or several ``[[setting]]`` tables that override the re
     [context]        M, or size and dim; scale, correlation: what the player sees beside the minimizer it is told
     [factor]         swing, period, deviation, correlation: what multiplies the hitting cost
     [common]         arguments for every policy that has them, such as c1
-    [[policy]]       kind = "SCaLE" and its arguments, and a name if it is not the kind
+    [[policy]]       kind = "SCaLE" and its arguments, and a name if it is not the kind; role, single_horizon
+    [adjust]         arguments of policies of the file that a setting changes, by the policy's name
+    [sources]        where each parameter comes from: "caption: ...", "text: ...", "file name: ..." or "our choice: ..."
+    contradictions   what the source says otherwise elsewhere, a list of texts
 
 Arguments of a policy that are known from the setting (``noise_cap``, ``rank``, ``min_eigenvalue``, ``covariance``) are
 supplied unless the file gives them. A list in place of a policy's number makes one policy for each value: a sweep.
@@ -36,7 +39,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from soqo import meters, noise, processes
-from soqo._foundation.arguments import integer
+from soqo._foundation.arguments import file_path, integer
+from soqo._foundation.text import MAX_LABEL, check_label
 from soqo._model.changing_curvature import Change
 from soqo._model.problem import Problem, RandomProblem
 from soqo._simulation.context import Context
@@ -53,7 +57,7 @@ from soqo.experiments.settings._constructors import (
     known_arguments,
     policy_constructors,
 )
-from soqo.experiments.settings._setting import Setting, SweepPoint
+from soqo.experiments.settings._setting import MAX_HORIZON, MAX_RUNS, Setting, SweepPoint
 from soqo.experiments.settings._toml_line_numbers import Document, KeyPath, parse_toml
 
 _Made = TypeVar("_Made")
@@ -63,15 +67,27 @@ _Place = Callable[[str], KeyPath]
 _FILE_NAME = re.compile(r"\w[\w .+-]*")
 """The names that settings and figures may have, since files are named after them."""
 
+_MAX_NAME, _MAX_TEXT = 60, 2000
+"""The largest number of characters of names of files, and of texts that a page shows in lines."""
+
 _TEXTS = ("name", "figure", "title", "source", "note")
-_COUNTS = {"horizon": (1, 1000), "runs": (1, 20), "seed": (0, 0)}
-"""The smallest value and the default of each number."""
+_COUNTS = {"horizon": (1, MAX_HORIZON, 1000), "runs": (1, MAX_RUNS, 20), "seed": (0, None, 0)}
+"""The smallest and the largest value and the default of each number."""
+
+_ABOUT_A_POLICY = ("name", "kind", "role", "single_horizon")
+"""The keys of a policy's table that are not its arguments."""
+
+ROLES = ("paper", "calibrated", "ours")
+"""What a policy is: the paper's own, the paper's with other defaults, or another one."""
+
+SOURCE_KINDS = ("caption", "text", "file name", "our choice")
+"""Where the value of a parameter can come from."""
 
 SETTING_KEYS = (
     *_TEXTS,
     *_COUNTS,
-    *("horizons", "problem", "process", "noise", "common", "policy", "change", "offset", "meter"),
-    *("delay", "context", "factor", "setting"),
+    *("horizons", "problem", "process", "noise", "common", "policy", "adjust", "change", "offset", "meter"),
+    *("delay", "context", "factor", "sources", "contradictions", "setting"),
 )
 """The keys that a file may have; a ``[[setting]]`` table may have all but the last."""
 
@@ -109,11 +125,11 @@ def read_settings(path: str | Path) -> list[Setting]:
     ...     [setting.name for setting in read_settings(path)]
     ['mine']
     """
-    source = Path(path)
+    source = file_path("path", path)
     if not source.is_file():
         raise FileNotFoundError(f"there is no file {source}")
     try:
-        text = source.read_text(encoding="utf-8")
+        text = source.read_text(encoding="utf-8-sig")  # some editors begin a file with a byte-order mark
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{source} is not valid TOML: it is not in UTF-8 ({error})") from error
     return parse_settings(text, str(source), name=source.stem)
@@ -190,9 +206,30 @@ class _Reader:
         given |= {key: given[key] or given["name"] for key in ("figure", "title")}
         given |= {key: self.count(key) for key in _COUNTS}
         environment = self.environment()
-        policies, swept = self.policies(environment)
-        horizons = self.horizons()
-        return Setting(**given, environment=environment, policies=policies, horizons=horizons, swept=swept)
+        return Setting(
+            **given,
+            environment=environment,
+            horizons=self.horizons(),
+            **self.policies(environment),
+            sources=self.sources(),
+            contradictions=self.contradictions(),
+        )
+
+    def sources(self) -> dict[str, str]:
+        table, place = self.table("sources")
+        for key, text in table.items():
+            if not isinstance(text, str) or not text.startswith(SOURCE_KINDS):
+                allowed = ", ".join(SOURCE_KINDS)
+                self.document.fail(place(key), f"{key} must be a text that begins with one of {allowed}, got {text!r}")
+        return dict(table)
+
+    def contradictions(self) -> tuple[str, ...]:
+        value, path = self.find("contradictions", [])
+        texts = _as_list(self.document, path, value)
+        for text in texts:
+            if not isinstance(text, str):
+                self.document.fail(path, f"contradictions must be texts, got {text!r}")
+        return tuple(texts)
 
     def find(self, key: str, default: Any) -> tuple[Any, KeyPath]:
         """Return a value from the setting's own table or else from the file, and its path."""
@@ -204,21 +241,22 @@ class _Reader:
         value, path = self.find(key, "")
         if not isinstance(value, str):
             self.document.fail(path, f"{key} must be a string, got {value!r}")
-        text = " ".join(value.split())
+        most = _MAX_TEXT if key in ("note", "source") else _MAX_NAME if key in ("name", "figure") else MAX_LABEL
+        text = self.attempt(path, lambda: check_label(key, " ".join(value.split()), most=most))
         if key in ("name", "figure") and text and not _FILE_NAME.fullmatch(text):
             allowed = "letters, digits, blanks and _ . + -, since it becomes a file name"
             self.document.fail(path, f"{key} must consist of {allowed}, got {value!r}")
         return text
 
     def count(self, key: str) -> int:
-        least, default = _COUNTS[key]
+        least, most, default = _COUNTS[key]
         value, path = self.find(key, default)
-        return self.attempt(path, lambda: integer(key, value, least=least))
+        return self.attempt(path, lambda: integer(key, value, least=least, most=most))
 
     def horizons(self) -> tuple[int, ...]:
         value, path = self.find("horizons", [])
         items = _as_list(self.document, path, value)
-        found = [self.attempt(path, partial(integer, "horizons", h, least=1)) for h in items]
+        found = [self.attempt(path, partial(integer, "horizons", h, least=1, most=MAX_HORIZON)) for h in items]
         if sorted(set(found)) != found:
             self.document.fail(path, f"horizons must be increasing, got {found}")
         return tuple(found)
@@ -314,22 +352,28 @@ class _Reader:
 
     # ---- policies --------------------------------------------------------------------------------------------------
 
-    def policies(self, environment: Environment) -> tuple[dict[str, object], dict[str, SweepPoint]]:
+    def policies(self, environment: Environment) -> dict[str, Any]:
+        """Return the policies, the sweeps, the roles, and the policies that are played at one horizon."""
         value, path = self.find("policy", [])
         entries = _as_list(self.document, path, value)
         if not entries:
             message = "policy is missing: at least one [[policy]] with a kind"
             self.document.fail(path if path in self.document.lines else self.path, message)
         self.check_common(entries, path)
+        adjusted = self.adjusted(entries)
         policies: dict[str, object] = {}
         swept: dict[str, SweepPoint] = {}
+        roles: dict[str, str] = {}
+        single: set[str] = set()
         for index, entry in enumerate(entries):
             where: KeyPath = (*path, index)
             if not isinstance(entry, dict):
                 self.document.fail(where, f"policy must be a table, got {entry!r}")
             name = self.policy_name(entry, where)
             constructor = self.constructor(entry.get("kind"), where)
-            given = {key: value for key, value in entry.items() if key not in ("name", "kind")}
+            role, alone = self.place_of(entry, where)
+            given = {key: value for key, value in entry.items() if key not in _ABOUT_A_POLICY}
+            given |= adjusted.get(name, {})
             for label, arguments, point in self.expand_sweep(name, constructor, given, where):
                 if label in policies:
                     self.document.fail(where, f"name must be unique, got {label!r} twice")
@@ -337,7 +381,31 @@ class _Reader:
                 policies[label] = self.policy(constructor, arguments, where, environment)
                 if point is not None:
                     swept[label] = point
-        return policies, swept
+                if role:
+                    roles[label] = role
+                if alone:
+                    single.add(label)
+        return {"policies": policies, "swept": swept, "roles": roles, "single_horizon": frozenset(single)}
+
+    def adjusted(self, entries: list[Any]) -> dict[str, dict[str, Any]]:
+        """Return the arguments that the setting changes, by the name of the policy."""
+        table, place = self.table("adjust")
+        names = [str(entry.get("name", entry.get("kind"))) for entry in entries if isinstance(entry, dict)]
+        for name, arguments in table.items():
+            if name not in names:
+                self.document.fail(place(name), f"{name!r} must be a policy of the file, one of {', '.join(names)}")
+            if not isinstance(arguments, dict):
+                self.document.fail(place(name), f"{name} must be a table of arguments, got {arguments!r}")
+        return dict(table)
+
+    def place_of(self, entry: dict[str, Any], path: KeyPath) -> tuple[str, bool]:
+        """Return the role of a policy, and whether it is played at one horizon only."""
+        role, alone = entry.get("role", ""), entry.get("single_horizon", False)
+        if role not in ("", *ROLES):
+            self.document.fail((*path, "role"), f"role must be one of {', '.join(ROLES)}, got {role!r}")
+        if not isinstance(alone, bool):
+            self.document.fail((*path, "single_horizon"), f"single_horizon must be true or false, got {alone!r}")
+        return role, alone
 
     def policy_name(self, entry: dict[str, Any], path: KeyPath) -> str:
         key = "name" if "name" in entry else "kind"

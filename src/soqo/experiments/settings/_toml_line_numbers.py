@@ -100,7 +100,7 @@ def parse_toml(text: str, source: str) -> Document:
     """
     try:
         tree = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # an integer of thousands of digits is a ValueError
         raise FileFormatError(f"{source} is not valid TOML: {error}") from error
     return Document(source, tree, _Scanner(text).scan())
 

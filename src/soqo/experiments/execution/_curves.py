@@ -1,0 +1,165 @@
+"""The curves of a setting's figure as numbers: means and medians over the runs, with intervals, at a few rounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+
+from soqo._foundation.frozen_dataclasses import Value
+from soqo.experiments.execution._outcome import Outcome
+from soqo.typing import Array, IntArray
+
+_POINTS = 120
+"""The most rounds of a curve."""
+
+_RESAMPLES = 400
+"""Bootstrap resamples of an interval in a picture, which needs fewer than a verdict."""
+
+_WINDOW = 10
+"""The rounds over which regret per round is averaged, to see it through the noise of single rounds."""
+
+
+@dataclass(frozen=True)
+class Band(Value):
+    """A statistic over the runs with its 95 % interval, one entry for each point of a curve.
+
+    The interval of a mean is by the bootstrap over the runs, that of a median by order statistics.
+
+    Attributes
+    ----------
+    value, low, high : Array, shape (points,)
+    """
+
+    value: Array
+    low: Array
+    high: Array
+
+
+@dataclass(frozen=True)
+class PolicyCurves(Value):
+    """The curves of one policy.
+
+    Attributes
+    ----------
+    mean, median : Band
+        Of regret up to each of the rounds.
+    mean_per_round, median_per_round : Band
+        Of regret per round, averaged over the last few rounds.
+    horizons : tuple of int
+        The horizons T at which the policy was played.
+    mean_by_horizon, median_by_horizon : Band
+        Of regret at the end, one entry for each horizon.
+    quartiles : tuple of Array
+        The lower and the upper quartile of regret up to each of the rounds.
+    diverged : int
+        The number of diverged runs.
+    """
+
+    mean: Band = field(repr=False)
+    median: Band = field(repr=False)
+    mean_per_round: Band = field(repr=False)
+    median_per_round: Band = field(repr=False)
+    horizons: tuple[int, ...]
+    mean_by_horizon: Band = field(repr=False)
+    median_by_horizon: Band = field(repr=False)
+    quartiles: tuple[Array, Array] = field(repr=False)
+    diverged: int
+
+
+@dataclass(frozen=True)
+class Curves(Value):
+    """The curves of a setting.
+
+    Attributes
+    ----------
+    rounds : tuple of int
+        The rounds of the curves, denser at first; the first is 1 and the last the horizon.
+    windows : tuple of int
+        For each of the rounds, the number of rounds up to it that regret per round is averaged over; 1 in round 1.
+    policies : mapping of str to PolicyCurves
+        The curves by policy.
+    """
+
+    rounds: tuple[int, ...]
+    windows: tuple[int, ...]
+    policies: Mapping[str, PolicyCurves] = field(repr=False)
+
+
+def make_curves(outcome: Outcome) -> Curves:
+    """Return the curves of a setting's figure.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        The outcome of the setting.
+
+    Returns
+    -------
+    Curves
+        The curves of every policy.
+    """
+    rounds = _thin_rounds(outcome.setting.horizon)
+    windows = np.minimum(rounds, _WINDOW)
+    policies = {name: _policy_curves(outcome, name, rounds, windows) for name in outcome.policies}
+    return Curves(tuple(rounds.tolist()), tuple(windows.tolist()), policies)
+
+
+def _thin_rounds(horizon: int) -> IntArray:
+    """Return at most ``_POINTS`` rounds from 1 to the horizon, the first third of them in the first tenth."""
+    early = np.linspace(1, max(1, horizon // 10), _POINTS // 3)
+    late = np.linspace(max(1, horizon // 10), horizon, _POINTS - _POINTS // 3)
+    return np.unique(np.concatenate([early, late]).round().astype(np.int64))
+
+
+def _policy_curves(outcome: Outcome, name: str, rounds: IntArray, windows: IntArray) -> PolicyCurves:
+    curve = outcome.curve(name)
+    summed = np.concatenate([np.zeros_like(curve[:, :1]), curve], axis=1)
+    with np.errstate(invalid="ignore", over="ignore"):  # the regret of a diverged run may be infinite
+        per_round = (summed[:, rounds] - summed[:, rounds - windows]) / windows
+        horizons = tuple(h for h in outcome.horizons if name in outcome.results[h].policies)
+        ends = np.stack([outcome.regret(name, h) for h in horizons], axis=1)
+        lower, upper = np.quantile(summed[:, rounds], [0.25, 0.75], axis=0, method="inverted_cdf")
+        return PolicyCurves(
+            mean=_band(summed[:, rounds], "mean"),
+            median=_band(summed[:, rounds], "median"),
+            mean_per_round=_band(per_round, "mean"),
+            median_per_round=_band(per_round, "median"),
+            horizons=horizons,
+            mean_by_horizon=_band(ends, "mean"),
+            median_by_horizon=_band(ends, "median"),
+            quartiles=(lower, upper),
+            diverged=int(outcome.results[outcome.setting.horizon][name].diverged.sum()),
+        )
+
+
+def _band(samples: Array, statistic: str) -> Band:
+    """Return a statistic over the runs of samples (runs, points)."""
+    if statistic == "median":
+        low, high = np.sort(samples, axis=0)[list(_median_ranks(samples.shape[0]))]
+        return Band(np.asarray(np.median(samples, axis=0)), low, high)
+    picks = np.random.default_rng(0).integers(len(samples), size=(_RESAMPLES, len(samples)))
+    weights = np.apply_along_axis(np.bincount, 1, picks, minlength=len(samples)) / len(samples)
+    means = weights @ samples
+    low, high = np.quantile(means, [0.025, 0.975], axis=0)
+    return Band(np.asarray(samples.mean(axis=0)), low, high)
+
+
+@cache
+def _median_ranks(runs: int) -> tuple[int, int]:
+    """Return the ranks, from 0, of the runs between which the median lies with 95 %, whatever the distribution.
+
+    Examples
+    --------
+    >>> _median_ranks(20)
+    (5, 14)
+    """
+    below = 0.0
+    for rank in range(runs // 2):
+        below += math.comb(runs, rank) / 2.0**runs
+        if below > 0.025:
+            return rank - 1 if rank else 0, runs - rank if rank else runs - 1
+    return 0, runs - 1

@@ -1,0 +1,289 @@
+"""The regret of policies under a reading, as a statistic over the runs and over resamples of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from soqo._model.problem import RandomProblem
+from soqo.experiments.execution import Regrets, RegretTable
+from soqo.experiments.settings import (
+    Reading,
+    Setting,
+    TunedC1,
+    c1_values,
+    canonical_spectrum,
+    hyscale_name,
+    learner_names,
+    scale_name,
+)
+from soqo.processes import Cauchy
+from soqo.typing import Array
+
+RESAMPLES = 1000
+"""Bootstrap resamples of the runs."""
+
+TRIMMED = 0.1
+"""The share of the runs that a trimmed mean leaves out at each end."""
+
+
+class Samples:
+    """The regret of the policies of readings, with the paper's settings by name.
+
+    A statistic comes as an array whose first entry is that of the runs, and whose other entries are those of resamples:
+    the same runs for every policy, setting and horizon, so that differences are paired. Under Cauchy steps there is no
+    mean, and the trimmed mean takes its place.
+
+    Parameters
+    ----------
+    settings : iterable of Setting
+        The settings.
+    table : RegretTable
+        The regret of the policies of plans.
+    tuned : TunedC1
+        The c1 of the reading "tuned".
+    """
+
+    def __init__(self, settings: Iterable[Setting], table: RegretTable, tuned: TunedC1) -> None:
+        self.settings = {setting.name: setting for setting in settings}
+        self.table = table
+        self.tuned = tuned
+        self._cache: dict[tuple[str, str, int, str, str], Array] = {}
+
+    @cached_property
+    def runs(self) -> int:
+        """The smallest number of runs."""
+        return min((regrets.runs for regrets in self.table.values()), default=0)
+
+    @cached_property
+    def picks(self) -> Array:
+        """The runs of each resample."""
+        return np.asarray(np.random.default_rng(0).integers(self.runs, size=(RESAMPLES, self.runs)))
+
+    def has(self, names: Sequence[str]) -> bool:
+        """Return whether all these settings were simulated.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The names of the settings.
+        """
+        return all(name in self.settings and self.of(name, None, None) is not None for name in names)
+
+    def of(self, name: str, reading: Reading | None, horizon: int | None) -> Regrets | None:
+        """Return the regret of all policies in a setting, or None.
+
+        Parameters
+        ----------
+        name : str
+            The setting's name.
+        reading : Reading or None
+            The reading, for its spectrum.
+        horizon : int or None
+            The horizon; None for the setting's own.
+        """
+        setting = self.settings[name]
+        spectrum = canonical_spectrum(setting, reading.spectrum if reading is not None else None)
+        return self.table.get((name, spectrum, setting.horizon if horizon is None else horizon))
+
+    def c1(self, name: str, reading: Reading) -> float:
+        """Return the c1 of a reading in a setting.
+
+        Parameters
+        ----------
+        name : str
+            The setting's name.
+        reading : Reading
+            The reading.
+        """
+        setting = self.settings[name]
+        if reading.c1 != "tuned":
+            return c1_values(setting, reading.c1)[0]
+        spectrum = canonical_spectrum(setting, reading.spectrum)
+        return self.tuned[name, spectrum, str(reading.gamma2), str(reading.radius)][str(reading.statistic)]
+
+    def exploration_rounds(self, name: str, reading: Reading) -> int:
+        """Return the number m of probes under a reading.
+
+        Parameters
+        ----------
+        name : str
+            The setting's name.
+        reading : Reading
+            The reading.
+        """
+        problem = self.settings[name].environment.problem
+        assert isinstance(problem, RandomProblem)
+        return math.ceil(self.c1(name, reading) * problem.rank * problem.dim)
+
+    def scale(self, name: str, reading: Reading) -> str:
+        """Return the name of SCaLE under a reading.
+
+        Parameters
+        ----------
+        name : str
+            The setting's name.
+        reading : Reading
+            The reading.
+        """
+        return scale_name(str(reading.gamma2), str(reading.radius), self.c1(name, reading))
+
+    def hyscale(self, name: str, reading: Reading) -> str:
+        """Return the name of HySCaLE under a reading.
+
+        Parameters
+        ----------
+        name : str
+            The setting's name.
+        reading : Reading
+            The reading.
+        """
+        c1 = self.c1(name, reading)
+        return hyscale_name(str(reading.gamma2), str(reading.radius), str(reading.gradient), c1)
+
+    def learners(self, reading: Reading) -> tuple[str, str]:
+        """Return the names of POL and OAL under a reading.
+
+        Parameters
+        ----------
+        reading : Reading
+            The reading.
+        """
+        return learner_names(str(reading.gradient))
+
+    def horizons(self, name: str, reading: Reading, policy: str) -> list[int]:
+        """Return the horizons at which a policy was played, in increasing order.
+
+        Parameters
+        ----------
+        name : str
+            The setting's name.
+        reading : Reading
+            The reading, for its spectrum.
+        policy : str
+            The policy's name.
+        """
+        setting = self.settings[name]
+        every = sorted({setting.horizon, *setting.horizons})
+        return [h for h in every if (found := self.of(name, reading, h)) is not None and policy in found.policies]
+
+    def statistic(self, name: str, reading: Reading, policy: str, horizon: int | None = None) -> Array:
+        """Return a policy's statistic of regret at the end, for the runs and for the resamples.
+
+        Parameters
+        ----------
+        name : str
+            The setting's name.
+        reading : Reading
+            The reading, for its spectrum and its statistic.
+        policy : str
+            The policy's name.
+        horizon : int, optional
+            The horizon; the setting's own by default.
+        """
+        setting = self.settings[name]
+        spectrum = canonical_spectrum(setting, reading.spectrum)
+        used = setting.horizon if horizon is None else horizon
+        key = (name, spectrum, used, policy, str(reading.statistic))
+        if key not in self._cache:
+            self._cache[key] = self.reduce(name, reading, self.table[name, spectrum, used][policy])
+        return self._cache[key]
+
+    def reduce(self, name: str, reading: Reading, values: Array) -> Array:
+        """Return the statistic of numbers of the runs, for the runs and for the resamples.
+
+        Parameters
+        ----------
+        name : str
+            The setting's name, since means do not exist under Cauchy steps.
+        reading : Reading
+            The reading, for its statistic.
+        values : Array, shape (runs,)
+            The numbers; NaN counts as infinite.
+        """
+        used = np.where(np.isnan(values), np.inf, values)[: self.runs]
+        drawn = np.concatenate([used[None], used[self.picks]])
+        with np.errstate(invalid="ignore", over="ignore"):
+            if reading.statistic == "median":
+                middle = [(self.runs - 1) // 2, self.runs // 2]
+                return np.asarray(np.partition(drawn, middle, axis=1)[:, middle].mean(axis=1))
+            if isinstance(self.settings[name].environment.process, Cauchy):
+                return trimmed_mean(drawn)
+            return np.asarray(drawn.mean(axis=1))
+
+    def exponent(self, name: str, reading: Reading, policy: str) -> Array:
+        """Return the exponent p of T^p of a policy's regret, by least squares; NaN where regret is not positive.
+
+        Parameters
+        ----------
+        name : str
+            The setting's name.
+        reading : Reading
+            The reading, for its spectrum and its statistic.
+        policy : str
+            The policy's name.
+        """
+        horizons = self.horizons(name, reading, policy)
+        regret = np.stack([self.statistic(name, reading, policy, h) for h in horizons])
+        lengths = np.log(np.array(horizons, dtype=float))
+        centered = lengths - lengths.mean()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            slopes = centered @ np.log(regret) / (centered @ centered)
+        return np.where((regret > 0.0).all(axis=0) & np.isfinite(slopes), slopes, np.nan)
+
+
+def trimmed_mean(samples: Array, share: float = TRIMMED) -> Array:
+    """Return the mean over the last axis without this share of the smallest and of the largest numbers.
+
+    Parameters
+    ----------
+    samples : Array, shape (..., runs)
+        The numbers.
+    share : float
+        The share that is left out at each end.
+
+    Examples
+    --------
+    >>> float(trimmed_mean(np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 1e9])))
+    4.5
+    """
+    cut = int(share * samples.shape[-1])
+    ordered = np.sort(samples, axis=-1)
+    return np.asarray(ordered[..., cut : samples.shape[-1] - cut].mean(axis=-1))
+
+
+def tune_c1(settings: Iterable[Setting], table: RegretTable, readings: Sequence[Reading]) -> TunedC1:
+    """Return the c1 with the least regret at each setting's own horizon, as the paper's line search chooses it.
+
+    Parameters
+    ----------
+    settings : iterable of Setting
+        The settings.
+    table : RegretTable
+        The regret of the policies of the first stage.
+    readings : sequence of Reading
+        The readings; those whose c1 is tuned matter.
+
+    Returns
+    -------
+    TunedC1
+        The choices, for means and for medians.
+    """
+    samples = Samples(settings, table, {})
+    found: dict[tuple[str, str, str, str], dict[str, float]] = {}
+    for reading in readings:
+        if reading.c1 != "tuned":
+            continue
+        for name, setting in samples.settings.items():
+            if setting.swept:
+                continue
+            spectrum = canonical_spectrum(setting, reading.spectrum)
+            gamma2, radius = str(reading.gamma2), str(reading.radius)
+            choices = found.setdefault((name, spectrum, gamma2, radius), {})
+            grid = c1_values(setting, "tuned")
+            regret = [samples.statistic(name, reading, scale_name(gamma2, radius, c1))[0] for c1 in grid]
+            choices[str(reading.statistic)] = grid[int(np.argmin(regret))]
+    return found

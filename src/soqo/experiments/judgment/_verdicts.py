@@ -1,0 +1,418 @@
+"""The data of a judgment: claims, their verdicts under every reading, and what they say together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from soqo._simulation.summary import format_short
+from soqo.experiments.settings import AXES, LITERAL, Reading
+
+
+class Status(StrEnum):
+    """What the numbers say about a claim."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNKNOWN = "cannot be told"
+    """The bootstrap interval over the runs supports neither; more runs settle it."""
+    UNTESTED = "not tested"
+    """The settings that the claim needs were not run."""
+
+    @classmethod
+    def of(cls, low: float, high: float, threshold: float) -> Status:
+        """Return the status of the claim that a number is below a threshold, from the number's interval.
+
+        Parameters
+        ----------
+        low, high : float
+            The ends of the interval.
+        threshold : float
+            The threshold.
+
+        Examples
+        --------
+        >>> Status.of(0.2, 0.8, threshold=1.0), Status.of(0.2, 1.8, threshold=1.0).value
+        (<Status.HOLDS: 'holds'>, 'cannot be told')
+        """
+        if high < threshold:
+            return cls.HOLDS
+        return cls.FAILS if low > threshold else cls.UNKNOWN
+
+    @classmethod
+    def all(cls, statuses: Iterable[Status]) -> Status:
+        """Return the status of the claim that several claims hold together: one failure decides.
+
+        Parameters
+        ----------
+        statuses : iterable of Status
+            The statuses of the claims, at least one.
+
+        Examples
+        --------
+        >>> Status.all([Status.HOLDS, Status.UNKNOWN, Status.FAILS]).value
+        'fails'
+        """
+        found = set(statuses)
+        for status in (cls.FAILS, cls.UNTESTED, cls.UNKNOWN):
+            if status in found:
+                return status
+        return cls.HOLDS
+
+
+@dataclass(frozen=True)
+class Number:
+    """A measured number.
+
+    Attributes
+    ----------
+    label : str
+        What it is.
+    value : float
+        Its value.
+    low, high : float
+        The ends of the 95 % bootstrap interval over the runs; NaN if there is none.
+    """
+
+    label: str
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+    def __str__(self) -> str:
+        text = f"{self.label} {format_short(self.value)}"
+        return text if math.isnan(self.low) else f"{text} ({format_short(self.low)} .. {format_short(self.high)})"
+
+
+@dataclass(frozen=True)
+class Case:
+    """The test of a claim in one setting, under one reading.
+
+    Attributes
+    ----------
+    setting : str
+        The name of the setting.
+    status : Status
+        What the numbers say.
+    numbers : tuple of Number
+        The numbers; the one that decides comes first.
+    """
+
+    setting: str
+    status: Status
+    numbers: tuple[Number, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim under one reading.
+
+    Attributes
+    ----------
+    reading : Reading
+        The reading, with None on the axes that do not matter for the claim.
+    cases : tuple of Case
+        The test in each setting.
+    """
+
+    reading: Reading
+    cases: tuple[Case, ...]
+
+    @property
+    def status(self) -> Status:
+        """The status of the claim, which has to hold in every setting."""
+        return Status.all(case.status for case in self.cases)
+
+    @property
+    def held(self) -> int:
+        """The number of settings in which it holds."""
+        return sum(case.status is Status.HOLDS for case in self.cases)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the paper, judged.
+
+    Attributes
+    ----------
+    id : str
+        A short name, which is also that of its anchor on the page.
+    text, source : str
+        The claim in our words, and its place in the paper.
+    section : str
+        The id of its :class:`Section`.
+    rule : str
+        The condition under which it holds.
+    settings : tuple of str
+        The names of the settings in which it is tested; "" for a claim that no setting tests.
+    runs : int
+        The number of runs.
+    verdicts : tuple of Verdict
+        The verdict under each reading that may change it, the most literal first; one verdict if none does, and none
+        if the claim was not tested.
+    remark : str
+        What a reader should know beside the numbers: contradictions in the paper, or why a statistic is used.
+    aliases : mapping of Reading to Reading
+        Readings that mean the same as another one in the claim's settings, which has the verdict.
+    """
+
+    id: str
+    text: str
+    source: str
+    section: str
+    rule: str
+    settings: tuple[str, ...]
+    runs: int
+    verdicts: tuple[Verdict, ...] = field(repr=False)
+    remark: str = ""
+    aliases: Mapping[Reading, Reading] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def axes(self) -> tuple[str, ...]:
+        """The axes of readings that matter for the claim."""
+        first = self.verdicts[0].reading if self.verdicts else LITERAL
+        return tuple(axis for axis in AXES if getattr(first, axis) is not None)
+
+    @property
+    def counts(self) -> dict[Status, int]:
+        """The number of readings for each status."""
+        found = [verdict.status for verdict in self.verdicts]
+        return {status: found.count(status) for status in Status}
+
+    @property
+    def literal(self) -> Verdict | None:
+        """The verdict under the most literal reading."""
+        return self.verdict(LITERAL)
+
+    @property
+    def charitable(self) -> Verdict | None:
+        """The verdict under the most charitable reading.
+
+        It is the one in which the claim holds in most settings, then fails in fewest; of equals, the most literal.
+        """
+        if not self.verdicts:
+            return None
+        return max(self.verdicts, key=_charity)
+
+    @property
+    def status(self) -> Status:
+        """The claim's status under the most literal reading."""
+        return Status.UNTESTED if self.literal is None else self.literal.status
+
+    @property
+    def summary(self) -> str:
+        """The verdict in words."""
+        if self.literal is None or self.charitable is None:
+            return Status.UNTESTED.value
+        total, counts = len(self.verdicts), self.counts
+        told = _phrase(self.literal, self.runs)
+        if total == 1:
+            return told
+        held = f"it holds in {counts[Status.HOLDS]} of {total} readings"
+        if counts[Status.UNKNOWN]:
+            held += f", and cannot be told in {counts[Status.UNKNOWN]}"
+        if counts[Status.HOLDS] == total:
+            return "holds in every reading"
+        best = self.charitable
+        if best is self.literal:
+            return f"to the letter: {told}; {held}"
+        at_best = _phrase(best, self.runs)
+        return f"to the letter: {told}; {held}; at best ({best.reading.describe()}): {at_best}"
+
+    def verdict(self, reading: Reading) -> Verdict | None:
+        """Return the verdict under a reading, or None if it was not tested.
+
+        Parameters
+        ----------
+        reading : Reading
+            The reading; axes that do not matter for the claim are ignored.
+        """
+        return self._by_reading.get(reading.on(self.axes))
+
+    @cached_property
+    def _by_reading(self) -> dict[Reading, Verdict]:
+        found = {verdict.reading: verdict for verdict in self.verdicts}
+        return found | {alias: found[reading] for alias, reading in self.aliases.items()}
+
+
+def _charity(verdict: Verdict) -> tuple[bool, int, int, int]:
+    failed = sum(case.status is Status.FAILS for case in verdict.cases)
+    return verdict.status is Status.HOLDS, verdict.held, -failed, -len(verdict.reading.changes())
+
+
+def _phrase(verdict: Verdict, runs: int) -> str:
+    """Return a status in words: with the settings that decide it, and the number of runs where they do not suffice."""
+    told = f"cannot be told with {runs} runs" if verdict.status is Status.UNKNOWN else verdict.status.value
+    if len(verdict.cases) == 1 or verdict.status is Status.HOLDS:
+        return told
+    return f"{told} (holds in {verdict.held} of {len(verdict.cases)} settings)"
+
+
+@dataclass(frozen=True)
+class Section:
+    """The claims of one part of the paper, taken together.
+
+    Attributes
+    ----------
+    id, title : str
+        A short name, and the heading of that part of the paper.
+    claims : tuple of str
+        The ids of its claims that were tested.
+    readings : int
+        The number of readings.
+    all_hold : tuple of Reading
+        The readings in which all its claims hold.
+    best : Reading or None
+        The reading in which most of them hold; of equals, the most literal.
+    best_holds : int
+        The number of its claims that hold in that reading.
+    """
+
+    id: str
+    title: str
+    claims: tuple[str, ...]
+    readings: int
+    all_hold: tuple[Reading, ...] = field(repr=False)
+    best: Reading | None
+    best_holds: int
+
+    @property
+    def summary(self) -> str:
+        """Whether one reading makes all claims of the section hold, in words."""
+        if self.best is None:
+            return Status.UNTESTED.value
+        total = len(self.claims)
+        if total == 1:
+            return f"its one claim holds in {len(self.all_hold)} of {self.readings} readings"
+        if self.all_hold:
+            return (
+                f"all {total} claims hold together in {len(self.all_hold)} of {self.readings} readings, for example: "
+                f"{self.best.describe()}"
+            )
+        return (
+            f"no reading makes all {total} claims hold; at most {self.best_holds} "
+            f"{'does' if self.best_holds == 1 else 'do'}, for example: {self.best.describe()}"
+        )
+
+
+@dataclass(frozen=True)
+class Judgment:
+    """All claims, judged.
+
+    Attributes
+    ----------
+    claims : tuple of Claim
+        The claims in the order of the paper; those that were not tested have no verdicts.
+    sections : tuple of Section
+        The parts of the paper, in order.
+    columns : mapping of str to Reading
+        Readings that a table of claims shows, by their titles: the literal one, each that differs from it on one axis,
+        and the best of each section. All have the statistic "mean"; the same with "median" is a column too.
+    finding : str
+        The result in one sentence.
+    """
+
+    claims: tuple[Claim, ...]
+    sections: tuple[Section, ...]
+    columns: Mapping[str, Reading]
+    finding: str
+
+    def claim(self, name: str) -> Claim:
+        """Return the claim with this id.
+
+        Parameters
+        ----------
+        name : str
+            The id.
+        """
+        return next(claim for claim in self.claims if claim.id == name)
+
+    @property
+    def tested(self) -> tuple[Claim, ...]:
+        """The claims that were tested."""
+        return tuple(claim for claim in self.claims if claim.verdicts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, for a JSON file."""
+        return {
+            "finding": self.finding,
+            "axes": {axis: [[one.key, one.label, one.source] for one in values] for axis, values in AXES.items()},
+            "columns": {title: reading.key for title, reading in self.columns.items()},
+            "sections": [
+                {
+                    "id": section.id,
+                    "title": section.title,
+                    "claims": list(section.claims),
+                    "summary": section.summary,
+                    "all_hold": [reading.key for reading in section.all_hold],
+                }
+                for section in self.sections
+            ],
+            "claims": [_claim_to_dict(claim) for claim in self.claims],
+        }
+
+
+def _claim_to_dict(claim: Claim) -> dict[str, Any]:
+    words = {key: getattr(claim, key) for key in ("id", "text", "source", "section", "rule", "runs", "remark")}
+    return {
+        **words,
+        "settings": list(claim.settings),
+        "summary": claim.summary,
+        "counts": {status.value: count for status, count in claim.counts.items()},
+        "charitable": claim.charitable.reading.key if claim.charitable else None,
+        "verdicts": [
+            {
+                "reading": verdict.reading.key,
+                "status": verdict.status.value,
+                "cases": [
+                    [case.setting, case.status.value, [_number_to_list(one) for one in case.numbers]]
+                    for case in verdict.cases
+                ],
+            }
+            for verdict in claim.verdicts
+        ],
+    }
+
+
+def _number_to_list(number: Number) -> list[Any]:
+    """Return the label and the three numbers; JSON has no NaN and no infinity."""
+    values = (number.value, number.low, number.high)
+    return [number.label, *(float(f"{value:.4g}") if math.isfinite(value) else None for value in values)]
+
+
+def make_section(name: str, title: str, claims: Sequence[Claim], readings: Sequence[Reading]) -> Section:
+    """Take the claims of a part of the paper together.
+
+    Parameters
+    ----------
+    name, title : str
+        Its short name and its heading.
+    claims : sequence of Claim
+        All claims; those of other sections and those that were not tested are ignored.
+    readings : sequence of Reading
+        The readings, the most literal first.
+
+    Returns
+    -------
+    Section
+        The section.
+    """
+    own = [claim for claim in claims if claim.section == name and claim.verdicts]
+    held = {
+        reading: sum(v.status is Status.HOLDS for claim in own if (v := claim.verdict(reading)) is not None)
+        for reading in readings
+    }
+    best = max(held, key=lambda reading: (held[reading], -len(reading.changes()))) if own and held else None
+    return Section(
+        id=name,
+        title=title,
+        claims=tuple(claim.id for claim in own),
+        readings=len(readings),
+        all_hold=tuple(reading for reading, count in held.items() if own and count == len(own)),
+        best=best,
+        best_holds=held[best] if best is not None else 0,
+    )

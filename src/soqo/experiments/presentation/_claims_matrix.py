@@ -1,0 +1,278 @@
+"""The paper's claims on the page: a matrix of claims and readings, and the numbers behind every cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from html import escape
+from itertools import groupby
+
+from soqo.experiments.judgment import Claim, Judgment, Number, Section, Status, Verdict
+from soqo.experiments.presentation._numbers import format_interval, format_number, pluralize
+from soqo.experiments.presentation._style import typeset
+from soqo.experiments.settings import AXES, Reading
+
+_SIGNS = {Status.HOLDS: "✓", Status.FAILS: "✗", Status.UNKNOWN: "?", Status.UNTESTED: "\N{EN DASH}"}
+_CLASSES = {Status.HOLDS: "holds", Status.FAILS: "fails", Status.UNKNOWN: "unknown", Status.UNTESTED: "untested"}
+_AXIS_NAMES = {
+    "gamma2": "γ²",
+    "radius": "radius",
+    "gradient": "gradient",
+    "spectrum": "spectrum",
+    "c1": "c₁",
+    "statistic": "statistic",
+}
+_STATISTICS = ("mean", "median")
+
+
+def render_claims(judgment: Judgment, settings: Mapping[str, str]) -> str:
+    """Return the matrix, what each section says together, and a fold with the numbers of each claim.
+
+    Parameters
+    ----------
+    judgment : Judgment
+        The claims.
+    settings : mapping of str to str
+        For each setting that has a figure on the page, the id of that figure.
+    """
+    tested = {claim.id: claim for claim in judgment.tested}
+    columns = _distinct(judgment.columns)
+    bodies = [
+        _render_section(section, [tested[name] for name in section.claims], columns)
+        for section in judgment.sections
+        if section.claims
+    ]
+    numbers = "\n".join(_render_numbers(claim, columns, settings) for claim in tested.values())
+    return (
+        f'<p>{_describe_matrix(judgment)}</p>\n<p class="key">{_render_key()}</p>\n'
+        '<div class="scroll" tabindex="0" role="group" aria-label="Claims and readings"><table class="matrix">\n'
+        '<caption class="unseen">Claims and readings</caption>\n'
+        f"{_render_heads(columns)}\n{''.join(bodies)}</table></div>\n"
+        f'<details class="fold" id="readings"><summary>The readings</summary>{_render_axes()}</details>\n'
+        '<details class="fold" id="numbers"><summary>The numbers behind the cells, and the rule of each claim</summary>'
+        f"\n{numbers}</details>\n{_render_untested(judgment)}"
+    )
+
+
+def _distinct(columns: Mapping[str, Reading]) -> list[tuple[str, Reading]]:
+    """Return the columns without those whose reading has a column already, such as the best one of a section."""
+    found: dict[Reading, str] = {}
+    for title, reading in columns.items():
+        found.setdefault(reading, title)
+    return [(title, reading) for reading, title in found.items()]
+
+
+def _describe_matrix(judgment: Judgment) -> str:
+    shares = [(claim.counts, len(claim.verdicts)) for claim in judgment.tested]
+    every = sum(counts[Status.HOLDS] == total for counts, total in shares)
+    failed = sum(counts[Status.FAILS] == total for counts, total in shares)
+    some = sum(0 < counts[Status.HOLDS] < total for counts, total in shares)
+    rest = len(shares) - every - some - failed
+    return (
+        f"Of {pluralize(len(shares), 'claim')} that this report tests, {every} hold in every reading and {some} in "
+        f"some; {failed} fail in every reading, and {rest} hold in none but cannot be told in some. Each cell is a "
+        "link to its numbers; its left half is by means, as the paper defines regret, its right half by medians."
+    )
+
+
+def _render_key() -> str:
+    items = (
+        f'<span class="half {_CLASSES[status]}" aria-hidden="true">{_SIGNS[status]}</span> {escape(text)}'
+        for status, text in (
+            (Status.HOLDS, "holds"),
+            (Status.FAILS, "fails"),
+            (Status.UNKNOWN, "cannot be told with so few runs"),
+        )
+    )
+    return " ".join(f"<span>{item}</span>" for item in items) + (
+        ' <span><span class="half holds same" aria-hidden="true">✓</span> pale: the reading does not touch the claim'
+        "</span>"
+    )
+
+
+# ---- heads ---------------------------------------------------------------------------------------------------------
+
+
+def _render_heads(columns: Sequence[tuple[str, Reading]]) -> str:
+    """Return two rows of heads: the axis on which a reading differs from the literal one, and its value there."""
+    groups = [(key, list(members)) for key, members in groupby(columns, key=lambda one: _axis(one[1]))]
+    first = '<th scope="col" rowspan="2">Claim</th><th scope="col" rowspan="2">Readings in which it holds</th>'
+    second = ""
+    for axis, members in groups:
+        if axis is None:
+            for title, reading in members:
+                head = f"<span>{escape(typeset(title))}</span>"
+                first += f'<th scope="col" rowspan="2" class="up" title="{_title(reading)}">{head}</th>'
+            continue
+        first += f'<th scope="colgroup" colspan="{len(members)}">{_AXIS_NAMES[axis]}</th>'
+        for _, reading in members:
+            value = reading.changes()[axis].replace("_", " ")
+            second += f'<th scope="col" class="up" title="{_title(reading)}"><span>{escape(value)}</span></th>'
+    return f"<thead><tr>{first}</tr><tr>{second}</tr></thead>"
+
+
+def _axis(reading: Reading) -> str | None:
+    """Return the only axis on which a reading differs from the literal one, or None."""
+    changed = list(reading.changes())
+    return changed[0] if len(changed) == 1 else None
+
+
+def _title(reading: Reading) -> str:
+    return escape(typeset(reading.describe()), quote=True)
+
+
+def _render_axes() -> str:
+    """Return a table of all axes with the sources of their values."""
+    rows = "".join(
+        f"<tr>{_axis_head(axis, len(choices)) if k == 0 else ''}<td>{escape(one.key.replace('_', ' '))}</td>"
+        f"<td>{escape(typeset(one.label))}</td><td>{escape(typeset(one.source))}</td></tr>"
+        for axis, choices in AXES.items()
+        for k, one in enumerate(choices)
+    )
+    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Axis", "Value", "Meaning", "Source"))
+    caption = "What the text leaves open. A reading is one value on each axis; the first of each is the most literal."
+    return (
+        f'<div class="scroll"><table class="axes"><caption>{caption}</caption><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _axis_head(axis: str, count: int) -> str:
+    return f'<th scope="rowgroup" rowspan="{count}">{_AXIS_NAMES[axis]}</th>'
+
+
+# ---- rows ----------------------------------------------------------------------------------------------------------
+
+
+def _render_section(section: Section, claims: Sequence[Claim], columns: Sequence[tuple[str, Reading]]) -> str:
+    """Return the rows of a section of the paper, under what they say together."""
+    told = escape(typeset(section.summary))
+    head = (
+        f'<tr class="section"><th scope="rowgroup" colspan="{2 + len(columns)}"><div><b>{escape(section.title)}</b> '
+        f"<small>{told}</small></div></th></tr>"
+    )
+    rows = "\n".join(_render_row(claim, columns) for claim in claims)
+    return f"<tbody>{head}\n{rows}</tbody>\n"
+
+
+def _render_row(claim: Claim, columns: Sequence[tuple[str, Reading]]) -> str:
+    cells = "".join(_render_cell(claim, reading) for _, reading in columns)
+    text = f'<a href="#claim-{claim.id}">{escape(typeset(claim.text))}</a>'
+    return f'<tr><th scope="row">{text}</th><td>{_render_share(claim)}</td>{cells}</tr>'
+
+
+def _render_share(claim: Claim) -> str:
+    """Return a bar with the shares of the readings in which a claim holds, cannot be told and fails."""
+    counts, total = claim.counts, len(claim.verdicts)
+    parts = "".join(
+        f'<i class="{_CLASSES[status]}" style="width:{100 * counts[status] / total:.1f}%"></i>'
+        for status in (Status.HOLDS, Status.UNKNOWN, Status.FAILS)
+        if counts[status]
+    )
+    return f'<span class="share" aria-hidden="true">{parts}</span> <small>{counts[Status.HOLDS]} of {total}</small>'
+
+
+def _render_cell(claim: Claim, reading: Reading) -> str:
+    """Return two links, for means and medians, or one where the statistic does not matter for the claim."""
+    pair = [claim.verdict(replace(reading, statistic=name)) for name in _STATISTICS]
+    if pair[0] == pair[1]:
+        return f'<td class="cell">{_render_half(claim, pair[0], "", reading)}</td>'
+    halves = (_render_half(claim, v, name, reading) for v, name in zip(pair, _STATISTICS, strict=True))
+    return f'<td class="cell">{"".join(halves)}</td>'
+
+
+def _render_half(claim: Claim, verdict: Verdict | None, statistic: str, reading: Reading) -> str:
+    status = Status.UNTESTED if verdict is None else verdict.status
+    # A reading that differs from the literal one only on axes that do not matter for the claim says nothing new.
+    same = " same" if reading.changes() and not reading.on(claim.axes).changes() else ""
+    kind = f"half {_CLASSES[status]}{same}{'' if statistic else ' whole'}"
+    if verdict is None:
+        return f'<span class="{kind}">{_SIGNS[status]}</span>'
+    told = ": ".join(filter(None, (statistic, status.value)))
+    return (
+        f'<a class="{kind}" href="#{_anchor(claim, verdict)}" title="{told}" aria-label="{told}">{_SIGNS[status]}</a>'
+    )
+
+
+# ---- numbers -------------------------------------------------------------------------------------------------------
+
+
+def _render_numbers(claim: Claim, columns: Sequence[tuple[str, Reading]], settings: Mapping[str, str]) -> str:
+    """Return a fold with the claim, its rule, its verdict in words, and a row for each cell of the matrix."""
+    shown = [claim.verdict(replace(reading, statistic=name)) for _, reading in columns for name in _STATISTICS]
+    verdicts = list({verdict.reading.key: verdict for verdict in shown if verdict is not None}.values())
+    if claim.charitable is not None and claim.charitable not in verdicts:
+        verdicts.append(claim.charitable)
+    rows = "\n".join(_render_verdict(claim, verdict) for verdict in verdicts)
+    facts = {
+        "Verdict": escape(typeset(claim.summary)),
+        "Rule": escape(typeset(claim.rule)),
+        "In the paper": escape(claim.source),
+        "Settings": ", ".join(_link(name, settings) for name in claim.settings),
+        "Remark": escape(typeset(claim.remark)),
+    }
+    listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items() if value)
+    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Reading", "Verdict", "Numbers, with 95 % intervals"))
+    caption = f"{pluralize(len(verdicts), 'reading')} of {len(claim.verdicts)}; claims.json has all of them"
+    return (
+        f'<details class="fold" id="claim-{claim.id}"><summary>{_render_badge(claim.status)} '
+        f"{escape(typeset(claim.text))}</summary>\n<dl>{listed}</dl>\n"
+        f'<div class="scroll" tabindex="0" role="group" aria-label="Numbers"><table class="numbers"><caption>{caption}'
+        f"</caption><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table></div></details>"
+    )
+
+
+def _render_verdict(claim: Claim, verdict: Verdict) -> str:
+    words = [verdict.reading.statistic, _describe_changes(verdict.reading)]
+    told = ", ".join(filter(None, words)) or "every reading"
+    cases = "".join(
+        f'<li class="{_CLASSES[case.status]}"><span aria-hidden="true">{_SIGNS[case.status]}</span> '
+        f"{escape(case.setting)}: {'; '.join(map(_render_number, case.numbers))}</li>"
+        for case in verdict.cases
+    )
+    return (
+        f'<tr id="{_anchor(claim, verdict)}"><th scope="row">{escape(typeset(told))}</th>'
+        f'<td>{_render_badge(verdict.status)}</td><td><ul class="cases">{cases}</ul></td></tr>'
+    )
+
+
+def _describe_changes(reading: Reading) -> str:
+    """Return the difference to the literal reading in words, apart from the statistic."""
+    return replace(reading, statistic=None).describe()
+
+
+def _render_number(number: Number) -> str:
+    text = f"{escape(typeset(number.label))} {format_number(number.value)}"
+    return text if number.low != number.low else f"{text} ({format_interval(number.low, number.high)})"
+
+
+def _render_badge(status: Status) -> str:
+    """Return a status with its sign, so that it does not depend on color."""
+    return (
+        f'<span class="verdict {_CLASSES[status]}"><span aria-hidden="true">{_SIGNS[status]}</span> '
+        f"{status.value}</span>"
+    )
+
+
+def _link(setting: str, settings: Mapping[str, str]) -> str:
+    return f'<a href="#{settings[setting]}">{escape(setting)}</a>' if setting in settings else escape(setting)
+
+
+def _anchor(claim: Claim, verdict: Verdict) -> str:
+    return f"{claim.id}-{verdict.reading.key.replace('/', '-').replace('*', 'any')}"
+
+
+def _render_untested(judgment: Judgment) -> str:
+    rest = [claim for claim in judgment.claims if not claim.verdicts]
+    if not rest:
+        return ""
+    items = "".join(
+        f'<li>{escape(typeset(claim.text))} <span class="source">{escape(claim.source)}; needs '
+        f"{escape(', '.join(claim.settings))}</span></li>"
+        for claim in rest
+    )
+    return (
+        f'<details class="fold" id="untested"><summary>{_render_badge(Status.UNTESTED)} '
+        f"{pluralize(len(rest), 'claim')}, for which <code>soqo reproduce</code> runs all settings</summary>"
+        f"<ul>{items}</ul></details>"
+    )

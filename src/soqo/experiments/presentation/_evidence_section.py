@@ -1,0 +1,108 @@
+"""The part of the page with evidence beside regret: few probes, parts of regret, heavy tails, and tuned c1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+import numpy as np
+
+from soqo.experiments.judgment import Evidence, SpectralSplit, Tail
+from soqo.experiments.presentation._chart_elements import render_chart
+from soqo.experiments.presentation._charts import Chart
+from soqo.experiments.presentation._numbers import format_number
+from soqo.experiments.presentation._style import typeset
+
+
+def render_evidence(evidence: Evidence, charts: Mapping[str, Chart]) -> str:
+    """Return a section with a fold for each kind of evidence that there is.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        The evidence.
+    charts : mapping of str to Chart
+        The charts by name.
+    """
+    folds = []
+    if evidence.risk:
+        title = "Remark 1: how many probes see every error"
+        note = (
+            "An error that no probe responds to cannot be estimated, so that the risk is infinite. The least response "
+            "of Gaussian probes to a difference of two matrices of rank r, relative to its norm, shows from which m on "
+            "there is no such error."
+        )
+        folds.append(_fold("evidence-risk", title, note, render_chart(charts["risk"], title)))
+    if evidence.split:
+        note = (
+            "The parts of SCaLE's exact regret of exploitation by Proposition 1, for its own estimates. Where they "
+            "have opposite signs they cancel in the sum."
+        )
+        table = _split_table(evidence.split)
+        folds.append(_fold("evidence-split", "Section 5.1: eigenvalue against eigenbasis errors", note, table))
+    if evidence.tails:
+        title = "Heavy tails by quantiles and trimmed means"
+        folds.append(_fold("evidence-tails", title, Evidence.TAIL_REASON, _tail_table(evidence.tails)))
+    if evidence.tuned_c1:
+        note = "The c1 with the least regret of SCaLE to the letter, as the paper tunes it by a line search."
+        folds.append(_fold("evidence-c1", "c1 tuned for each setting", note, _tuned_table(evidence.tuned_c1)))
+    if not folds:
+        return ""
+    inner = "\n".join(folds)
+    return f'<section id="evidence">\n<h2>Evidence beside regret</h2>\n{inner}\n</section>'
+
+
+def _fold(name: str, title: str, note: str, content: str) -> str:
+    return (
+        f'<details class="card group" id="{name}"><summary><h3>{escape(typeset(title))}</h3></summary>\n'
+        f"<p>{escape(typeset(note))}</p>\n{content}\n</details>"
+    )
+
+
+def _split_table(splits: Sequence[SpectralSplit]) -> str:
+    rows = []
+    for found in splits:
+        value, basis = np.median(found.value[-1]), np.median(found.basis[-1])
+        numbers = (value, basis, np.median(found.value[-1] + found.basis[-1]))
+        words = (found.setting, found.gamma2, found.radius, str(found.horizons[-1]))
+        rows.append([*map(escape, words), *(format_number(float(number)) for number in numbers)])
+    heads = ("Setting", "γ²", "Radius", "T", "R_val", "R_basis", "Sum")
+    return _table("Medians over the runs", heads, rows)
+
+
+def _tail_table(tails: Sequence[Tail]) -> str:
+    first = tails[0]
+    heads = (
+        "Setting",
+        "Policy",
+        *(f"{100 * q:g} %" for q in first.quantiles),
+        *(f"Trimmed by {100 * share:g} %" for share in first.trimmed),
+        "Mean",
+        "Share of the largest run",
+    )
+    rows = [
+        [
+            escape(tail.setting),
+            escape(tail.policy),
+            *(format_number(value) for value in (*tail.quantiles.values(), *tail.trimmed.values(), tail.mean)),
+            f"{100 * tail.largest_share:.0f} %",
+        ]
+        for tail in tails
+    ]
+    return _table("Quantiles, trimmed means and the mean of regret at the end", heads, rows)
+
+
+def _tuned_table(tuned: Mapping[str, Mapping[str, float]]) -> str:
+    rows = [[escape(name), *(f"{found[s]:g}" for s in ("mean", "median"))] for name, found in tuned.items()]
+    return _table("Best c1 by mean and by median", ("Setting", "By mean", "By median"), rows)
+
+
+def _table(caption: str, heads: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table whose cells are HTML already, and its caption and heads are not."""
+    head = "".join(f'<th scope="col">{escape(typeset(name))}</th>' for name in heads)
+    body = "\n".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    told = escape(typeset(caption))
+    return (
+        f'<div class="scroll" tabindex="0" role="group" aria-label="{told}"><table class="plain"><caption>{told}'
+        f"</caption><thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
+    )

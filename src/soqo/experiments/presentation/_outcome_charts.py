@@ -1,0 +1,206 @@
+"""The charts of outcomes: regret by horizon, over rounds and per round, and regret over a swept parameter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from soqo.errors import ArgumentError
+from soqo.experiments.execution import Band, Curves, Outcome, PolicyCurves
+from soqo.experiments.presentation._charts import Chart, Curve, Panel, Statistic, drawable
+from soqo.experiments.presentation._style import policy_styles, sequential_colors
+from soqo.policies import Policy, SCaLE
+
+_STATISTICS: tuple[Statistic, ...] = ("mean", "median")
+_MAX_SHOWN = 8
+"""Curves that are drawn before the reader chooses; more are a tangle."""
+
+
+def regret_chart(outcome: Outcome, curves: Curves) -> Chart:
+    """Return the chart of a setting: regret at the end by horizon, up to each round, and per round.
+
+    Policies that are not in the paper are in :func:`beside_chart`, if the setting has policies of the paper.
+    """
+    return _chart_policies(outcome, curves, outcome.setting.name, main_policies(outcome), per_round=True)
+
+
+def beside_chart(outcome: Outcome, curves: Curves) -> Chart | None:
+    """Return the chart of the policies that are not in the paper, with the paper's best for comparison, or None."""
+    main = main_policies(outcome)
+    others = [name for name in outcome.policies if name not in main]
+    if not others:
+        return None
+    best = find_best(outcome, main, first_statistic(outcome))
+    return _chart_policies(outcome, curves, f"{outcome.setting.name}_beside", [best, *others], per_round=True)
+
+
+def sweep_chart(outcomes: Sequence[Outcome], curves: Mapping[str, Curves]) -> Chart:
+    """Return the chart of settings that sweep a parameter: a panel for each policy, a curve for each setting."""
+    if not outcomes or not all(outcome.setting.swept for outcome in outcomes):
+        got = [outcome.setting.name for outcome in outcomes]
+        raise ArgumentError(f"outcomes must be at least one, each of a setting with a sweep, got {got}")
+    families = dict.fromkeys(point.family for outcome in outcomes for point in outcome.setting.swept.values())
+    _, labels = split_titles([outcome.setting.title for outcome in outcomes])
+    colors = sequential_colors(len(outcomes))
+    panels = []
+    for family in families:
+        drawn = [
+            _sweep_curve(outcome, curves[outcome.setting.name], family, color, label)
+            for outcome, color, label in zip(outcomes, colors, labels, strict=True)
+        ]
+        drawn += _levels(outcomes[0], curves[outcomes[0].setting.name]) if len(outcomes) == 1 else []
+        panels.append(_sweep_panel(family, outcomes, [curve for curve in drawn if curve.x.size]))
+    runs = min(outcome.runs for outcome in outcomes)
+    return Chart(outcomes[0].setting.figure, tuple(panels), first_statistic(outcomes[0]), runs)
+
+
+def main_policies(outcome: Outcome) -> list[str]:
+    """Return the policies of the main chart: those of the paper, or all if there are none."""
+    roles = outcome.setting.roles
+    return [n for n in outcome.policies if roles.get(n) in ("paper", "calibrated")] or list(outcome.policies)
+
+
+def display_name(outcome: Outcome, name: str) -> str:
+    """Return the name of a policy for readers, who should see which of the paper's policies are not as printed."""
+    return f"{name}, calibrated" if outcome.setting.roles.get(name) == "calibrated" else name
+
+
+def first_statistic(outcome: Outcome) -> Statistic:
+    """Return the mean, as the paper defines regret, unless the steps of v have no variance: then the median."""
+    environment = outcome.setting.environment
+    with np.errstate(over="ignore", invalid="ignore"):  # a process may move too far for its squares to be numbers
+        covariance = environment.process.covariance(environment.problem.dim)
+    return "median" if covariance is None else "mean"
+
+
+def find_best(outcome: Outcome, names: Sequence[str], statistic: Statistic) -> str:
+    """Return the policy with the smallest regret at the end, of those that do not know A if there are any."""
+    learners = [name for name in names if isinstance(outcome.setting.policies[name], Policy)]
+    return min(learners or list(names), key=lambda name: end_regret(outcome, name, statistic))
+
+
+def end_regret(outcome: Outcome, name: str, statistic: Statistic) -> float:
+    """Return the mean or the median of a policy's regret after the last round; infinite if it is not a number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        regret = outcome.regret(name)
+        value = float(np.mean(regret) if statistic == "mean" else np.median(regret))
+    return value if np.isfinite(value) else np.inf
+
+
+# ---- one setting ---------------------------------------------------------------------------------------------------
+
+_What = Literal["", "_per_round", "_by_horizon"]
+
+
+def _chart_policies(outcome: Outcome, curves: Curves, name: str, policies: Sequence[str], per_round: bool) -> Chart:
+    """Return a chart of some policies of an outcome; the panel of regret per round is optional."""
+    drawn = {policy: curves.policies[policy] for policy in policies}
+    explored = _exploration_rounds(outcome, policies)
+    panels = []
+    by_horizon = {policy: one for policy, one in drawn.items() if len(one.horizons) > 1}
+    if by_horizon and (len(by_horizon) > 1 or len(drawn) == 1):  # one curve of many compares nothing
+        lines = _curves(outcome, curves, by_horizon, "_by_horizon")
+        panels.append(Panel("Regret at the end, by horizon T", "horizon T", "regret", lines))
+    lines = _curves(outcome, curves, drawn, "")
+    panels.append(Panel("Regret up to round t", "round t", "regret", lines, explored=explored))
+    if per_round:
+        width = max(curves.windows)
+        mean_of = f", over {width} rounds" if width > 1 else ""
+        lines = _curves(outcome, curves, drawn, "_per_round")
+        panels.append(
+            Panel(
+                f"Regret per round{mean_of}", "round t", "regret per round", lines, explored=explored, intervals=False
+            )
+        )
+    return Chart(name, tuple(panels), first_statistic(outcome), outcome.runs)
+
+
+def _curves(outcome: Outcome, curves: Curves, drawn: Mapping[str, PolicyCurves], what: _What) -> tuple[Curve, ...]:
+    """Return a curve for each policy, in its color."""
+    styles = policy_styles(outcome.policies)
+    found = []
+    for index, (name, one) in enumerate(drawn.items()):
+        x = np.array(one.horizons if what == "_by_horizon" else curves.rounds, float)
+        bands = {statistic: drawable(getattr(one, f"{statistic}{what}")) for statistic in _STATISTICS}
+        found.append(Curve(display_name(outcome, name), *styles[name], x, bands, shown=index < _MAX_SHOWN))
+    return tuple(found)
+
+
+def _exploration_rounds(outcome: Outcome, names: Sequence[str]) -> int:
+    """Return the largest number of rounds in which one of some policies explores; 0 if none does."""
+    policies = [outcome.setting.policies[name] for name in names]
+    dim = outcome.setting.environment.problem.dim
+    every = [policy.exploration_rounds(dim) for policy in policies if isinstance(policy, SCaLE)]
+    return min(max(every, default=0), outcome.setting.horizon)
+
+
+# ---- a sweep -------------------------------------------------------------------------------------------------------
+
+
+def _sweep_panel(family: str, outcomes: Sequence[Outcome], drawn: Sequence[Curve]) -> Panel:
+    points = [point for outcome in outcomes for point in outcome.setting.swept.values() if point.family == family]
+    values = sorted({point.value for point in points})
+    wide = values[0] > 0.0 and values[-1] >= 5.0 * values[0]
+    ticks = tuple(values) if wide else ()
+    title = f"regret at the end, T = {outcomes[0].setting.horizon}"
+    return Panel(family, points[0].parameter, title, tuple(drawn), ticks=ticks, marks=True)
+
+
+def _sweep_curve(outcome: Outcome, curves: Curves, family: str, color: str, label: str) -> Curve:
+    """Return the regret at the end of a swept policy against its parameter."""
+    members = sorted((p.value, name) for name, p in outcome.setting.swept.items() if p.family == family)
+    ends = [_end_bands(outcome, curves.policies[name]) for _, name in members]
+    bands = {s: _join([one[s] for one in ends]) for s in _STATISTICS} if ends else {}
+    return Curve(label or family, color, "-", np.array([value for value, _ in members]), bands)
+
+
+def _levels(outcome: Outcome, curves: Curves) -> list[Curve]:
+    """Return the policies that are not swept as horizontal lines."""
+    swept = outcome.setting.swept
+    ends = np.array([f(point.value for point in swept.values()) for f in (min, max)])
+    styles = policy_styles(name for name in outcome.policies if name not in swept)
+    levels = {name: _end_bands(outcome, curves.policies[name]) for name in styles}
+    return [
+        Curve(name, *style, ends, {s: _join([levels[name][s]] * 2) for s in _STATISTICS})
+        for name, style in styles.items()
+    ]
+
+
+def _end_bands(outcome: Outcome, one: PolicyCurves) -> dict[Statistic, Band]:
+    """Return the statistics of the regret at the end of the setting's own horizon."""
+    index = one.horizons.index(outcome.setting.horizon)
+    found = {}
+    for statistic in _STATISTICS:
+        band = drawable(getattr(one, f"{statistic}_by_horizon"))
+        found[statistic] = Band(band.value[[index]], band.low[[index]], band.high[[index]])
+    return found
+
+
+def _join(bands: Sequence[Band]) -> Band:
+    value, low, high = (np.concatenate([getattr(b, end) for b in bands]) for end in ("value", "low", "high"))
+    return Band(value, low, high)
+
+
+def split_titles(titles: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the common beginning of several titles, up to a comma or colon, and the remainder of each.
+
+    Examples
+    --------
+    >>> split_titles(["Sweep: r = 1, eta = 1", "Sweep: r = 1, eta = 10"])
+    ('Sweep: r = 1', ['eta = 1', 'eta = 10'])
+    >>> split_titles(["A single title, which is not split"])
+    ('A single title, which is not split', [''])
+    >>> split_titles(["One", "Two"])
+    ('One / Two', ['One', 'Two'])
+    """
+    if len(titles) == 1:
+        return titles[0], [""]
+    same = [len(set(letters)) == 1 for letters in zip(*titles, strict=False)]
+    common = titles[0][: [*same, False].index(False)]
+    ends = [match.end() for match in re.finditer(r"[,:] ", common)]
+    if not ends:
+        return " / ".join(titles), list(titles)
+    return titles[0][: ends[-1] - 2], [title[ends[-1] :] for title in titles]

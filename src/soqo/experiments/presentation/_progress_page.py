@@ -1,0 +1,109 @@
+"""The page of a run in progress: what is done, and the first curves; it reloads until the report takes its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from soqo.experiments.execution import Landed, Outcome, make_curves
+from soqo.experiments.presentation._chart_elements import chart_colors, render_chart
+from soqo.experiments.presentation._charts import Chart
+from soqo.experiments.presentation._outcome_charts import regret_chart
+from soqo.experiments.presentation._page import read_resource
+from soqo.experiments.presentation._page_sections import render_title
+from soqo.experiments.presentation._rendering import write_atomically
+from soqo.experiments.presentation._svg import render_color_rules
+
+_RELOAD = 3
+"""Seconds between reloads of the page."""
+
+_MAX_CHARTS = 4
+"""Settings whose curves are drawn, so that the page costs little beside the simulation."""
+
+
+def write_progress(folder: Path, landed: Landed, about: Mapping[str, Any]) -> None:
+    """Write ``index.html`` for a run in progress (extra ``lab``).
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the report.
+    landed : Landed
+        What is done.
+    about : mapping
+        ``command``, as in ``about.json``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_progress(Path(folder), Landed(1, 2, {"mine": (1, 2)}, 3.0, list), {"command": ""})
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['index.html']
+    """
+    write_atomically(folder / "index.html", render_progress(landed, about))
+
+
+def render_progress(landed: Landed, about: Mapping[str, Any]) -> str:
+    """Return the HTML of the page of a run in progress.
+
+    Parameters
+    ----------
+    landed, about
+        As in :func:`write_progress`.
+
+    Returns
+    -------
+    str
+        The HTML, which reloads itself.
+
+    Examples
+    --------
+    >>> "1 of 2 tasks" in render_progress(Landed(1, 2, {"mine": (1, 2)}, 3.0, list), {"command": ""})
+    True
+    """
+    outcomes = [outcome for outcome in landed.outcomes() if not outcome.setting.swept][:_MAX_CHARTS]
+    charts = [_first_curves(outcome) for outcome in outcomes]
+    command = f" of <code>{escape(about['command'])}</code>" if about.get("command") else ""
+    share = f"{landed.done} of {landed.total}"
+    body = (
+        '<header class="top"><h1>A run in progress</h1></header>\n<main id="main">\n<section class="card">\n'
+        f"<h2>{share} tasks{command}, after {landed.seconds:.0f} s</h2>\n"
+        f'<progress max="{landed.total}" value="{landed.done}" aria-label="Tasks that are done">{share}</progress>\n'
+        f"<p>This page reloads every {_RELOAD} seconds, and the report takes its place. After an interruption, the "
+        f"same command resumes with what is done.</p>\n</section>\n{_render_curves(outcomes, charts)}"
+        f"{_render_settings(landed)}\n</main>"
+    )
+    return Template(read_resource("page.html")).substitute(
+        title=f"{share}: a run in progress",
+        refresh=f'<meta http-equiv="refresh" content="{_RELOAD}">\n',
+        style=read_resource("page.css").replace("/* colors */", render_color_rules(chart_colors(charts))),
+        body=body,
+        scripts="",
+    )
+
+
+def _first_curves(outcome: Outcome) -> Chart:
+    return regret_chart(outcome, make_curves(outcome))
+
+
+def _render_settings(landed: Landed) -> str:
+    """Return a list of the settings with the tasks that are done."""
+    items = "\n".join(
+        f"<li>{escape(name)} <small>{done} of {total}</small> "
+        f'<progress max="{total}" value="{done}" aria-label="{escape(name, quote=True)}"></progress></li>'
+        for name, (done, total) in landed.by_setting.items()
+    )
+    return f'<section class="card"><h2>Tasks of each setting</h2>\n<ul class="tasks">{items}</ul></section>'
+
+
+def _render_curves(outcomes: Sequence[Outcome], charts: Sequence[Chart]) -> str:
+    """Return the charts of the settings that have runs already."""
+    return "".join(
+        f'<section class="card">\n<h2>{render_title(outcome.setting.title)} <span>first {outcome.runs} runs of '
+        f"{len(outcome.policies)} policies</span></h2>\n{render_chart(chart, outcome.setting.title)}\n</section>\n"
+        for outcome, chart in zip(outcomes, charts, strict=True)
+    )

@@ -1,0 +1,150 @@
+"""All claims together: invented regret for which the verdict of every claim is known, in every reading."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+from invented_regret import SETTINGS, as_the_paper_says, judge_invented
+
+from soqo.experiments import Judgment, Reading, Setting, Status
+from soqo.experiments.settings import LITERAL, all_readings
+
+ABOUT_REGRET = [
+    *("primary-outperform", "primary-scale-outperforms", "primary-lead-grows", "primary-exploration", "primary-hybrid"),
+    *("primary-sublinear", "cauchy-scale-wins", "cauchy-small-sigma", "rank-outperform", "rank-order", "c1-u-shape"),
+    *("c1-three", "c1-constant", "appendix-outperform", "light-tails-hybrid", "theorem1-sublinear"),
+    *("theorem1-full-rank", "theorem1-deficient", "theorem2-tight"),
+]
+
+
+@pytest.fixture(scope="module")
+def true() -> Judgment:
+    return judge_invented(as_the_paper_says)
+
+
+def test_if_the_paper_is_right_every_claim_about_regret_holds_in_every_reading(true: Judgment) -> None:
+    for name in ABOUT_REGRET:
+        claim = true.claim(name)
+        assert claim.counts[Status.HOLDS] == len(claim.verdicts) > 0, claim.summary
+        assert claim.summary in ("holds in every reading", "holds")
+    # Claims that need evidence beside regret are not tested without it.
+    assert {claim.id for claim in true.claims if not claim.verdicts} == {
+        *("rub-learners", "remark1-risk", "equal-contribution")
+    }
+    assert "19 of 20 claims hold" in true.finding or "20 of 20 claims hold" in true.finding
+
+
+def test_each_part_of_the_paper_has_a_reading_in_which_all_its_claims_hold(true: Judgment) -> None:
+    for section in true.sections:
+        if section.id != "tuning":
+            assert section.all_hold
+            assert section.best == LITERAL
+            assert section.summary.startswith(f"all {len(section.claims)} claims hold together")
+
+
+def test_the_columns_are_the_literal_reading_and_one_change_at_a_time(true: Judgment) -> None:
+    assert next(iter(true.columns.items())) == ("to the letter", LITERAL)
+    changed = [reading.changes() for reading in true.columns.values()]
+    assert [len(change) for change in changed] == [0, *[1] * 9]
+    for claim in true.tested:
+        for reading in true.columns.values():
+            assert claim.verdict(reading) is not None or claim.id == "c1-universal"
+
+
+def test_a_claim_that_holds_in_one_reading_only_says_so() -> None:
+    def only_guarantee(setting: Setting, name: str, T: int) -> float:
+        value = as_the_paper_says(setting, name, T)
+        return value if "SCaLE" not in name or "guarantee" in name else 1e9 * T * T
+
+    claim = judge_invented(only_guarantee, ["primary"]).claim("primary-scale-outperforms")
+    assert claim.counts == {Status.HOLDS: 2, Status.FAILS: 18, Status.UNKNOWN: 0, Status.UNTESTED: 0}
+    assert claim.charitable is not None
+    assert claim.charitable.reading == Reading(gamma2="guarantee")
+    assert claim.summary == (
+        "to the letter: fails; it holds in 2 of 20 readings; at best (gamma^2 = eta max(T^p, 2/sigma)): holds"
+    )
+
+
+def test_no_reading_that_makes_all_claims_of_a_section_hold_is_reported() -> None:
+    def never_hybrid(setting: Setting, name: str, T: int) -> float:
+        return 1e9 * T if name.startswith("HySCaLE") else as_the_paper_says(setting, name, T)
+
+    judgment = judge_invented(never_hybrid, ["primary"])
+    (section,) = [section for section in judgment.sections if section.id == "primary"]
+    assert section.all_hold == ()
+    assert section.summary.startswith("no reading makes all 6 claims hold; at most ")
+
+
+def test_what_the_runs_do_not_tell_is_said_with_their_number() -> None:
+    def close(_: Setting, name: str, T: int) -> float:
+        return {"SCaLE": 3.0, "FTM": 3.05}.get(name.split("/")[0], 9.0) * T
+
+    def judge_close(paired: bool) -> str:
+        judgment = judge_invented(close, ["primary"], [LITERAL], spread=0.3, paired=paired)
+        return judgment.claim("primary-scale-outperforms").summary
+
+    # If good runs are good for every policy, differences of a percent are visible; otherwise they are not.
+    assert judge_close(paired=True) == "holds"
+    assert judge_close(paired=False) == "cannot be told with 12 runs"
+
+
+def test_claims_of_settings_that_were_not_run_are_not_tested() -> None:
+    judgment = judge_invented(as_the_paper_says, ["primary"])
+    assert {claim.section for claim in judgment.tested} == {"primary"}
+    for claim in judgment.claims:
+        if claim.section == "tuning":
+            assert claim.summary == "not tested"
+
+
+def test_readings_that_mean_the_same_in_a_setting_are_counted_once() -> None:
+    readings = all_readings()
+    judgment = judge_invented(as_the_paper_says, ["rank_deficient_0.01", "rank_deficient_1"], readings)
+    claim = judgment.claim("rank-outperform")
+    # gamma^2, radius, gradient, statistic, and c1 of the captions or tuned: file names say what the captions say.
+    assert len(claim.verdicts) == 3 * 3 * 2 * 2 * 2
+    assert claim.verdict(Reading(c1="elsewhere")) is claim.verdict(LITERAL)
+    assert claim.verdict(Reading(spectrum="geometric")) is claim.verdict(LITERAL)
+    assert claim.verdict(Reading(c1="tuned")) is not claim.verdict(LITERAL)
+
+
+def test_slower_learners_of_ours_are_in_the_remark_only(true: Judgment) -> None:
+    def slow_wins(setting: Setting, name: str, T: int) -> float:
+        return 0.1 if name.endswith("/slow") else as_the_paper_says(setting, name, T)
+
+    claim = judge_invented(slow_wins, ["primary"]).claim("primary-scale-outperforms")
+    assert claim.status is Status.HOLDS
+    assert "holds in 0 of 20 readings" in claim.remark
+    assert "holds in 20 of 20 readings" in true.claim("primary-scale-outperforms").remark
+
+
+def failing(name: str, factor: float) -> Sequence[str]:
+    def worse(setting: Setting, policy: str, T: int) -> float:
+        bad = policy.startswith("SCaLE") and setting.name == name
+        return factor * T * T if bad else as_the_paper_says(setting, policy, T)
+
+    claim = judge_invented(worse, [n for n in SETTINGS if "_r" in n and "rank" not in n], [LITERAL]).claim(
+        "appendix-outperform"
+    )
+    verdict = claim.literal
+    assert verdict is not None
+    return [case.setting for case in verdict.cases if case.status is Status.FAILS]
+
+
+def test_the_setting_in_which_a_claim_fails_is_named() -> None:
+    assert failing("laplace_r4_1", 1e6) == ["laplace_r4_1"]
+
+
+def test_everything_is_plain_data_for_a_file(true: Judgment) -> None:
+    read = json.loads(json.dumps(true.to_dict(), allow_nan=False))
+    assert read["finding"] == true.finding
+    (claim,) = [claim for claim in read["claims"] if claim["id"] == "primary-outperform"]
+    assert claim["counts"]["holds"] == 20
+    first = claim["verdicts"][0]
+    assert first["reading"] == LITERAL.key
+    (case,) = first["cases"]
+    assert case[:2] == ["primary", "holds"]
+    label, value, low, high = case[2][0]
+    assert label == "SCaLE and HySCaLE, the worse as a share of the best baseline"
+    assert low <= value <= high < 1.0

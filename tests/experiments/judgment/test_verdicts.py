@@ -1,0 +1,48 @@
+"""The words of a verdict, and of the claims of a part of the paper together."""
+
+from __future__ import annotations
+
+from soqo.experiments import Claim, Reading, Status
+from soqo.experiments.judgment import Case, Number, Verdict
+from soqo.experiments.settings import LITERAL
+
+
+def claim(*statuses: tuple[Status, ...]) -> Claim:
+    """A claim under readings that differ in gamma^2, each with a status for every setting."""
+    verdicts = [
+        Verdict(Reading(gamma2=gamma2).on(["gamma2"]), tuple(Case(f"setting {k}", one) for k, one in enumerate(row)))
+        for gamma2, row in zip(("algorithm", "appendix", "guarantee"), statuses, strict=False)
+    ]
+    return Claim("c", "a claim", "somewhere", "primary", "a rule", ("setting 0",), 20, tuple(verdicts))
+
+
+def test_the_summary_names_the_literal_status_the_counts_and_the_best_reading() -> None:
+    found = claim((Status.FAILS, Status.HOLDS), (Status.UNKNOWN, Status.HOLDS), (Status.HOLDS, Status.HOLDS))
+    assert found.summary == (
+        "to the letter: fails (holds in 1 of 2 settings); it holds in 1 of 3 readings, and cannot be told in 1; at "
+        "best (gamma^2 = eta max(T^p, 2/sigma)): holds"
+    )
+    assert claim((Status.UNKNOWN,)).summary == "cannot be told with 20 runs"
+    assert claim((Status.HOLDS,), (Status.HOLDS,)).summary == "holds in every reading"
+    assert claim().summary == "not tested"
+
+
+def test_the_most_charitable_reading_holds_in_most_settings_and_of_equals_is_the_most_literal() -> None:
+    found = claim((Status.FAILS, Status.FAILS), (Status.HOLDS, Status.FAILS), (Status.HOLDS, Status.FAILS))
+    assert found.charitable is not None
+    assert found.charitable.reading.gamma2 == "appendix"
+    unknown = claim((Status.FAILS,), (Status.UNKNOWN,))
+    assert unknown.charitable is not None
+    assert unknown.charitable.reading.gamma2 == "appendix"
+
+
+def test_a_verdict_is_found_by_the_axes_that_matter() -> None:
+    found = claim((Status.FAILS,), (Status.HOLDS,))
+    assert found.axes == ("gamma2",)
+    assert found.verdict(Reading(gamma2="appendix", c1="tuned", statistic="median")) is found.verdicts[1]
+    assert found.verdict(LITERAL) is found.literal is found.verdicts[0]
+
+
+def test_a_number_shows_its_interval() -> None:
+    assert str(Number("regret", 1234567.0, 1.0, 2e6)) == "regret 1.23e6 (1 .. 2e6)"
+    assert str(Number("probes", 7.0)) == "probes 7"

@@ -1,0 +1,100 @@
+"""The matrix of claims and readings: the status of each cell, and the numbers that it links to."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from soqo.experiments.judgment import Judgment
+from soqo.experiments.presentation._claims_matrix import render_claims
+
+
+class Table(HTMLParser):
+    """The rows of the matrix, each a list of cells, which are lists of (class, href) of their links."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.rows: list[list[list[tuple[str, str]]]] = []
+        matrix = text[text.index('<table class="matrix">') :].partition("</table>")[0]
+        self.feed(matrix[matrix.index("<tbody>") :])
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "tr":
+            self.rows.append([])
+        elif tag == "td" and given.get("class") == "cell":
+            self.rows[-1].append([])
+        elif tag == "a" and "half" in given.get("class", ""):
+            self.rows[-1][-1].append((given["class"].removeprefix("half "), given["href"].removeprefix("#")))
+
+
+@pytest.fixture(scope="module")
+def text(judgment: Judgment) -> str:
+    return render_claims(judgment, {"intro": "figure-intro"})
+
+
+def test_a_cell_has_the_status_by_means_and_by_medians(text: str) -> None:
+    every, some, none = [row for row in Table(text).rows if row]
+    kinds = [[kind for kind, _ in cell] for cell in some]
+    assert kinds == [
+        ["fails", "holds"],  # to the letter
+        ["fails", "holds"],  # gamma^2 of the appendix
+        ["fails", "unknown"],  # that of the guarantee
+        ["fails same", "holds same"],  # c1 does not matter for this claim
+        ["fails", "unknown"],  # the best reading of the first part
+    ]
+    # The statistic does not matter for the others: one link for the whole cell.
+    assert [[kind for kind, _ in cell] for cell in every] == [
+        ["holds whole"],
+        *[["holds same whole"]] * 2,
+        *[["holds whole"]] * 2,
+    ]
+    assert [[kind for kind, _ in cell] for cell in none] == [["fails whole"], *[["fails same whole"]] * 4]
+
+
+def test_every_link_leads_to_the_numbers_of_its_reading(text: str) -> None:
+    rows = {}
+    for anchor, row in re.findall(r'<tr id="([^"]+)">(.*?)</tr>', text, flags=re.DOTALL):
+        assert anchor not in rows
+        rows[anchor] = re.sub(r"<[^>]+>", " ", row)
+    links = [link for row in Table(text).rows for cell in row for _, link in cell]
+    assert len(links) == 5 * 2 + 5 + 5
+    assert set(links) <= set(rows)
+    told = rows["some-guarantee-any-any-any-any-median"]
+    assert "median, γ² = η max(T^p, 2/\N{GREEK SMALL LETTER SIGMA})" in told
+    assert "cannot be told" in told
+    told = " ".join(rows["some-algorithm-any-any-any-any-mean"].split())
+    assert "intro: ratio 1.5·10 6 (0.25 to 3·10 6 )" in told
+
+
+def test_heads_name_the_axis_and_the_value_and_no_reading_has_two_columns(text: str) -> None:
+    head = text[text.index("<thead>") :].partition("</thead>")[0]
+    assert re.findall(r'colspan="(\d)">([^<]+)', head) == [("2", "γ²"), ("1", "c₁")]
+    names = re.findall(r'class="up" title="[^"]*"><span>([^<]+)', head)
+    assert names == ["to the letter", "best of the first part", "appendix", "guarantee", "tuned"]
+
+
+def test_the_share_of_readings_and_the_words_of_sections_are_there(text: str) -> None:
+    assert re.findall(r"<small>(\d+ of \d+)</small>", text) == ["3 of 3", "2 of 6", "0 of 1"]
+    assert "Of 3 claims that this report tests, 1 hold in every reading and 1 in some; 1 fail in every reading" in text
+    assert "no reading makes all 2 claims hold; at most 2 do, for example: median over the runs" in text
+
+
+def test_a_fold_has_the_claim_its_rule_and_links_to_its_figures(text: str) -> None:
+    fold = text[text.index('id="claim-some"') :].partition("</details>")[0]
+    assert "It holds at c₁ = 3" in fold
+    assert "<dt>Remark</dt><dd>a &lt;remark&gt;</dd>" in fold
+    assert '<a href="#figure-intro">intro</a>' in fold
+    assert "6 readings of 6" in fold
+    none = text[text.index('id="claim-none"') :].partition("</details>")[0]
+    assert '<a href="#figure-intro">intro</a>, elsewhere' in none
+
+
+def test_claims_that_were_not_tested_are_listed_with_what_they_need(text: str) -> None:
+    rest = text[text.index('id="untested"') :]
+    assert "1 claim, for which" in rest
+    assert "Nobody knows" in rest
+    assert "needs laplace_r4_1" in rest
+    assert "Nobody knows" not in text[: text.index('id="untested"')]

@@ -1,0 +1,82 @@
+"""The first screen: a finding, one picture by means and by medians, and a small table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from soqo.experiments.execution import Outcome
+from soqo.experiments.judgment import Judgment
+from soqo.experiments.presentation import ReportData, render_page
+from soqo.typing import Array
+
+WithRegret = Callable[[Outcome, Callable[[str, Array], Array]], Outcome]
+MakeReport = Callable[..., ReportData]
+
+
+def first_screen(data: ReportData) -> str:
+    text = render_page(data)
+    return text[text.index('<p class="finding">') : text.index('<section id="figures">')].partition('id="claims"')[0]
+
+
+def test_the_finding_is_that_of_the_judgment(
+    of_the_paper: Outcome, judgment: Judgment, make_report: MakeReport
+) -> None:
+    assert "To the letter, 1 of 3 claims holds at c₁ = 3." in first_screen(make_report([of_the_paper], judgment))
+
+
+def test_without_claims_the_finding_names_the_best_policy(
+    outcomes: dict[str, Outcome], make_report: MakeReport, with_regret: WithRegret
+) -> None:
+    def edit(name: str, shares: Array) -> Array:
+        found = np.full_like(shares, 9.0)
+        if name == "FTM":  # one bad run of three: a low median, and a high mean
+            found[:] = [[1.0], [1.0], [100.0]]
+        return found - (name == "GLIDE")
+
+    outcome = with_regret(outcomes["second"], edit)
+    assert "After 60 rounds, GLIDE has the least mean regret, 480, and FTM the least median, 60." in first_screen(
+        make_report([outcome])
+    )
+    alone = with_regret(outcomes["second"], lambda name, r: np.full_like(r, 1.0 if name == "GLIDE" else 2.0))
+    told = first_screen(make_report([alone]))
+    assert "GLIDE has the least regret of 4 policies, with mean 60 and median 60." in told
+
+
+def test_the_picture_is_there_by_means_and_by_medians_with_direct_labels(
+    of_the_paper: Outcome, make_report: MakeReport
+) -> None:
+    screen = first_screen(make_report([of_the_paper]))
+    assert re.findall(r'data-panel="1" data-statistic="(\w+)" data-labels', screen) == ["mean", "median"]
+    assert re.findall(r'class="direct">([^<]+)', screen).count("FTM") == 2
+    assert "GLIDE" not in screen
+
+
+def test_the_table_has_the_means_and_medians_of_the_papers_policies(
+    of_the_paper: Outcome, make_report: MakeReport
+) -> None:
+    table = first_screen(make_report([of_the_paper])).partition('<table class="ends"')[2]
+    rows = re.findall(r'<tr role="row"><th[^>]*>(.*?)</tr>', table.partition("<tbody")[2])
+    assert len(rows) == 2
+    for name, row in zip(("FTM", "POL, rate 1e-4"), rows, strict=True):
+        regret = of_the_paper.regret(name)
+        assert f"</span>{name}</th>" in row
+        means, medians = re.findall(r"<b>([^/]+?)</b>", row.replace("<sup>", "").replace("</sup>", ""))
+        for found, expected in ((means, regret.mean()), (medians, np.median(regret))):
+            value = float(found.replace("·10", "e").replace("\N{MINUS SIGN}", "-"))
+            assert value == pytest.approx(float(expected), rel=5e-3)  # three digits
+
+
+def test_primary_comes_first_and_a_sweep_never_does(outcomes: dict[str, Outcome], make_report: MakeReport) -> None:
+    third = replace(outcomes["third"], setting=replace(outcomes["third"].setting, name="primary", figure="primary"))
+    screen = first_screen(make_report([outcomes["sweep_1"], outcomes["second"], third]))
+    assert 'data-chart="primary"' in screen
+    screen = first_screen(make_report([outcomes["sweep_1"], outcomes["second"]]))
+    assert 'data-chart="second"' in screen
+    screen = first_screen(make_report([outcomes["sweep_1"]]))
+    assert "sweep a parameter" in screen
+    assert "data-chart" not in screen

@@ -1,0 +1,36 @@
+"""A short version of every attack of `make fuzz`."""
+
+from __future__ import annotations
+
+import fuzz_estimators
+import fuzz_files
+import fuzz_journals
+import fuzz_policies
+import fuzz_reproducibility
+
+
+def test_no_certificate_is_false() -> None:
+    faults, counts = fuzz_estimators.run(first=0, count=220)
+    assert not faults
+    assert len(counts) == 4  # every status occurs
+
+
+def test_crafted_files_are_refused() -> None:
+    faults, _, refused = fuzz_files.run(seed=0, count=15)
+    assert not faults
+    assert refused == 15
+
+
+def test_cuts_and_flips_of_journals_are_noticed() -> None:
+    faults, done = fuzz_journals.run(seed=0, count=1500)
+    assert not faults
+    assert done == 1500
+
+
+def test_addresses_of_arrays_do_not_matter() -> None:
+    assert not fuzz_reproducibility.run(dims=(4, 12), allocations=3)
+
+
+def test_no_finite_number_makes_a_policy_raise() -> None:
+    # GLIDE has limits of its own on numbers, which tests/policies/glide checks.
+    assert not fuzz_policies.run(first=0, count=8, rounds=20, skip=("GLIDE",))
