@@ -12,12 +12,19 @@ from string import Template
 
 from soqo._foundation.figure_style import ThemeName, find_theme, theme_context
 from soqo._simulation.result import package_versions
-from soqo.experiments.presentation import write_atomically, write_csv
+from soqo.experiments.presentation import read_resource, write_atomically, write_csv
 from soqo.plants._contenders import ORACLE
 from soqo.plants._figures import draw_drive, policy_colors
 from soqo.plants._result import Drive
 
 THEMES: tuple[ThemeName, ThemeName] = ("light", "dark")
+
+_LINKS = "".join(f'<li><a href="#{name.lower()}">{name}</a></li>' for name in ("Picture", "Costs", "About"))
+
+_CAPTION = (
+    "Left: the plant at one moment, and the position of its first actuator at the end of the first run. Right: what "
+    "each policy costs on average, lost power (solid) and wear (light); bars that end with dots are cut."
+)
 
 _FOCUS = "GLIDE"
 _RIVALS = {"FTM": "following v", "deadband": "a deadband", "interpolation 0.5": "interpolation"}
@@ -76,21 +83,36 @@ def _render_page(result: Drive, pictures: dict[ThemeName, bytes], command: str) 
     hours = result.rounds * plant.round_minutes / 60.0
     runs = "one run" if len(result.seeds) == 1 else f"{len(result.seeds)} runs"
     length = f"{result.rounds:,} rounds of {plant.round_minutes:g} minutes ({hours / 24.0:.1f} days), {runs}"
-    return Template(files("soqo.plants").joinpath("page.html").read_text(encoding="utf-8")).substitute(
-        title=escape(plant.title),
-        heading=escape(plant.title),
-        finding=_render_finding(result),
-        light=_data_address(pictures["light"]),
-        dark=_data_address(pictures["dark"]),
-        alternative=escape(f"{plant.title}: a map, costs, and positions over time"),
-        caption=(
-            "Left: the plant at one moment, and the position of its first actuator at the end of the first run. Right: "
-            "what each policy costs on average, lost power (solid) and wear (light); bars that end with dots are cut."
+    heading = escape(plant.title)
+    style = files("soqo.plants").joinpath("page.css").read_text(encoding="utf-8")
+    return Template(read_resource("page.html")).substitute(
+        title=heading,
+        refresh="",
+        style=f"{read_resource('page.css')}\n{style}\n{_render_colors(result)}",
+        body="\n".join(
+            (
+                f'<header class="top"><h1>{heading}</h1><nav aria-label="Contents"><ul>{_LINKS}</ul></nav></header>',
+                f'<main id="main">\n<p class="finding">{_render_finding(result)}</p>',
+                f'<section id="picture" class="card">\n<figure>\n{_render_picture(pictures, heading)}',
+                f"<figcaption>{_CAPTION}</figcaption>\n</figure>\n</section>",
+                '<section id="costs" class="card">\n<h2>What each policy costs</h2>',
+                f'<div class="scroll">{_render_table(result, length)}</div>\n</section>',
+                '<section id="about" class="card">\n<h2>About this page</h2>',
+                f"<p>{escape(plant.describe(result.conditions))}</p>",
+                f"<dl>\n{_render_facts(result, length, command)}\n</dl>\n</section>\n</main>",
+            )
         ),
-        table=_render_table(result, length),
-        description=escape(plant.describe(result.conditions)),
-        facts=_render_facts(result, length, command),
-        colors=_render_colors(result),
+        scripts="",
+    )
+
+
+def _render_picture(pictures: dict[ThemeName, bytes], title: str) -> str:
+    """Return the picture, in the colors that the reader prefers."""
+    return (
+        '<div class="scroll"><picture>\n'
+        f'<source media="(prefers-color-scheme: dark)" srcset="{_data_address(pictures["dark"])}">\n'
+        f'<img src="{_data_address(pictures["light"])}" alt="{title}: a map, costs, and positions over time">\n'
+        "</picture></div>"
     )
 
 
