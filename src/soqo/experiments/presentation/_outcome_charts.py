@@ -71,7 +71,7 @@ def display_name(outcome: Outcome, name: str) -> str:
 def first_statistic(outcome: Outcome) -> Statistic:
     """Return the mean, as the paper defines regret, unless the steps of v have no variance: then the median."""
     environment = outcome.setting.environment
-    with np.errstate(over="ignore"):  # a process may move too far for its squares to be numbers
+    with np.errstate(over="ignore", invalid="ignore"):  # a variance may be infinite, and is one
         covariance = environment.process.covariance(environment.problem.dim)
     return "median" if covariance is None else "mean"
 
