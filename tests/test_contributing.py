@@ -22,7 +22,7 @@ BLOCKS = dict(
 POLICY, PROCESS, CLAIM = (
     "src/soqo/policies/_damped.py",
     "src/soqo/processes.py",
-    "_CLAIMS of src/soqo/experiments/judgment/_ranking_claims.py",
+    "RANKING_CLAIMS of src/soqo/experiments/judgment/_ranking_claims.py",
 )
 
 
@@ -41,7 +41,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     insert(exports, '"FTM",\n', '"Damped",\n')
     insert(processes, '"Gaussian",', '"Sinusoidal", ')
     processes.write_text(f"{processes.read_text(encoding='utf-8')}\n\n{BLOCKS[PROCESS]}", encoding="utf-8")
-    insert(copy / CLAIM.removeprefix("_CLAIMS of "), ")\n\nfor _claim in", f"{BLOCKS[CLAIM].rstrip()},\n")
+    end = ')\n"""The claims about rankings."""'
+    insert(copy / CLAIM.removeprefix("RANKING_CLAIMS of "), end, f"{BLOCKS[CLAIM].rstrip()},\n")
     run(copy, "-m", "ruff", "check", "--no-cache", "--fix", "--quiet", "--select", "I,RUF022", "src")  # as make format
     run(copy, "-m", "ruff", "format", "--no-cache", "--quiet", "src")
     return copy
@@ -74,7 +75,7 @@ def test_the_examples_pass_the_tests_that_find_them(project: Path) -> None:
     names = "Damped or Sinusoidal or FTM or constructors or kind or claims or listed or exported or imported or module"
     places = [
         *("tests/test_public.py", "tests/test_docstrings.py", "tests/test_architecture.py"),
-        *("tests/experiments/settings", "tests/experiments/judgment/test_claims.py"),
+        *("tests/experiments/settings", "tests/experiments/judgment/test_rules.py"),
         *("tests/control/test_controller.py", "src/soqo/policies/_damped.py", "src/soqo/processes.py"),
     ]
     found = run(project, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", names, *places)
@@ -83,7 +84,9 @@ def test_the_examples_pass_the_tests_that_find_them(project: Path) -> None:
 
 def test_the_examples_are_found_by_the_command_line_and_the_judge(project: Path) -> None:
     assert "Damped" in run(project, "-m", "soqo", "policies")
-    code = "from soqo.experiments import judge; print(*(claim.text for claim in judge([])), sep='\\n')"
+    code = (
+        "from soqo.experiments import judge; print(*(claim.text for claim in judge([], {}, {}, []).claims), sep='\\n')"
+    )
     assert "SCaLE outperforms the player who follows v" in run(project, "-c", code)
 
 

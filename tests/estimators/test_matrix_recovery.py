@@ -49,7 +49,7 @@ def test_runs_without_readings_are_zero() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"radius": "noise"}, "radius must be one of 'residual', 'cap', got 'noise'"),
+        ({"radius": "noise"}, "radius must be one of 'residual', 'cap', 'exact', got 'noise'"),
         ({"radius": -1.0}, "radius must be a finite number at least 0"),
         ({"fallback": "ridge"}, "fallback must be one of 'least_squares', 'none', got 'ridge'"),
     ],
@@ -57,3 +57,14 @@ def test_runs_without_readings_are_zero() -> None:
 def test_bad_input_is_named(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         Recovery(0.1, **given)
+
+
+def test_the_exact_radius_is_the_norm_of_the_noise_and_needs_the_true_matrix() -> None:
+    A = np.diag([1.0, 3.0])
+    noise = Y - 0.5 * np.sum((Z @ A) * Z, axis=-1)
+    exact = Recovery(0.1, "exact", oracle_A=A)
+    np.testing.assert_allclose(exact.radii(Z, Y), np.abs(noise).sum(axis=1), rtol=1e-8)
+    _, statuses = exact(Z, Y)
+    assert all(status is Status.SOLVED for status in statuses)  # the true matrix always fits
+    with pytest.raises(ArgumentError, match="radius must not be 'exact' outside of a simulation"):
+        Recovery(0.1, "exact")(Z, Y)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import soqo
 from soqo import (
     FTM,
     POL,
@@ -227,3 +228,26 @@ def test_with_factors_the_estimate_is_that_of_the_curvature() -> None:
         x, state = policy.act(state, v, factor=s)
         state = policy.observe(state, s * 0.5 * (x - v) @ A @ (x - v))
     np.testing.assert_allclose(policy.diagnostics(state)["estimate"], A, atol=1e-4)
+
+
+def test_a_simulation_tells_scale_the_norm_of_the_noise() -> None:
+    """With radius "exact", the estimate is that of the radius |eta|_1 of each run, which the player cannot know."""
+    problem = soqo.RandomProblem(2, 2, min_eigenvalue=0.5, max_eigenvalue=2.0)
+    environment = soqo.Environment(problem, soqo.processes.Gaussian(5.0), soqo.noise.Uniform(1.0))
+    policy = SCaLE(1.0, 2, min_eigenvalue=0.5, radius="exact")
+    found = soqo.simulate(environment, {"SCaLE": policy}, horizon=40, runs=3, seed=0)["SCaLE"]
+    paths = environment.draw(40, 3, seed=0)
+    probes = policy.for_simulation(paths.problem).start(paths.x0, 40, paths.policy_generators()).memory.probes
+    for run in range(3):
+        u, A = probes[run], paths.problem.A[run]
+        noise = paths.variates[run, : len(u)]
+        y = 0.5 * np.einsum("mi,ij,mj->m", u, A, u) + noise
+        expected = soqo.trace_min(u, y, float(np.abs(noise).sum()))
+        np.testing.assert_allclose(found.diagnostics["estimate"][run], expected.matrix, atol=1e-4)
+    with pytest.raises(ArgumentError, match="radius must not be 'exact' outside of a simulation"):
+        policy.start(np.zeros(2), 40, 0)
+    # It is told through wrappers too, in the coordinates in which it plays.
+    wrapped = soqo.Weighted(policy, 2.0).for_simulation(soqo.Problem(np.diag([1.0, 4.0]), switching_weight=2.0))
+    assert isinstance(wrapped, soqo.Weighted)
+    assert isinstance(wrapped.policy, SCaLE)
+    np.testing.assert_allclose(np.asarray(wrapped.policy.oracle_A, dtype=float), np.diag([0.5, 2.0]))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soqo.errors import ArgumentError
-from soqo.theory import rub_constants
+from soqo.theory import least_response, rub_constants, rub_ratios
 from soqo.typing import Array
 
 Z = np.random.default_rng(0).standard_normal((30, 2))
@@ -79,3 +79,34 @@ def test_constants_scale_with_the_square_of_the_probes() -> None:
 def test_errors_name_the_argument(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         rub_constants(**given)
+
+
+def test_ratios_of_many_sets_are_those_of_each_and_do_not_depend_on_scale() -> None:
+    Z = np.random.default_rng(3).standard_normal((4, 40, 4))
+    Z[1] *= [1.0, 0.05, 1.0, 1.0]  # one direction is hardly queried
+    found = rub_ratios(Z, rank=1, starts=16)
+    alone = [rub_constants(one, rank=1).ratio for one in Z]
+    np.testing.assert_allclose(found, alone, rtol=0.05)
+    assert found[1] > 10.0 * found[0]
+    np.testing.assert_allclose(rub_ratios(1e3 * Z, rank=1, starts=16), found, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dim", [3, 4, 5])
+def test_a_difference_of_rank_one_matrices_is_unseen_by_up_to_2d_minus_2_probes(dim: int) -> None:
+    """uu' - vv' is a symmetric product of two vectors, each of which can be orthogonal to d - 1 probes."""
+    Z = np.random.default_rng(dim).standard_normal((2 * dim, dim))
+    assert least_response(Z[: 2 * dim - 2], rank=1, starts=200) < 1e-9
+    assert least_response(Z, rank=1, starts=200) > 1e-4
+
+
+def test_the_response_to_all_symmetric_matrices_is_a_singular_value() -> None:
+    Z = np.random.default_rng(0).standard_normal((12, 3))
+    i, j = np.triu_indices(3)
+    # A reading of an orthonormal basis of the symmetric matrices.
+    rows = np.where(i == j, 0.5, np.sqrt(0.5)) * Z[:, i] * Z[:, j]
+    expected = np.linalg.svd(rows, compute_uv=False)[-1] / np.sqrt(12)
+    assert least_response(Z, rank=2) == pytest.approx(expected)
+    with pytest.raises(ArgumentError, match=r"Z must have shape \(m, d\)"):
+        least_response(Z[0], rank=1)
+    with pytest.raises(ArgumentError, match=r"Z must have shape \(n, m, d\)"):
+        rub_ratios(Z, rank=1)

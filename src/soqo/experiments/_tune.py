@@ -206,7 +206,7 @@ def tune(
     >>> from soqo.experiments import find
     >>> tuning = tune(find("primary")[0], values=[1.0, 3.0, 30.0], horizon=200, runs=4)
     >>> list(tuning.curves)[0], tuning.curves["SCaLE"].regret.shape
-    ('SCaLE', (3, 4))
+    ('SCaLE as printed', (3, 4))
     """
     grid = finite_array("values", list(values))
     if grid.size == 0 or (np.diff(grid) <= 0.0).any():

@@ -23,7 +23,8 @@ class HySCaLE(SCaLE):
 
     Parameters
     ----------
-    noise_cap, rank, min_eigenvalue, c1, gamma2, radius, handover, fallback, probe_limit, covariance, prior,
+    noise_cap, rank, min_eigenvalue, c1, gamma2, radius, handover, fallback, probe_limit, covariance, prior
+        As in :class:`SCaLE`.
     oracle_A
         As in :class:`SCaLE`.
     learning_rate : float

@@ -334,6 +334,11 @@ class SCaLE(Policy[ScaleMemory]):
         ----------
         memory : ScaleMemory
             The memory with all probes and readings.
+
+        Returns
+        -------
+        ScaleMemory
+            The memory with the estimates and the phases.
         """
         matrices, statuses = self.recovery(memory.u, memory.y)
         phase = memory.phase.copy()

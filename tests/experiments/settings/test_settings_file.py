@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soqo import LAI, ROBD, Context, Delay, Factor, HySCaLE, Offset, Problem, RandomProblem, SCaLE, meters
+from soqo import LAI, POL, ROBD, Context, Delay, Factor, HySCaLE, Offset, Problem, RandomProblem, SCaLE, meters
 from soqo.errors import FileFormatError
 from soqo.experiments import Setting, SweepPoint, parse_settings, read_settings
 from soqo.noise import Adversarial, Uniform
@@ -419,3 +419,45 @@ def test_a_file_describes_an_offset_and_the_meters_of_a_plant() -> None:
 def test_mistakes_in_the_description_of_a_plant_are_named(old: str, new: str, message: str) -> None:
     with pytest.raises(FileFormatError, match=message):
         parse_settings(PLANT.replace(old, new), "plant.toml", name="plant")
+
+
+EXTENDED = """
+problem.A = [[1.0]]
+process.kind = "Gaussian"
+noise = { kind = "Uniform", cap = 1 }
+sources = { eta = "caption: 1" }
+contradictions = ["The text says 2."]
+policy = [
+  { kind = "FTM", role = "paper" },
+  { name = "slow", kind = "POL", learning_rate = 1e-8, single_horizon = true },
+]
+adjust = { slow = { learning_rate = 1e-9 } }
+"""
+
+
+def test_roles_sources_and_adjusted_arguments_are_read() -> None:
+    (setting,) = parse_settings(EXTENDED, "spec.toml", name="spec")
+    assert setting.roles == {"FTM": "paper"}
+    assert setting.single_horizon == {"slow"}
+    assert setting.policies["slow"] == POL(1e-9)
+    assert setting.sources == {"eta": "caption: 1"}
+    assert setting.contradictions == ("The text says 2.",)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('role = "paper"', 'role = "mine"', "line 8.*role must be one of paper, calibrated, ours, got 'mine'"),
+        ("single_horizon = true", "single_horizon = 1", "single_horizon must be true or false, got 1"),
+        ("adjust = { slow", "adjust = { fast", "'fast' must be a policy of the file, one of FTM, slow"),
+        (
+            '"caption: 1"',
+            '"hearsay"',
+            "eta must be a text that begins with one of caption, text, file name",
+        ),
+        ('["The text says 2."]', "[2]", "contradictions must be texts, got 2"),
+    ],
+)
+def test_mistakes_in_them_are_named(before: str, after: str, message: str) -> None:
+    with pytest.raises(FileFormatError, match=message):
+        parse_settings(EXTENDED.replace(before, after), "spec.toml", name="spec")

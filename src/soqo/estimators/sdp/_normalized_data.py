@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from soqo._foundation.arguments import finite_array
-from soqo._foundation.blas import is_finite_quick, max_entry
+from soqo._foundation.blas import max_entry
 from soqo.errors import ArgumentError
 from soqo.estimators._estimate import Estimate, Status
 from soqo.estimators.sdp._arithmetic import SingleArithmetic
@@ -163,11 +163,15 @@ class ScaledData:
 
     def matrix(self, point: Iterate) -> Array:
         """Return the matrix of a point in the units of the data; zero if it overflows."""
+        if self.basis is None:  # of order one
+            return self._restore_units(point.factor)
         with np.errstate(over="ignore", invalid="ignore"):
-            factor = point.factor if self.basis is None else self.basis @ point.factor
-            X = factor @ factor.T
-            M = np.asarray((0.5 * (self.unit_y / self.unit_z**2)) * (X + X.T))
-        return M if is_finite_quick(M) or np.isfinite(M).all() else np.zeros_like(M)
+            M = self._restore_units(self.basis @ point.factor)
+        return M if np.isfinite(M).all() else np.zeros_like(M)
+
+    def _restore_units(self, factor: Array) -> Array:
+        X = factor @ factor.T
+        return np.asarray((0.5 * (self.unit_y / self.unit_z**2)) * (X + X.T))
 
 
 def _orthonormal_basis(Z: Array) -> Array:

@@ -104,7 +104,7 @@ def _trace_min(Z: Array, y: Array, radius: float) -> Estimate:
     if total <= radius:
         zero = np.zeros((Z.shape[1], Z.shape[1]))
         return Estimate(zero, Status.CONSISTENT_WITH_ZERO, 0.0, 0.0, total, 0, 0, np.zeros(y.size))
-    radius = effective_radius(y, radius)
+    radius = max(radius, FEASIBILITY_TOLERANCE * total)
     scaled = ScaledData.of(Z, y)
     estimate = None
     if scaled.is_nonzero:

@@ -258,12 +258,27 @@ def make_cells(
 
     Parameters
     ----------
-    environment, horizon, seed, runs
+    environment : Environment
         As in :func:`soqo.simulate`.
     policies : iterable of Policy, or of functions that make one
         The policies.
+    horizon, seed, runs : int
+        As in :func:`soqo.simulate`.
     kept : {"rounds", "totals", "regrets"}
         As in :class:`Cell`.
+
+    Returns
+    -------
+    list of Cell
+        The cells, with the first runs first.
+
+    Examples
+    --------
+    >>> from soqo import FTM, Environment, Problem, noise, processes
+    >>> environment = Environment(Problem([[1.0]]), processes.Gaussian(5.0), noise.Uniform(1.0))
+    >>> cells = make_cells(environment, [FTM()], horizon=9, seed=0, runs=30, kept="regrets")
+    >>> [(cell.first_run, cell.runs) for cell in cells]
+    [(0, 20), (20, 10)]
     """
     by_key = {policy_key(policy): policy for policy in policies}
     return [
@@ -309,6 +324,19 @@ def join_policies(parts: Sequence[CellResult]) -> CellResult:
     ----------
     parts : sequence of Result or Regrets
         The results, with different policies.
+
+    Returns
+    -------
+    Result or Regrets
+        One result with all of them.
+
+    Examples
+    --------
+    >>> from soqo import FTM, Environment, Problem, noise, processes
+    >>> environment = Environment(Problem([[1.0]]), processes.Gaussian(5.0), noise.Uniform(1.0))
+    >>> parts = [Cell(environment, {name: FTM()}, 9, 0, 0, 2, "totals") for name in ("one", "other")]
+    >>> join_policies([compute_cell(part) for part in parts]).policies
+    ('one', 'other')
     """
     if len(parts) == 1:
         return parts[0]

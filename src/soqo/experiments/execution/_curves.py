@@ -101,6 +101,18 @@ def make_curves(outcome: Outcome) -> Curves:
     -------
     Curves
         The curves of every policy.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from tempfile import TemporaryDirectory
+    >>> from soqo import FTM
+    >>> from soqo.experiments import find, run
+    >>> with TemporaryDirectory() as folder:
+    ...     (outcome,) = run([replace(find("primary")[0], policies={"FTM": FTM()})], folder, runs=2, workers=1)
+    >>> curves = make_curves(outcome)
+    >>> curves.rounds[0], curves.rounds[-1], curves.policies["FTM"].horizons
+    (1, 1000, (200, 400, 700, 1000, 1400, 2000))
     """
     rounds = _thin_rounds(outcome.setting.horizon)
     windows = np.minimum(rounds, _WINDOW)

@@ -190,6 +190,16 @@ def run_with_plans(
         The outcome of each setting.
     table : RegretTable
         The regret of every policy of the plans.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from soqo.experiments.settings import LITERAL, find, plan_first_stage
+    >>> plans = plan_first_stage([replace(find("heavy_tails_1")[0], runs=1)], [LITERAL])
+    >>> with TemporaryDirectory() as folder:
+    ...     _, table = run_with_plans([], plans, folder, workers=1)
+    >>> table["heavy_tails_1", "linear_1", 400].policies[:2]
+    ('SCaLE/algorithm/cap/10', 'HySCaLE/algorithm/cap/as_printed/10')
     """
     cells = [(setting, split_into_cells(setting)) for setting in settings]
     planned = [(plan, horizon, _plan_cells(plan, horizon)) for plan in plans for horizon in plan.policies]
@@ -273,6 +283,18 @@ def compute_cells(
     -------
     dict of str to Result or Regrets
         The results by the key of the cell.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from soqo.experiments.execution import split_into_cells
+    >>> from soqo.experiments.settings import find
+    >>> from soqo import FTM
+    >>> cells = split_into_cells(replace(find("intro")[0], policies={"FTM": FTM()}, horizon=9, horizons=()))
+    >>> with TemporaryDirectory() as folder:
+    ...     results = compute_cells([("intro", cell) for cell in cells], folder, {}, workers=1)
+    >>> len(results)
+    1
     """
     store = CellStore(Path(folder))
     store.folder.mkdir(parents=True, exist_ok=True)

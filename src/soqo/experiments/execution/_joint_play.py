@@ -38,6 +38,14 @@ def play_jointly(policies: Mapping[str, object], paths: Paths) -> dict[str, Traj
     -------
     dict of str to Trajectory
         What each policy did, in the same order.
+
+    Examples
+    --------
+    >>> from soqo.experiments.settings import find
+    >>> (setting,) = find("primary")
+    >>> paths = setting.environment.draw(horizon=60, runs=2, seed=0)
+    >>> bool((play_jointly(setting.policies, paths)["FTM"].x == paths.v).all())
+    True
     """
     plain, played, learners = _is_plain(paths), {}, []
     probed: dict[SCaLE, _Probed] = {}

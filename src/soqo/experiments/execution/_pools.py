@@ -28,7 +28,28 @@ _WORKER_TIMEOUT = 60.0
 
 @contextmanager
 def open_executor(workers: int, scheduler: str | None, cells: list[Cell]) -> Iterator[Executor]:
-    """Open a pool of processes on this machine, or the workers of a Dask scheduler."""
+    """Open a pool of processes on this machine, or the workers of a Dask scheduler.
+
+    Parameters
+    ----------
+    workers : int
+        The number of processes on this machine.
+    scheduler : str or None
+        The address of a Dask scheduler, whose workers are used instead.
+    cells : list of Cell
+        The cells to be computed, for the modules of the user's that workers of a cluster need.
+
+    Yields
+    ------
+    concurrent.futures.Executor
+        The executor, which is closed at the end.
+
+    Examples
+    --------
+    >>> with open_executor(1, None, []) as executor:
+    ...     executor.submit(abs, -3).result()
+    3
+    """
     if scheduler is None:
         with _single_threaded(), _open_pool(workers) as pool:
             yield pool

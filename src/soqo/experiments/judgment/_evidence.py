@@ -190,6 +190,11 @@ def gather_evidence(
     -------
     Evidence
         The evidence.
+
+    Examples
+    --------
+    >>> gather_evidence([], [], {}, [], runs=20).rub
+    ()
     """
     known = {setting.name: setting for setting in settings}
     combinations = dict.fromkeys((str(reading.gamma2), str(reading.radius)) for reading in readings)
@@ -221,6 +226,13 @@ def measure_rub(setting: Setting, runs: int) -> RubExperiment:
         The setting.
     runs : int
         The number of runs, of which the first few are used.
+
+    Examples
+    --------
+    >>> from soqo.experiments.settings import find
+    >>> found = measure_rub(find("heavy_tails_1")[0], runs=1)
+    >>> bool(found.ratios["POL"][-1, 0] > found.ratios["SCaLE"][-1, 0])
+    True
     """
     paths = setting.environment.draw(setting.horizon, min(runs, _RUB_RUNS), seed=setting.seed)
     names = {"POL": "POL", "OAL": "OAL", "SCaLE": "SCaLE as printed"}
@@ -238,6 +250,11 @@ def measure_risk(rank: int, dim: int) -> EstimationRisk:
     ----------
     rank, dim : int
         The rank and the dimension.
+
+    Examples
+    --------
+    >>> measure_risk(4, 4).first_consistent
+    10
     """
     probes = tuple(range(2, dim * (dim + 1) // 2 + 4))
     rng = np.random.default_rng(0)
@@ -257,6 +274,12 @@ def measure_split(setting: Setting, gamma2: str, radius: str, runs: int) -> Spec
         The reading.
     runs : int
         The number of runs.
+
+    Examples
+    --------
+    >>> from soqo.experiments.settings import find
+    >>> measure_split(find("gaussian_r4_1")[0], "algorithm", "cap", runs=2).value.shape
+    (2, 2)
     """
     policy = SCaLE(**scale_arguments(setting, gamma2, radius), c1=captions_c1(setting))
     environment = setting.environment
@@ -287,6 +310,17 @@ def measure_tails(outcome: Outcome) -> list[Tail]:
     ----------
     outcome : Outcome
         The outcome of a setting.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from soqo import FTM
+    >>> from soqo.experiments import find, run
+    >>> setting = replace(find("heavy_tails_1")[0], policies={"FTM": FTM()}, horizons=())
+    >>> with TemporaryDirectory() as folder:
+    ...     (tail,) = measure_tails(run([setting], folder, runs=1, workers=1)[0])
+    >>> tail.largest_share
+    1.0
     """
     found = []
     for name in outcome.policies:

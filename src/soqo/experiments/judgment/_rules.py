@@ -73,6 +73,11 @@ class ClaimRule:
             Numbers beside regret.
         readings : sequence of Reading
             The readings, the most literal first.
+
+        Returns
+        -------
+        Claim
+            The claim with its verdicts.
         """
         words = {key: getattr(self, key) for key in ("id", "text", "source", "section", "rule", "settings")}
         if not samples.has(self.settings) or any(

@@ -45,6 +45,12 @@ class Samples:
         The regret of the policies of plans.
     tuned : TunedC1
         The c1 of the reading "tuned".
+
+    Examples
+    --------
+    >>> from soqo.experiments.settings import LITERAL, find
+    >>> Samples(find("primary"), {}, {}).scale("primary", LITERAL)
+    'SCaLE/algorithm/cap/3'
     """
 
     def __init__(self, settings: Iterable[Setting], table: RegretTable, tuned: TunedC1) -> None:
@@ -271,6 +277,12 @@ def tune_c1(settings: Iterable[Setting], table: RegretTable, readings: Sequence[
     -------
     TunedC1
         The choices, for means and for medians.
+
+    Examples
+    --------
+    >>> from soqo.experiments.settings import LITERAL, find
+    >>> tune_c1(find("primary"), {}, [LITERAL])         # nothing is tuned in this reading
+    {}
     """
     samples = Samples(settings, table, {})
     found: dict[tuple[str, str, str, str], dict[str, float]] = {}

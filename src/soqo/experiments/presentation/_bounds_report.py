@@ -74,7 +74,7 @@ def format_bounds(table: BoundsTable) -> str:
     --------
     >>> from soqo.experiments import bound_setting, find
     >>> print(format_bounds(bound_setting(find("gaussian_r4_1")[0], horizons=[100], runs=1)).splitlines()[0])
-    SCaLE of the setting: m = 48 exploration rounds, gamma^2 by the rule 'algorithm', direct handover
+    SCaLE as printed of the setting: m = 48 exploration rounds, gamma^2 by the rule 'algorithm', virtual handover
     """
     about = f"{table.policy}: m = {table.m} exploration rounds, gamma^2 {table.probe_rule}, {table.handover} handover"
     return "\n".join([about, "", *_lines(table), "", *_conclusions(table)])

@@ -32,10 +32,20 @@ SIXTEEN = tuple(
 """The settings of the appendix."""
 
 PRIMARY = "primary"
+"""The setting of the primary evaluation."""
+
 HEAVY_TAILS = ("heavy_tails_0.01", "heavy_tails_1")
+"""The settings of Figure 4."""
+
 RANK_DEFICIENT = ("rank_deficient_0.01", "rank_deficient_1")
+"""The settings of Figure 5."""
+
 SENSITIVITY = tuple(f"sensitivity_{eta}" for eta in (1, 10, 100, 1000, 10000))
+"""The settings of Figure 6."""
+
 LIGHT_TAILS = (PRIMARY, *(name for name in SIXTEEN if name.startswith(("gaussian", "correlated"))))
+"""The settings with light tails."""
+
 FLOOR = ("gaussian_r4_1", "laplace_r4_1")
 """The settings in which a policy of ours tests the lower bound."""
 
@@ -100,6 +110,11 @@ def scale_name(gamma2: str, radius: str, c1: float) -> str:
         As in :class:`Reading`.
     c1 : float
         The number of probes per rank and dimension.
+
+    Examples
+    --------
+    >>> scale_name("algorithm", "cap", 3.0)
+    'SCaLE/algorithm/cap/3'
     """
     return f"SCaLE/{gamma2}/{radius}/{c1:g}"
 
@@ -113,6 +128,11 @@ def hyscale_name(gamma2: str, radius: str, gradient: str, c1: float) -> str:
         As in :class:`Reading`.
     c1 : float
         The number of probes per rank and dimension.
+
+    Examples
+    --------
+    >>> hyscale_name("algorithm", "cap", "exact", 3.0)
+    'HySCaLE/algorithm/cap/exact/3'
     """
     return f"HySCaLE/{gamma2}/{radius}/{gradient}/{c1:g}"
 
@@ -124,6 +144,11 @@ def learner_names(gradient: str) -> tuple[str, str]:
     ----------
     gradient : str
         As in :class:`Reading`.
+
+    Examples
+    --------
+    >>> learner_names("exact")
+    ('POL/exact', 'OAL/exact')
     """
     return f"POL/{gradient}", f"OAL/{gradient}"
 
@@ -131,8 +156,11 @@ def learner_names(gradient: str) -> tuple[str, str]:
 SLOW_LEARNERS = ("POL/slow", "OAL/slow")
 """The names of learners with the exact gradient and a slower rate, which are ours."""
 
-SLOW_SCALE, SLOW_HYSCALE = "SCaLE/slow", "HySCaLE/slow"
-"""The names of SCaLE with soqo's defaults, and of HySCaLE with them and the slower rate, beside those learners."""
+SLOW_SCALE = "SCaLE/slow"
+"""The name of SCaLE with soqo's defaults, beside those learners."""
+
+SLOW_HYSCALE = "HySCaLE/slow"
+"""The name of HySCaLE with soqo's defaults and the slower rate."""
 
 UNPROBING = "GLIDE, no drift"
 """The name of a policy of ours that interpolates between its last position and v, as Theorem 2 requires."""
@@ -173,6 +201,12 @@ def with_spectrum(setting: Setting, spectrum: str) -> Environment:
         The setting.
     spectrum : str
         As :func:`canonical_spectrum` returns it.
+
+    Examples
+    --------
+    >>> from soqo.experiments.settings import find
+    >>> with_spectrum(find("primary")[0], "geometric").problem.spacing
+    'geometric'
     """
     problem = setting.environment.problem
     assert isinstance(problem, RandomProblem)
@@ -191,6 +225,12 @@ def captions_c1(setting: Setting) -> float:
     ----------
     setting : Setting
         The setting.
+
+    Examples
+    --------
+    >>> from soqo.experiments.settings import find
+    >>> captions_c1(find("primary")[0])
+    3.0
     """
     policy = setting.policies["SCaLE as printed"]
     assert isinstance(policy, SCaLE)
@@ -245,7 +285,7 @@ def plan_first_stage(settings: Iterable[Setting], readings: Sequence[Reading]) -
     --------
     >>> from soqo.experiments.settings import all_readings, find
     >>> [(plan.spectrum, len(plan.policies[1000])) for plan in plan_first_stage(find("primary"), all_readings())]
-    [('linear_1', 88), ('linear_10', 88), ('geometric', 88)]
+    [('linear_1', 90), ('linear_10', 90), ('geometric', 90)]
     """
     return [plan for setting in settings for plan in _plan_setting(setting, readings, None)]
 
@@ -266,6 +306,14 @@ def plan_second_stage(settings: Iterable[Setting], readings: Sequence[Reading], 
     -------
     list of ReadingPlan
         One plan for each setting and spectrum that needs any.
+
+    Examples
+    --------
+    >>> from soqo.experiments.settings import find
+    >>> tuned = {("laplace_r1_1", "linear_1", "algorithm", "cap"): {"mean": 15.0, "median": 10.0}}
+    >>> (plan,) = plan_second_stage(find("laplace_r1_1"), [Reading(c1="tuned")], tuned)
+    >>> plan.policies[200].keys()
+    dict_keys(['SCaLE/algorithm/cap/15'])
     """
     only = [reading for reading in readings if reading.c1 == "tuned"]
     return [plan for setting in settings if not setting.swept for plan in _plan_setting(setting, only, tuned)]
@@ -366,6 +414,12 @@ def scale_arguments(setting: Setting, gamma2: str, radius: str) -> dict[str, Any
         The setting.
     gamma2, radius : str
         As in :class:`Reading`.
+
+    Examples
+    --------
+    >>> from soqo.experiments.settings import find
+    >>> scale_arguments(find("primary")[0], "algorithm", "cap")["handover"]
+    'virtual'
     """
     problem = setting.environment.problem
     assert isinstance(problem, RandomProblem)
