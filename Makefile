@@ -11,7 +11,7 @@ export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check browser coverage bench fuzz format hooks hooks-run build clean
+.PHONY: help setup run plants test check browser coverage bench fuzz format hooks hooks-run build clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,6 +20,10 @@ setup: $(VENV)/installed  ## Create .venv with soqo and the tools for developmen
 
 run: $(VENV)/installed  ## Run the paper's primary evaluation and write a page to results/
 	$(BIN)/soqo reproduce primary --out results
+
+plants: $(VENV)/installed  ## Steer a simulated wind farm and a data center, and write their pages to results/
+	$(BIN)/soqo plants wind-farm --out results/wind-farm
+	$(BIN)/soqo plants data-center --out results/data-center
 
 test: check browser  ## Run every check and every test
 	$(BIN)/pytest -n $(JOBS) -q $(TESTS)

@@ -71,6 +71,8 @@ PACKAGES = [
     "experiments",
     "meters",
     "noise",
+    "plants",
+    "plants.environments",
     "policies",
     "processes",
     "theory",
@@ -109,6 +111,7 @@ def test_importing_soqo_imports_only_numpy_and_scipy() -> None:
     }
     assert {"numpy", "scipy", "soqo"} <= foreign
     assert "soqo.experiments" not in after
+    assert "soqo.plants" not in after
 
 
 # ---- contracts, over every public class ------------------------------------------------------------------------------

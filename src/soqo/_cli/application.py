@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from soqo._cli import experiments, plants
+from soqo._cli import experiments, plants, simulated_plants
 from soqo._cli.command_group import CommandGroup
 from soqo._cli.terminal import print_error, print_text
 from soqo._version import __version__
@@ -26,6 +26,7 @@ app = typer.Typer(
     epilog="Example: soqo replay log.csv --policy GLIDE. To complete commands with Tab: soqo --install-completion",
 )
 plants.add_commands(app)
+simulated_plants.add_commands(app)
 experiments.add_commands(app)
 
 

@@ -7,7 +7,7 @@ from soqo.experiments.presentation._axes import scale_regret_axes
 from soqo.experiments.presentation._bounds_report import bounds_figure, format_bounds, save_bounds
 from soqo.experiments.presentation._curvature_figure import curvature_figure
 from soqo.experiments.presentation._figures import regret_figure, sweep_figure
-from soqo.experiments.presentation._page import render_page
+from soqo.experiments.presentation._page import read_resource, render_page
 from soqo.experiments.presentation._progress_page import render_progress, write_progress
 from soqo.experiments.presentation._rendering import new_figure, render_svg, save_figure, write_atomically, write_csv
 from soqo.experiments.presentation._report_data import ReportData
@@ -25,6 +25,7 @@ __all__ = [
     "house_style",
     "new_figure",
     "policy_styles",
+    "read_resource",
     "regret_figure",
     "render_page",
     "render_progress",

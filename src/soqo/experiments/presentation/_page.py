@@ -83,7 +83,24 @@ def render_page(data: ReportData) -> str:
 
 
 def read_resource(name: str) -> str:
-    """Return the text of a file of this package, such as the style of the page."""
+    """Return the text of a file of this package, so that other pages look alike.
+
+    Parameters
+    ----------
+    name : str
+        ``"page.html"``, the frame with the places title, refresh, style, body and scripts, ``"page.css"`` or
+        ``"page.js"``.
+
+    Returns
+    -------
+    str
+        The text.
+
+    Examples
+    --------
+    >>> read_resource("page.html").splitlines()[0]
+    '<!DOCTYPE html>'
+    """
     return files("soqo.experiments.presentation").joinpath(name).read_text(encoding="utf-8")
 
 

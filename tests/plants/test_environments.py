@@ -1,0 +1,71 @@
+"""Plants as Gymnasium environments."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+gymnasium = pytest.importorskip("gymnasium")
+
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+from soqo.errors import ArgumentError  # noqa: E402
+from soqo.plants import Quadratic  # noqa: E402
+from soqo.plants.environments import PlantEnvironment  # noqa: E402
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("Quadratic", {}), ("WindFarm", {"layout": [[0.0, 0.0], [5.0, 0.0]]}), ("DataCenter", {"units": 2})],
+)
+def test_environments_pass_the_checks_of_gymnasium(name: str, options: dict[str, Any]) -> None:
+    environment = gymnasium.make(f"soqo/{name}-v0", rounds=20, **options)
+    with warnings.catch_warnings():
+        # Positions are not bounded, and moves have units: it recommends otherwise.
+        warnings.filterwarnings("ignore", message=".*(recommend|infinity).*")
+        check_env(environment.unwrapped)
+
+
+def test_rewards_are_minus_the_costs_of_a_plain_loop() -> None:
+    A = np.array([[2.0, 0.5], [0.5, 1.0]])
+    environment = PlantEnvironment(Quadratic(A, wear=3.0), rounds=10, largest_move=1000.0)
+    seen, info = environment.reset(seed=5)
+    assert info == {"switching_weight": 3.0}
+    over, rounds = False, 0
+    while not over:
+        x, v = seen["x"], seen["v"]
+        move = 0.3 * (v - x)
+        seen, reward, terminated, over, info = environment.step(move)
+        u = x + move - v
+        assert reward == pytest.approx(-0.5 * u @ A @ u - 1.5 * np.sum(move**2))
+        np.testing.assert_allclose(seen["x"], x + move)
+        assert seen["reading"][0] == info["reading"]
+        assert not terminated
+        rounds += 1
+    assert rounds == 10
+
+
+def test_the_minimizer_of_a_farm_is_at_the_turn_nearest_to_the_position() -> None:
+    environment = gymnasium.make("soqo/WindFarm-v0", rounds=40, layout=[[0.0, 0.0]])
+    seen, _ = environment.reset(seed=1)
+    for _ in range(39):
+        assert np.abs(seen["v"] - seen["x"]).max() <= 180.0
+        seen, *_ = environment.step(np.array([30.0]))  # several turns
+
+
+def test_a_round_without_a_reading_shows_zero_and_says_so() -> None:
+    environment = gymnasium.make("soqo/WindFarm-v0", rounds=5, layout=[[0.0, 0.0]], constant_speed=2.0)
+    environment.reset(seed=0)
+    seen, _, _, _, info = environment.step(np.zeros(1))
+    assert np.isnan(info["reading"])
+    assert seen["reading"][0] == 0.0
+
+
+def test_environment_names_what_is_wrong() -> None:
+    with pytest.raises(ArgumentError, match="plant must be a Plant, got int"):
+        PlantEnvironment(3)  # type: ignore[arg-type]
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        PlantEnvironment(Quadratic(np.eye(2))).step(np.zeros(2))
