@@ -85,7 +85,7 @@ def run(first: int, count: int, *, rounds: int = 30) -> list[str]:
     for seed in range(first, first + count):
         d = 1 + seed % 4
         for name, policy in policies(d):
-            if (fault := attack(seed, name, policy, d, rounds)):
+            if fault := attack(seed, name, policy, d, rounds):
                 faults.append(fault)
     return faults
 
