@@ -142,6 +142,9 @@ def _primal_dual_step(
     entries = P.reshape(len(G), -1)[:, :: residual.shape[-1] + 1]
     entries += 1.0 + 1e-13 * entries.sum(axis=1, keepdims=True)
     solution: Array = np.asarray(np.linalg.solve(P, (target - residual)[..., None])[..., 0], dtype=np.float64)
+    # A system of numbers that overflow has no solution: the run stays where it is.
+    usable = np.isfinite(solution + target).all(axis=-1, keepdims=True)
+    solution, target = np.where(usable, solution, 0.0), np.where(usable, target, 0.0)
     dZ, dM = smat(solution), smat(target - solution)
     inner = 1.0 / np.sqrt(values[:, :, None] * values[:, None, :])
     # One length for both: M and Z satisfy a linear equation, which two lengths would violate at each step.

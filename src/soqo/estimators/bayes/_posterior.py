@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from soqo._foundation.blas import is_finite_quick
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register, rename_fields
 from soqo.estimators._measurements import smat, svec
@@ -421,7 +422,20 @@ class Posterior(Value):
             return after
         fit_now = stored & (fit_is_due(model, after.total_readings) if fit is True else fit)
         after = after._potter_step(model, row, weight)
-        return after.fit(model, fit_now) if fit_now.any() else after
+        if fit_now.any():
+            after = after.fit(model, fit_now)
+        if not is_finite_quick(after.mean):
+            # A reading whose terms overflow is not used.
+            after = self._choose(after, np.isfinite(after.mean).all(axis=1) & np.isfinite(after.noise))
+        return after
+
+    def _choose(self, after: Posterior, which: BoolArray) -> Posterior:
+        """Return another posterior in some of the runs, and this one in the others."""
+        chosen = {}
+        for name, value in self.__dict__.items():
+            mask = which.reshape(-1, *(1,) * (value.ndim - 1))
+            chosen[name] = np.where(mask, after.__dict__[name], value)
+        return evolve(self, **chosen)
 
     def update_rows(
         self, model: ReadingModel, u: Array, y: Array, features: Array, w: Array | None = None
@@ -1036,7 +1050,12 @@ def _fit_variant(model: ReadingModel, part: Posterior, factor: Array, offset: bo
         deviations = part.prior_unit[:, None] * model.extra_deviations(part.sizes)
         prior[:, np.arange(k), np.arange(k)] = deviations
     n = k + p
-    U, D, Vt = np.linalg.svd(T[:, :n, :n] @ prior)
+    design = T[:, :n, :n] @ prior
+    overflows = np.empty(0, dtype=np.int64)
+    if not is_finite_quick(design):
+        overflows = np.flatnonzero(~np.isfinite(design).all(axis=(1, 2)))
+        design[overflows] = 0.0
+    U, D, Vt = np.linalg.svd(design)
     c = np.vecmat(T[:, :n, n], U)
     c0 = np.vecmat(np.matvec(T[:, :n, :n], center), U)
     average = MarginalLikelihood(
@@ -1066,6 +1085,7 @@ def _fit_variant(model: ReadingModel, part: Posterior, factor: Array, offset: bo
         mean[:, :q] = np.matvec(gain, cross[:, :, -1] - np.matvec(used, inner))
         root[:, :q, :q] = average.noise[:, None, None] * np.linalg.inv(ridge).swapaxes(-1, -2)
         root[:, :q, model.size - n :] = -gain @ used @ inner_root
+    mean[overflows] = math.nan  # what is not a number is not used, see Posterior.update
     return {
         "mean": mean,
         "root": root,

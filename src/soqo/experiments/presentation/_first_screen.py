@@ -38,11 +38,12 @@ def render_first_screen(data: ReportData, charts: dict[str, Chart]) -> str:
     finding = f'<p class="finding">{escape(typeset(_find(data, outcome)))}</p>'
     if outcome is None:
         return finding
-    chart = charts[outcome.setting.name]
-    index = next(k for k, panel in enumerate(chart.panels) if panel.x_label == "round t")
-    title = outcome.setting.title
+    title, picture = outcome.setting.title, ""
+    chart = charts.get(outcome.setting.name)
+    if chart is not None:  # a figure that could not be drawn is not in the report
+        index = next(k for k, panel in enumerate(chart.panels) if panel.x_label == "round t")
+        picture = render_headline_chart(chart, index, title)
     source = f" <span>{escape(outcome.setting.source)}</span>" if outcome.setting.source else ""
-    picture = render_headline_chart(chart, index, title)
     return (
         f'{finding}\n<section class="card" id="headline">\n<h2>{escape(typeset(title))}{source}</h2>\n'
         f"{picture}\n{_render_table(data, outcome)}\n</section>"

@@ -139,7 +139,7 @@ def learn(
         reject = np.where(in_a_row, again, reject)
     tested = observed & ~diffuse & ~limited & ((beliefs.age >= 2.0) | (beliefs.epoch > 0.0))
     nats = np.where(before.readings >= 2 * model.unknowns, 5.0, _BRANCH_NATS)
-    keep = ~tested | (accept > reject - nats)
+    keep = ~tested | ~(accept <= reject - nats)  # a density that is not a number must not drop every belief
     doubt = tested & (reject > accept - nats)
     # No positive semi-definite A explains a reading far below the base load.
     ready = observed & ~limited & (before.readings >= model.unknowns + 5)
