@@ -152,12 +152,14 @@ def learning_regret(
 
     Parameters
     ----------
-    A, covariance, noise, unknown
+    A, covariance, noise
         As in :func:`learning_constant`.
     horizon : int
         The number of rounds T.
     prior_deviation : float
         The prior deviation of A.
+    unknown : tuple of str
+        What is unknown beside A: ``"base_load"`` or nothing.
 
     Returns
     -------

@@ -349,7 +349,7 @@ def refused_calls(fleet: Fleet) -> list[tuple[type[Exception], str, Any]]:
         (ArgumentError, r"v must be finite, got nan for plant 'b'", lambda: fleet.act([[0.0], [nan]], ["a", "b"])),
         (ArgumentError, r"v must have shape \(3, 1\), got \(2, 1\)", lambda: fleet.act([[0.0], [1.0]])),
         (ArgumentError, r"v must have shape \(1,\), got \(1, 1\)", lambda: fleet.act([[0.0]], "a")),
-        (ArgumentError, "factor must be above 0", lambda: fleet.act([[0.0]], ["a"], factor=[-1.0])),
+        (ArgumentError, "factor must be at least 0", lambda: fleet.act([[0.0]], ["a"], factor=[-1.0])),
         (ArgumentError, "one row for each of 1 plants", lambda: fleet.act([[0.0]], ["a"], context=[[1.0], [2.0]])),
         (ProtocolError, "before act for plant 'c'", lambda: fleet.observe([1.0, 1.0, 1.0])),
         (
