@@ -27,6 +27,8 @@ def test_stopped_turbines_have_no_power() -> None:
     power = FlorisWake().power(places, np.array([270.0]), np.array([8.0]), np.zeros((1, 2)), running=running)
     assert power[0, 0] == 0.0
     assert power[0, 1] == pytest.approx(1754.0, abs=5.0)  # as much as a turbine alone
+    again = FlorisWake().power(places, np.array([270.0]), np.array([8.0]), np.zeros((1, 2)))
+    assert again[0, 0] == pytest.approx(1754.0, abs=5.0)  # runs again
 
 
 def test_power_is_finite_where_floris_has_no_answer() -> None:

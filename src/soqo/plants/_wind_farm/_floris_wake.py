@@ -61,6 +61,7 @@ class FlorisWake(Value):
         """
         model = _open_model(self.curl, tuple((float(east), float(north)) for east, north in layout))
         stopped = np.zeros(yaw.shape, dtype=np.bool_) if running is None else ~running
+        model.reset_operation()  # otherwise turbines that stood still in the last call would do so in this one
         model.set(
             wind_directions=direction % 360.0,
             wind_speeds=speed,
