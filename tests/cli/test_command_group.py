@@ -6,8 +6,8 @@ from command_line import complaint
 
 
 def test_a_wrong_command_lists_the_right_ones_and_suggests_similar() -> None:
-    line = complaint("estimat", "log.csv")
-    assert line.startswith("there is no command 'estimat'; did you mean estimate? The commands of soqo are ")
+    line = complaint("replai", "log.csv")
+    assert line.startswith("there is no command 'replai'; did you mean replay? The commands of soqo are ")
     for name in (
         "journal",
         "replay",

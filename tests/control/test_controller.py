@@ -697,7 +697,7 @@ def test_a_factor_scales_the_hitting_cost() -> None:
     controller = Controller(LAI([[1.0]]), [0.0], horizon=1)
     np.testing.assert_allclose(controller.act([4.0], factor=3.0), [3.0])
     for factor in (-1.0, math.nan, [1.0]):
-        with pytest.raises(ArgumentError, match="factor must be at least 0"):
+        with pytest.raises(ArgumentError, match="factor must"):
             Controller(LAI([[1.0]]), [0.0]).act([4.0], factor=factor)  # type: ignore[arg-type]
 
 

@@ -17,7 +17,7 @@ class CommandGroup(typer.core.TyperGroup):
         """Return the command that the arguments name."""
         known = list(self.commands)
         if args and args[0] not in known:
-            matches = difflib.get_close_matches(args[0], known, n=3, cutoff=0.5)
+            matches = difflib.get_close_matches(args[0], known, n=3, cutoff=0.7)
             guess = f"; did you mean {' or '.join(matches)}?" if matches else "."
             command = " ".join(["soqo", *ctx.command_path.split()[1:]])
             raise ArgumentError(
