@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from soqo._foundation import bootstrap_intervals
-from soqo._foundation.bootstrap_intervals import bootstrap_statistic, percentile_interval
+from soqo._foundation.bootstrap_intervals import bootstrap_statistic, percentile_interval, quantiles_over_runs
 from soqo.errors import ArgumentError
 
 RESAMPLES = 4000
@@ -72,3 +72,11 @@ def test_an_interval_is_interpolated_between_values_by_default() -> None:
 
 def test_no_values_have_no_interval() -> None:
     assert np.isnan(percentile_interval(np.zeros(0))).all()
+
+
+def test_quantiles_over_runs_agree_with_the_median_and_are_never_between_a_number_and_infinity() -> None:
+    samples = np.array([[3.0, 1.0, 7.0, 4.0], [1.0, np.inf, 2.0, np.inf]])
+    found = quantiles_over_runs(samples, [0.25, 0.5, 0.75])
+    np.testing.assert_array_equal(found[1], [np.median(samples[0]), 2.0])
+    np.testing.assert_array_equal(found[[0, 2], 0], np.quantile(samples[0], [0.25, 0.75]))
+    np.testing.assert_array_equal(quantiles_over_runs(samples.T, [0.5], axis=0)[0], found[1])

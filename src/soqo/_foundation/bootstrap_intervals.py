@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -73,3 +74,26 @@ def percentile_interval(
         return (float("nan"), float("nan"))
     low, high = np.quantile(values, tails, method=method)
     return (float(low), float(high))
+
+
+def quantiles_over_runs(samples: Array, levels: Sequence[float], *, axis: int = -1) -> Array:
+    """Return quantiles over the runs, with the median as :func:`numpy.median` has it; a sample may be infinite.
+
+    Parameters
+    ----------
+    samples : Array
+        The samples.
+    levels : sequence of float
+        The levels of the quantiles, which are the first axis of the result.
+    axis : int
+        The axis of the runs.
+
+    Examples
+    --------
+    >>> quantiles_over_runs(np.array([1.0, 2.0, 4.0, np.inf]), [0.25, 0.5, 0.75])
+    array([1.75, 3.  , 4.  ])
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        between = np.quantile(samples, levels, axis=axis)
+    # There is nothing between a number and an infinite one: the sample below is the quantile.
+    return np.where(np.isfinite(between), between, np.quantile(samples, levels, axis=axis, method="inverted_cdf"))

@@ -57,6 +57,6 @@ def test_tails_are_quantiles_and_trimmed_means(tmp_path: Path) -> None:
     regret = outcome.regret("FTM")
     found = tails["FTM"]
     assert found.mean == pytest.approx(regret.mean())
-    assert found.quantiles[0.5] == np.quantile(regret, 0.5, method="inverted_cdf")
+    assert found.quantiles[0.5] == np.median(regret)
     assert found.trimmed[0.25] == pytest.approx(np.sort(regret)[1:5].mean())
     assert 1.0 / 6.0 <= found.largest_share <= 1.0

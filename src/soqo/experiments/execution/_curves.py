@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 
+from soqo._foundation.bootstrap_intervals import quantiles_over_runs
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.experiments.execution._outcome import Outcome
 from soqo.typing import Array, IntArray
@@ -134,7 +135,7 @@ def _policy_curves(outcome: Outcome, name: str, rounds: IntArray, windows: IntAr
         per_round = (summed[:, rounds] - summed[:, rounds - windows]) / windows
         horizons = tuple(h for h in outcome.horizons if name in outcome.results[h].policies)
         ends = np.stack([outcome.regret(name, h) for h in horizons], axis=1)
-        lower, upper = np.quantile(summed[:, rounds], [0.25, 0.75], axis=0, method="inverted_cdf")
+        lower, upper = quantiles_over_runs(summed[:, rounds], [0.25, 0.75], axis=0)
         return PolicyCurves(
             mean=_band(summed[:, rounds], "mean"),
             median=_band(summed[:, rounds], "median"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from soqo._foundation.bootstrap_intervals import quantiles_over_runs
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.experiments.execution import Outcome, play_jointly
 from soqo.experiments.judgment._samples import trimmed_mean
@@ -326,7 +327,7 @@ def measure_tails(outcome: Outcome) -> list[Tail]:
     for name in outcome.policies:
         regret = outcome.regret(name)
         with np.errstate(invalid="ignore", over="ignore"):
-            quantiles = np.quantile(regret, _QUANTILES, method="inverted_cdf")
+            quantiles = quantiles_over_runs(regret, _QUANTILES)
             size = np.abs(regret).sum()
             found.append(
                 Tail(

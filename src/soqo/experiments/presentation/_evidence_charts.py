@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from soqo._foundation.bootstrap_intervals import quantiles_over_runs
 from soqo.experiments.execution import Band
 from soqo.experiments.judgment import Evidence, RubExperiment
 from soqo.experiments.presentation._charts import Chart, Curve, Panel, drawable
@@ -60,5 +61,5 @@ def risk_chart(evidence: Evidence) -> Chart | None:
 
 def _quartiles(samples: Array) -> Band:
     """Return the median and the quartiles over the last axis; a value may be infinite."""
-    low, middle, high = np.quantile(samples, [0.25, 0.5, 0.75], axis=1, method="inverted_cdf")
+    low, middle, high = quantiles_over_runs(samples, [0.25, 0.5, 0.75], axis=1)
     return drawable(Band(middle, low, high))

@@ -224,7 +224,7 @@ def _render_group(group: Sequence[ReportFigure], charts: Mapping[str, Chart], sv
     title, rest = _split_group_titles(group)
     where = _short_name(group)
     number = f"<b>{where}</b> " if where.startswith(("Figure", "Appendix", "RUB")) else ""
-    name = "Additional experiments" if where == title == "Appendix" else title
+    name = "Additional experiments" if where == "Appendix" and title.startswith("Appendix") else title
     articles = [render_article(figure, charts, svgs.get(figure.name, "")) for figure in group]
     if len(group) > 1:
         articles = [
