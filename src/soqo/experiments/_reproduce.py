@@ -121,8 +121,8 @@ def reproduce(
     >>> from soqo.experiments import find, reproduce
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     report = reproduce(find("intro"), folder, runs=1, workers=1)
-    ...     [file.name for file in report.files][:4]
-    ['intro.csv', 'intro.nc', 'claims.csv', 'about.json']
+    ...     [file.name for file in report.files if file.suffix in (".csv", ".json", ".html")]
+    ['intro.csv', 'claims.csv', 'claims.json', 'about.json', 'index.html']
     """
     if not settings:
         raise ArgumentError("settings must be at least one, got none")
