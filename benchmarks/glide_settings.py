@@ -269,18 +269,16 @@ def refinement_table(rows: list[Setting]) -> None:
 
 
 def growth_table(rows: list[Setting]) -> None:
-    """Print the growth of GLIDE's regret with the horizon."""
-    print("\nGLIDE(drift=False): median regret against the horizon, and its exponent")
-    print("setting".ljust(34), *(f"T={T}".rjust(10) for T in HORIZONS), "  exponent")
+    """Print the growth of regret with the horizon, of GLIDE and of RLS."""
+    print("\nMedian regret against the horizon and its exponent: GLIDE(drift=False), and RLS")
+    print("setting".ljust(34), *(f"T={T}".rjust(10) for T in HORIZONS), "  exponent", f"RLS T={ROUNDS}", "  exponent")
     for setting in rows:
-        found = [best_regret(setting, {"GLIDE": soqo.GLIDE(drift=False)}, T)[0] for T in HORIZONS]
-        slope = np.polyfit(np.log(HORIZONS), np.log(np.maximum(found, 1e-12)), 1)[0]
-        print(
-            setting.name.ljust(34),
-            *(format_short(f).rjust(10) for f in found),
-            f"{slope:10.2f}",
-            flush=True,
-        )
+        cells = []
+        for policy, shown in ((soqo.GLIDE(drift=False), HORIZONS), (soqo.RLS(setting.cap / math.sqrt(3.0)), (ROUNDS,))):
+            found = [best_regret(setting, {"policy": policy}, T)[0] for T in HORIZONS]
+            slope = np.polyfit(np.log(HORIZONS), np.log(np.maximum(found, 1e-12)), 1)[0]
+            cells += [format_short(found[HORIZONS.index(T)]).rjust(10) for T in shown] + [f"{slope:10.2f}"]
+        print(setting.name.ljust(34), *cells, flush=True)
 
 
 def change_table(runs: int) -> None:
@@ -299,6 +297,7 @@ def change_table(runs: int) -> None:
         "SCaLE": scale,
         "SCaLE, restarted": scale,
         "HySCaLE": soqo.HySCaLE(10.0, 4, min_eigenvalue=1.0, learning_rate=1e-8),
+        "RLS": soqo.RLS(10.0 / math.sqrt(3.0)),
         "POL 1e-6": soqo.POL(1e-6),
         "FTM": soqo.FTM(),
     }
