@@ -12,6 +12,7 @@ import dataclasses
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ def main() -> int:
     parser.add_argument("--allocations", type=int, default=ALLOCATIONS)
     arguments = parser.parse_args()
     begun = time.perf_counter()
-    report = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: E731
+    report = partial(print, file=sys.stderr, flush=True)
     faults = run(tuple(arguments.dims), arguments.allocations, report)
     for fault in faults:
         print(fault)

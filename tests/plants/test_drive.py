@@ -69,7 +69,7 @@ def test_a_contender_hears_factor_unit_and_mask_and_the_context_only_if_asked() 
     assert conditions.factor is not None
     assert conditions.unit is not None
     np.testing.assert_allclose(heard[0]["factor"], conditions.factor[0])
-    np.testing.assert_allclose(heard[0]["context"], conditions.context[0])  # type: ignore[index]
+    np.testing.assert_allclose(heard[0]["context"], conditions.context[0])  # type: ignore[index]  # it has a context
     np.testing.assert_allclose(heard[1]["unit"], conditions.unit[0])
     assert conditions.active is not None
     still = ~conditions.active[1]

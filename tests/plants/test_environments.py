@@ -10,11 +10,11 @@ import pytest
 
 gymnasium = pytest.importorskip("gymnasium")
 
-from gymnasium.utils.env_checker import check_env  # noqa: E402
+from gymnasium.utils.env_checker import check_env  # noqa: E402  # after the check that the extra is installed
 
-from soqo.errors import ArgumentError  # noqa: E402
-from soqo.plants import Quadratic  # noqa: E402
-from soqo.plants.environments import PlantEnvironment  # noqa: E402
+from soqo.errors import ArgumentError  # noqa: E402  # after the check that the extra is installed
+from soqo.plants import Quadratic  # noqa: E402  # after the check that the extra is installed
+from soqo.plants.environments import PlantEnvironment  # noqa: E402  # after the check that the extra is installed
 
 
 @pytest.mark.parametrize(
@@ -66,6 +66,6 @@ def test_a_round_without_a_reading_shows_zero_and_says_so() -> None:
 
 def test_environment_names_what_is_wrong() -> None:
     with pytest.raises(ArgumentError, match="plant must be a Plant, got int"):
-        PlantEnvironment(3)  # type: ignore[arg-type]
+        PlantEnvironment(3)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(gymnasium.error.ResetNeeded):
         PlantEnvironment(Quadratic(np.eye(2))).step(np.zeros(2))

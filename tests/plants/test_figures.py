@@ -27,7 +27,7 @@ def result() -> Drive:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_picture_has_a_bar_with_its_number_for_each_policy(result: Drive, theme: str) -> None:
-    figure = result.plot(theme=theme)  # type: ignore[arg-type]
+    figure = result.plot(theme=theme)  # type: ignore[arg-type]  # one of the two themes
     costs = figure.axes[1]
     assert [label.get_text() for label in costs.get_yticklabels()] == list(result.names)
     numbers = [text.get_text() for text in costs.texts]
@@ -39,8 +39,8 @@ def test_picture_has_a_bar_with_its_number_for_each_policy(result: Drive, theme:
 def test_bars_are_lost_and_wear(result: Drive) -> None:
     bars = result.plot().axes[1].patches
     lost, wear = bars[2 * result.index("GLIDE")], bars[2 * result.index("GLIDE") + 1]
-    assert lost.get_width() == pytest.approx(result["GLIDE"].lost)  # type: ignore[attr-defined]
-    assert wear.get_width() == pytest.approx(result["GLIDE"].wear)  # type: ignore[attr-defined]
+    assert lost.get_width() == pytest.approx(result["GLIDE"].lost)  # type: ignore[attr-defined]  # a bar is a rectangle
+    assert wear.get_width() == pytest.approx(result["GLIDE"].wear)  # type: ignore[attr-defined]  # a bar is a rectangle
 
 
 def test_dark_colors_are_light_enough(result: Drive) -> None:

@@ -48,4 +48,4 @@ def test_a_farm_with_floris_loses_nothing_at_its_reference() -> None:
 
 def test_floris_wake_names_what_is_wrong() -> None:
     with pytest.raises(ArgumentError, match="curl must be True or False, got 1"):
-        FlorisWake(curl=1)  # type: ignore[arg-type]
+        FlorisWake(curl=1)  # type: ignore[arg-type]  # wrong on purpose

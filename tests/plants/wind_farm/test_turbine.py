@@ -48,4 +48,4 @@ def test_curvature_vanishes_above_rated_wind() -> None:
 )
 def test_turbine_names_what_is_wrong(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        Turbine(**arguments)  # type: ignore[arg-type]
+        Turbine(**arguments)  # type: ignore[arg-type]  # some are wrong on purpose

@@ -454,7 +454,8 @@ class Posterior(Value):
         after, rows, weights = self, [], []
         seen = ~np.isnan(y)
         u = np.where(seen[..., None], u, 0.0)
-        for k in np.flatnonzero(seen.any(axis=0)):
+        kept_rows = np.flatnonzero(seen.any(axis=0))
+        for k in kept_rows:
             row, weight, after = after._white_row(u[:, k], y[:, k], features[:, k], seen[:, k], None)
             stored = weight > 0.0
             after = evolve(
@@ -467,15 +468,16 @@ class Posterior(Value):
             weights.append(weight)
         if not rows:
             return self
-        stored = np.stack(weights, axis=1) > 0.0
+        weight = np.stack(weights, axis=1)
+        stored = weight > 0.0
         # Each reading reduces the weights of those before it.
         later = stored.sum(axis=1)[:, None] - np.cumsum(stored, axis=1)
         decay = model.forgetting**later
         kept = model.forgetting ** stored.sum(axis=1)
         earlier = _merge(after.factor, after.buffer, after.buffer_rows) * np.sqrt(kept)[:, None, None]
         whole = np.stack(rows, axis=1) * np.sqrt(decay)[..., None]
-        used = u[:, seen.any(axis=0)]
-        outer = ((np.minimum(np.stack(weights, axis=1), 1.0) * decay)[..., None] * used).swapaxes(1, 2) @ used
+        used = u[:, kept_rows]
+        outer = ((np.minimum(weight, 1.0) * decay)[..., None] * used).swapaxes(1, 2) @ used
         return evolve(
             after,
             factor=triangular_factor(np.concatenate([earlier, whole], axis=1)),

@@ -3,11 +3,12 @@ r"""Beliefs that explain a surprising reading by a change: of A, of its scale, o
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from soqo._foundation.frozen_dataclasses import evolve
-from soqo.estimators.bayes import ReadingModel, frequent_fits
+from soqo.estimators.bayes import Posterior, ReadingModel, frequent_fits
 from soqo.policies.glide._beliefs import Beliefs, best_index, best_total, push
 from soqo.policies.glide._outliers import SAME_GAIN, negative_penalty
 from soqo.typing import Array, BoolArray
@@ -125,18 +126,7 @@ def release_offsets(
         start = part["posterior"].release_offset(model, speed)
         learned = start.update(model, u[runs], y[runs], features[runs], fit=np.zeros(runs.size, dtype=np.bool_))
         density = learned.log_evidence - start.log_evidence
-        part |= {
-            "posterior": learned,
-            "log_weight": part["log_weight"] + LOG_WALKING_OFFSET,
-            "in_a_row": np.zeros(runs.size),
-            "age": part["age"] + 1.0,
-            "protected": np.zeros(runs.size),
-            "surprise": np.ones(runs.size),
-            "gain": np.full(runs.size, np.nan),
-            "gain_error": np.full(runs.size, np.nan),
-            "densities": push(part["densities"], density, np.ones(runs.size, dtype=np.bool_)),
-        }
-        parts.append(part)
+        parts.append(_changed(part, learned, LOG_WALKING_OFFSET, density))
     return beliefs.join(*parts)
 
 
@@ -158,20 +148,8 @@ def rescale(
     old = before.best[runs]
     part = before.take(old)
     density = _LOG_SCALE_HAZARD - math.log(2.0 * math.log(MAX_CHANGE)) - np.log(np.abs(y[runs]))
-    part |= {
-        "posterior": part["posterior"].rescale(model, gain[runs], gain_error[runs]),
-        "log_weight": part["log_weight"] + density,
-        "epoch": np.full(runs.size, float(round_number)),
-        "in_a_row": np.zeros(runs.size),
-        "age": part["age"] + 1.0,
-        "protected": np.zeros(runs.size),
-        "surprise": np.ones(runs.size),
-        "gain": np.full(runs.size, np.nan),
-        "gain_error": np.full(runs.size, np.nan),
-        "same_gain": np.full(runs.size, SAME_GAIN),
-        "densities": push(part["densities"], density, np.ones(runs.size, dtype=np.bool_)),
-    }
-    return beliefs.join(part)
+    scaled = part["posterior"].rescale(model, gain[runs], gain_error[runs])
+    return beliefs.join(_changed(part, scaled, density, density, round_number))
 
 
 def forget_eigenvalue(
@@ -196,17 +174,30 @@ def forget_eigenvalue(
     start = part["posterior"].forget_direction(model, vectors[np.arange(runs.size), :, largest])
     learned = start.update(model, u[runs], y[runs], features[runs], w=None if w is None else w[runs])
     density = learned.log_evidence - start.log_evidence
-    part |= {
-        "posterior": learned,
-        "log_weight": part["log_weight"] + _LOG_HAZARD + negative_penalty(model, start, y[runs], density),
-        "epoch": np.full(runs.size, float(round_number)),
-        "in_a_row": np.zeros(runs.size),
+    weight = _LOG_HAZARD + negative_penalty(model, start, y[runs], density)
+    return beliefs.join(_changed(part, learned, weight, density, round_number))
+
+
+def _changed(
+    part: dict[str, Any], posterior: Posterior, weight: Array | float, density: Array, epoch: int | None = None
+) -> dict[str, Any]:
+    """Return beliefs with another posterior, which explains this reading, and with a log weight that is larger by some.
+
+    Beliefs in which A itself has changed begin an epoch.
+    """
+    zeros = np.zeros(len(density))
+    changed = {
+        **part,
+        "posterior": posterior,
+        "log_weight": part["log_weight"] + weight,
+        "in_a_row": zeros,
         "age": part["age"] + 1.0,
-        "protected": np.zeros(runs.size),
-        "surprise": np.ones(runs.size),
-        "gain": np.full(runs.size, np.nan),
-        "gain_error": np.full(runs.size, np.nan),
-        "same_gain": np.full(runs.size, SAME_GAIN),
-        "densities": push(part["densities"], density, np.ones(runs.size, dtype=np.bool_)),
+        "protected": zeros,
+        "surprise": zeros + 1.0,
+        "gain": zeros + np.nan,
+        "gain_error": zeros + np.nan,
+        "densities": push(part["densities"], density, np.ones(len(density), dtype=np.bool_)),
     }
-    return beliefs.join(part)
+    if epoch is not None:
+        changed |= {"epoch": zeros + float(epoch), "same_gain": zeros + SAME_GAIN}
+    return changed
