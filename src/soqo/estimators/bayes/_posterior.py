@@ -1,10 +1,9 @@
 r"""Recursive Bayesian least squares for A with unknown noise, scale and rank, and with a base load that may walk.
 
-The rows of all readings are stored as a triangular factor, so that no condition number is squared. From this factor,
-one singular value decomposition gives the marginal likelihood of every pair (sigma, s) in closed form, and the average
-of the posterior over them. This fit is repeated at each of the first readings, and later whenever the number of
-readings has grown by a tenth. Between two fits, the mean and a square root of the covariance are updated by Potter's
-formula (Battin, "Astronautical guidance", 1964), which costs O(p^2).
+The first rows are stored as they are, and later ones as a triangular factor, so that no condition number is squared.
+From them, a fit (``_fits``) estimates the noise and the scale. It is repeated at each of the first readings, and later
+whenever the number of readings has grown by a tenth. Between two fits, the mean and a square root of the covariance are
+updated by Potter's formula (Battin, "Astronautical guidance", 1964), which costs O(p^2).
 
 A base load is a random walk with steps of rho sigma (a local level model, Durbin and Koopman, "Time series analysis by
 state space methods", 2012). For a given rho, generalized least squares is ordinary least squares on rows that the
@@ -14,9 +13,6 @@ scalar Kalman filter of the level has whitened: with the variance P sigma^2 of t
 
 where ``level`` is the filtered mean of the rows themselves. The first row defines the level and is not stored. An
 offset that walks is filtered together with the base load, in the same way (``_walking_offset``).
-
-Whether there is an offset, and whether there is a bias N, is decided by the marginal likelihood: a fit evaluates the
-variants that the model allows, and the posterior is the mixture of them with the same mean and covariance.
 """
 
 from __future__ import annotations
@@ -34,18 +30,11 @@ from soqo._foundation.blas import is_finite_quick
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register, rename_fields
 from soqo.estimators._measurements import smat, svec
-from soqo.estimators.bayes._marginal_likelihood import (
-    LOG_SCALE_DEVIATION,
-    PRIOR_MEAN_SCALE,
-    PRIOR_MEAN_SQUARE_SCALE,
-    MarginalLikelihood,
-)
+from soqo.estimators.bayes._fits import GROWTH, VARIANTS, fit_variants, triangular_factor
+from soqo.estimators.bayes._marginal_likelihood import LOG_SCALE_DEVIATION, PRIOR_MEAN_SCALE, PRIOR_MEAN_SQUARE_SCALE
 from soqo.estimators.bayes._model import RELATIVE_ERROR, ReadingModel, prior_root
 from soqo.estimators.bayes._walking_offset import displacements, filter_walk, no_walk, predict_walk
 from soqo.typing import Array, BoolArray, IntArray
-
-_GROWTH = 1.1
-"""The factor by which the number of readings grows from one fit to the next."""
 
 _FIT_READINGS = np.array(list(accumulate(range(200), lambda n, _: n + math.ceil(n / 10), initial=1)), dtype=np.float64)
 """The numbers of readings after which there is a fit, up to 1e9. They do not depend on the run, so that the runs of a
@@ -62,16 +51,6 @@ _KEPT_SCALE_DEVIATION = 0.1
 
 _MAX_BUFFER_ROWS = 32
 """The largest number of rows that are stored before they become part of the triangular factor."""
-
-_VARIANTS = ((False, True), (True, True), (False, False), (True, False))
-"""The variants of the model: with an offset or context, and with a bias N."""
-
-_LOG_VARIANT_PRIORS = np.log([0.7, 0.3, 0.7, 0.3])
-"""The prior probabilities of the variants, up to a factor that the bias does not change."""
-
-_NEGLIGIBLE, _UNLIKELY = 1e-3, 0.05
-"""A variant of lower probability than the first does not count, and one of lower probability than the second is not
-evaluated again until the number of readings has doubled."""
 
 _NO_ROWS = np.broadcast_to(0.0, (1 << 40, 1))
 """Takes the place of arrays that are not needed; it uses no memory."""
@@ -90,7 +69,7 @@ def _reorder(fields: dict[str, Any]) -> dict[str, Any]:
     runs, d, _ = fields["second_moment"].shape
     p, size = d * (d + 1) // 2, fields["mean"].shape[1]
     order = np.concatenate([np.arange(p, size), np.arange(p)])
-    variants = np.zeros((runs, len(_VARIANTS)))
+    variants = np.zeros((runs, len(VARIANTS)))
     variants[:, 0] = 1.0
     zeros, unknown = np.zeros(runs), np.full(runs, math.nan)
     return {
@@ -226,7 +205,7 @@ class Posterior(Value):
         mean = np.zeros((runs, model.size))
         mean[:, -p:] = PRIOR_MEAN_SCALE * svec(identity)
         columns = model.size + 1
-        variants = np.zeros((runs, len(_VARIANTS)))
+        variants = np.zeros((runs, len(VARIANTS)))
         variants[:, 0] = 1.0
         return cls(
             mean=mean,
@@ -421,7 +400,8 @@ class Posterior(Value):
         if fit is False:
             return after
         fit_now = stored & (fit_is_due(model, after.total_readings) if fit is True else fit)
-        after = after._potter_step(model, row, weight)
+        if not (fit_now & (after.readings <= frequent_fits(model))).all():
+            after = after._potter_step(model, row, weight)
         if fit_now.any():
             after = after.fit(model, fit_now)
         if not is_finite_quick(after.mean):
@@ -474,15 +454,24 @@ class Posterior(Value):
         later = stored.sum(axis=1)[:, None] - np.cumsum(stored, axis=1)
         decay = model.forgetting**later
         kept = model.forgetting ** stored.sum(axis=1)
-        earlier = _merge(after.factor, after.buffer, after.buffer_rows) * np.sqrt(kept)[:, None, None]
         whole = np.stack(rows, axis=1) * np.sqrt(decay)[..., None]
+        if not self.total_readings.any() and whole.shape[1] <= self.buffer.shape[1]:
+            # One after the other, without those that were not stored.
+            first = np.argsort(~stored, axis=1, kind="stable")
+            buffer = np.zeros_like(after.buffer)
+            buffer[:, : whole.shape[1]] = np.take_along_axis(whole, first[:, :, None], axis=1)
+            factor, buffer_rows = after.factor, stored.sum(axis=1)
+        else:
+            earlier = _merge(after.factor, after.buffer, after.buffer_rows) * np.sqrt(kept)[:, None, None]
+            factor = triangular_factor(np.concatenate([earlier, whole], axis=1))
+            buffer, buffer_rows = np.zeros_like(after.buffer), np.zeros_like(after.buffer_rows)
         used = u[:, kept_rows]
         outer = ((np.minimum(weight, 1.0) * decay)[..., None] * used).swapaxes(1, 2) @ used
         return evolve(
             after,
-            factor=triangular_factor(np.concatenate([earlier, whole], axis=1)),
-            buffer=np.zeros_like(after.buffer),
-            buffer_rows=np.zeros_like(after.buffer_rows),
+            factor=factor,
+            buffer=buffer,
+            buffer_rows=buffer_rows,
             readings=kept * self.readings + (stored * decay).sum(axis=1),
             second_moment=kept[:, None, None] * self.second_moment + outer,
         )
@@ -727,17 +716,31 @@ class Posterior(Value):
         runs = np.flatnonzero(which)
         if not runs.size:
             return self
-        factor = _merge(self.factor[runs], self.buffer[runs], self.buffer_rows[runs])
-        fields = _fit_variants(model, self, factor, runs, review=review)
-        readings = self.readings[runs]
-        fields["factor"], fields["buffer"] = factor, np.zeros_like(self.buffer[runs])
+        # The first rows stay in the buffer: a fit of few rows is cheaper than one of a factor of all columns.
+        few = self.buffer_rows[runs] == self.total_readings[runs]
+        if few.any() and not few.all():
+            return self._fit(model, runs[few], True, review)._fit(model, runs[~few], False, review)
+        return self._fit(model, runs, bool(few.all()), review)
+
+    def _fit(self, model: ReadingModel, runs: IntArray, few: bool, review: bool) -> Posterior:
+        """Fit some runs whose rows are all in the buffer, if there are few, or that have a triangular factor."""
+        every = runs.size == self.readings.size
+        part = self if every else self.without_rows().take(runs)
+        stored = {name: getattr(self, name) if every else getattr(self, name)[runs] for name in ("factor", "buffer")}
+        if few:
+            rows = stored["buffer"][:, : int(self.buffer_rows[runs].max())]
+        else:
+            rows = _merge(stored["factor"], stored["buffer"], self.buffer_rows[runs])
+        fields = fit_variants(model, part, rows, triangular=not few, review=review)
         # The marginal density replaces the product of predictive densities while there is a fit at every reading.
-        exact = readings <= frequent_fits(model)
-        evidence = fields["log_marginal"] + self.log_jacobian[runs]
-        evidence = evidence + _log_first_density(self.first_reading[runs], fields["noise"])
-        fields["log_evidence"] = np.where(exact, evidence, self.log_evidence[runs])
-        changed: dict[str, Any] = {name: _overwrite(getattr(self, name), runs, new) for name, new in fields.items()}
-        return evolve(self, **changed, buffer_rows=np.where(which, 0, self.buffer_rows))
+        exact = part.readings <= frequent_fits(model)
+        evidence = fields["log_marginal"] + part.log_jacobian
+        evidence = evidence + _log_first_density(part.first_reading, fields["noise"])
+        fields["log_evidence"] = np.where(exact, evidence, part.log_evidence)
+        if not few:
+            fields["factor"], fields["buffer"] = rows, np.zeros_like(stored["buffer"])
+            fields["buffer_rows"] = np.zeros(runs.size, dtype=np.int64)
+        return evolve(self, **{name: _overwrite(getattr(self, name), runs, new) for name, new in fields.items()})
 
     def with_marginal_evidence(self) -> Posterior:
         """Return the posterior after a fit, with the marginal density of all stored rows as its evidence."""
@@ -901,7 +904,7 @@ def fit_is_due(model: ReadingModel, readings: Array) -> BoolArray:
     due |= _FIT_READINGS[np.searchsorted(_FIT_READINGS, readings).clip(max=_FIT_READINGS.size - 1)] == readings
     if model.forgetting < 1.0:
         # The weights of the readings add up to no more than the window.
-        step = max(1.0, np.floor((_GROWTH - 1.0) / (1.0 - model.forgetting)))
+        step = max(1.0, np.floor((GROWTH - 1.0) / (1.0 - model.forgetting)))
         due |= readings % step == 0.0
     return np.asarray(due)
 
@@ -932,169 +935,6 @@ def _log_first_density(reading: Array, noise: Array | float) -> Array:
     """
     size = np.maximum(reading, noise)
     return np.where(np.isnan(size), 0.0, -LOG_BASE_LOAD_RANGE - np.log(np.where(np.isnan(size), 1.0, size)))
-
-
-def triangular_factor(rows: Array) -> Array:
-    """Return R of the QR decomposition of the rows."""
-    R: Any = np.linalg.qr(rows, mode="r")
-    return np.asarray(R)
-
-
-# ---- fits ------------------------------------------------------------------------------------------------------------
-
-
-def _fit_variants(
-    model: ReadingModel, posterior: Posterior, factor: Array, runs: IntArray, *, review: bool = False
-) -> dict[str, Array]:
-    """Return mean, root, noise, scale, evidence and the weights of the variants, from the factor of all rows."""
-    part = posterior.without_rows().take(runs)
-    wanted = _wanted_variants(model, part, review)
-    log_weights = np.full(wanted.shape, -np.inf)
-    fits: list[dict[str, Array] | None] = [None] * len(_VARIANTS)
-    for index, (offset, biased) in enumerate(_VARIANTS):
-        rows = np.flatnonzero(wanted[:, index])
-        if not rows.size:
-            continue
-        fits[index] = fit = _fit_variant(model, part.take(rows), factor[rows], offset, biased)
-        log_weights[rows, index] = fit["log_evidence"] + _LOG_VARIANT_PRIORS[index]
-    top = log_weights.max(axis=1, keepdims=True)
-    weights = np.exp(log_weights - top)
-    total = weights.sum(axis=1, keepdims=True)
-    weights /= total
-    # A variant that hardly matters is left out of the mixture.
-    shares = np.where(weights > _NEGLIGIBLE, weights, 0.0)
-    shares /= shares.sum(axis=1, keepdims=True)
-    result = _mixture(fits, wanted, shares)
-    result["log_marginal"] = (top + np.log(total))[:, 0]
-    result["variants"] = weights
-    return result
-
-
-def _wanted_variants(model: ReadingModel, part: Posterior, review_all: bool) -> BoolArray:
-    """Return which variants to evaluate, shape (runs, variants)."""
-    runs = part.readings.size
-    # An offset adds a constant to the readings, so it needs a base load.
-    offset = (part.level_variance > 0.0) & (model.extras > 0) & (part.offset_step == 0.0)
-    unbiased = (part.readings >= 4 * model.unknowns) & model.optional_bias & (model.biases > 0)
-    wanted = np.stack([np.ones(runs, dtype=np.bool_), offset, unbiased, offset & unbiased], axis=1)
-    n = np.maximum(part.readings, 1.0)
-    review = (
-        review_all | (part.readings < 4 * model.unknowns) | (np.floor(np.log2(n)) != np.floor(np.log2(n / _GROWTH)))
-    )
-    likely = wanted & (part.variants > _UNLIKELY)
-    likely[~likely.any(axis=1)] |= wanted[~likely.any(axis=1)]
-    return np.where(review[:, None], wanted, likely)
-
-
-def _mixture(fits: list[dict[str, Array] | None], wanted: BoolArray, shares: Array) -> dict[str, Array]:
-    """Return the normal distribution with the mean and the covariance of the mixture of the variants."""
-    runs = len(shares)
-    best = shares.argmax(axis=1)
-    result: dict[str, Array] = {}
-    for index, fit in enumerate(fits):
-        if fit is None:
-            continue
-        rows = np.flatnonzero(wanted[:, index])
-        chosen = best[rows] == index
-        for name in ("mean", "root", "noise", "scale"):
-            if name not in result:
-                result[name] = np.zeros((runs, *fit[name].shape[1:]))
-            result[name][rows[chosen]] = fit[name][chosen]
-    mixed = np.flatnonzero((shares > 0.0).sum(axis=1) > 1)
-    if not mixed.size:
-        return result
-    size = result["mean"].shape[1]
-    position = np.full(runs, -1)
-    position[mixed] = np.arange(mixed.size)
-    means = np.zeros((mixed.size, len(fits), size))
-    columns = np.zeros((mixed.size, len(fits), size, size))
-    log_noise, scale = np.zeros(mixed.size), np.zeros(mixed.size)
-    for index, fit in enumerate(fits):
-        if fit is None:
-            continue
-        rows = np.flatnonzero(wanted[:, index])
-        inside = position[rows] >= 0
-        where, share = position[rows[inside]], shares[rows[inside], index]
-        means[where, index] = fit["mean"][inside]
-        columns[where, index] = np.sqrt(share)[:, None, None] * fit["root"][inside]
-        log_noise[where] += share * np.log(fit["noise"][inside])
-        scale[where] += share * fit["scale"][inside]
-    share = shares[mixed]
-    mean = (share[:, :, None] * means).sum(axis=1)
-    spread = np.sqrt(share)[:, :, None] * (means - mean[:, None])
-    stack = np.concatenate([columns.swapaxes(-1, -2).reshape(mixed.size, -1, size), spread], axis=1)
-    result["mean"][mixed], result["root"][mixed] = mean, triangular_factor(stack).swapaxes(-1, -2)
-    result["noise"][mixed], result["scale"][mixed] = np.exp(log_noise), scale
-    return result
-
-
-def _fit_variant(model: ReadingModel, part: Posterior, factor: Array, offset: bool, biased: bool) -> dict[str, Array]:
-    """Return mean, root, noise, scale and evidence of one variant."""
-    d, p, q, e = model.dim, model.unknowns, model.biases, model.extras
-    runs, kappa = len(factor), model.kappa if biased else 0.0
-    bias_rows, cross = factor[:, :q, :q], factor[:, :q, q:]
-    log_determinant = np.zeros(runs)
-    if kappa and q:
-        # With N integrated out, the noise of the rows that contain N has covariance I + kappa^2 R R'.
-        noise_root = np.linalg.cholesky(np.eye(q) + kappa**2 * bias_rows @ bias_rows.swapaxes(-1, -2))
-        log_determinant = np.log(np.diagonal(noise_root, axis1=1, axis2=2)).sum(axis=1)
-        top = np.linalg.solve(noise_root, cross)
-    else:
-        top = cross
-    k = e if offset else 0
-    rows = np.concatenate([top, factor[:, q:, q:]], axis=1)
-    T = triangular_factor(rows if offset else rows[:, :, e:])
-    center = np.zeros((runs, k + p))
-    center[:, k:] = svec(part.prior_mean)
-    prior = np.zeros((runs, k + p, k + p))
-    prior[:, k:, k:] = part.prior_unit[:, None, None] * prior_root(d)
-    if k:
-        deviations = part.prior_unit[:, None] * model.extra_deviations(part.sizes)
-        prior[:, np.arange(k), np.arange(k)] = deviations
-    n = k + p
-    design = T[:, :n, :n] @ prior
-    overflows = np.empty(0, dtype=np.int64)
-    if not is_finite_quick(design):
-        overflows = np.flatnonzero(~np.isfinite(design).all(axis=(1, 2)))
-        design[overflows] = 0.0
-    U, D, Vt = np.linalg.svd(design)
-    c = np.vecmat(T[:, :n, n], U)
-    c0 = np.vecmat(np.matvec(T[:, :n, :n], center), U)
-    average = MarginalLikelihood(
-        D,
-        c,
-        c0,
-        np.square(T[:, n, n]),
-        part.readings,
-        part.max_abs_reading,
-        part.noise_cap,
-        part.known_noise,
-        part.scale_deviation,
-    ).average(np.where(part.readings > 2 * model.unknowns, part.noise, np.nan))
-    to_unknowns = prior @ Vt.swapaxes(-1, -2)
-    mean = np.zeros((runs, model.size))
-    inner = average.scale[:, None] * center + np.matvec(to_unknowns, average.mean)
-    inner_root = to_unknowns * np.sqrt(average.variance)[:, None, :]
-    mean[:, model.size - n :] = inner
-    root = np.zeros((runs, model.size, model.size))
-    root[:, model.size - n :, model.size - n :] = inner_root
-    if kappa and q:
-        # The conditional distribution of N given the other unknowns.
-        ridge = np.linalg.cholesky(np.eye(q) / kappa**2 + bias_rows.swapaxes(-1, -2) @ bias_rows)
-        half = np.linalg.solve(ridge, bias_rows.swapaxes(-1, -2))
-        gain = np.linalg.solve(ridge.swapaxes(-1, -2), half)
-        used = cross[:, :, e - k : -1]
-        mean[:, :q] = np.matvec(gain, cross[:, :, -1] - np.matvec(used, inner))
-        root[:, :q, :q] = average.noise[:, None, None] * np.linalg.inv(ridge).swapaxes(-1, -2)
-        root[:, :q, model.size - n :] = -gain @ used @ inner_root
-    mean[overflows] = math.nan  # what is not a number is not used, see Posterior.update
-    return {
-        "mean": mean,
-        "root": root,
-        "noise": average.noise,
-        "scale": average.scale * part.prior_unit,
-        "log_evidence": average.log_evidence - log_determinant,
-    }
 
 
 def _merge(factor: Array, buffer: Array, buffer_rows: IntArray) -> Array:
