@@ -22,11 +22,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from soqo._foundation.blas import is_finite_quick
+from soqo._foundation.blas import is_finite_quick, max_entry, min_entry
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register, rename_fields
 from soqo.estimators._measurements import smat, svec
@@ -96,6 +96,30 @@ def _without_next_fit(fields: dict[str, Any]) -> dict[str, Any]:
     runs, d, _ = fields["second_moment"].shape
     kept = {name: value for name, value in fields.items() if name != "next_fit"}
     return {**kept, **no_walk(runs, d, fields["mean"].shape[1] + 1)}
+
+
+class Innovation(NamedTuple):
+    """What one reading of each run says before the posterior uses it.
+
+    Attributes
+    ----------
+    difference : Array, shape (runs, m + 1)
+        The features and the reading, without the level.
+    spread : Array, shape (runs, m)
+        The features, without the level, times the root of the covariance.
+    error, variance, noise_variance : Array, shape (runs,)
+        The reading minus its mean, the variance of that mean, and the variance of noise and level.
+    weight, log_density : Array, shape (runs,)
+        The reciprocal deviation of the reading in units of the noise, and the logarithm of its density.
+    """
+
+    difference: Array
+    spread: Array
+    error: Array
+    variance: Array
+    noise_variance: Array
+    weight: Array
+    log_density: Array
 
 
 @register("GLIDE.belief", version=3, migrations={0: _rename, 1: _reorder, 2: _without_next_fit})
@@ -408,6 +432,86 @@ class Posterior(Value):
             # A reading whose terms overflow is not used.
             after = self._choose(after, np.isfinite(after.mean).all(axis=1) & np.isfinite(after.noise))
         return after
+
+    def can_assimilate(self) -> bool:
+        """Return whether :meth:`innovation` and :meth:`assimilate` apply: levels are known, and rows can be stored."""
+        return bool(
+            max_entry(self.buffer_rows) < self.buffer.shape[1]
+            and max_entry(self.level_variance) < math.inf
+            and not self.offset_step.any()
+            and min_entry(self.max_abs_reading) > 0.0
+        )
+
+    def innovation(self, features: Array, y: Array, square_length: Array) -> Innovation:
+        """Return what readings say, see :meth:`can_assimilate`.
+
+        Parameters
+        ----------
+        features, y : Array, shape (runs, m) and (runs,)
+            The readings; none is missing.
+        square_length : Array, shape (runs,)
+            The squared lengths of u.
+        """
+        row = np.concatenate([features, y[:, None]], axis=1)
+        difference = row - self.level
+        spread = np.vecmat(difference[:, :-1], self.root)
+        variance = np.vecdot(spread, spread)
+        error = difference[:, -1] - np.vecdot(difference[:, :-1], self.mean)
+        noise2 = np.square(self.noise)
+        weight2 = 1.0 / (self.level_variance + 1.0 + np.square(RELATIVE_ERROR * square_length) / noise2)
+        total = weight2 * variance + noise2
+        log_density = -0.5 * (weight2 * np.square(error) / total + np.log((2.0 * math.pi) * total / weight2))
+        return Innovation(
+            difference, spread, error, variance, noise2 * (1.0 + self.level_variance), np.sqrt(weight2), log_density
+        )
+
+    def assimilate(self, model: ReadingModel, u: Array, found: Innovation, w: Array | None = None) -> Posterior:
+        """Return the posterior after one more reading in each run, without a fit.
+
+        Parameters
+        ----------
+        model : ReadingModel
+            The assumptions about the readings, without forgetting.
+        u : Array, shape (runs, d)
+            The displacements.
+        found : Innovation
+            What :meth:`innovation` has returned for the readings.
+        w : Array, shape (runs, k), optional
+            The context.
+        """
+        weight, noise = found.weight, self.noise
+        scaled, spread = weight[:, None] * found.difference, weight[:, None] * found.spread
+        total = np.square(weight) * found.variance + np.square(noise)
+        gain = np.matvec(self.root, spread)
+        shrink = gain / (total + noise * np.sqrt(total))[:, None]
+        runs = np.arange(len(u))
+        buffer = self.buffer.copy()
+        buffer[runs, self.buffer_rows] = scaled
+        outer = (np.minimum(weight, 1.0)[:, None] * u)[:, :, None] * u[:, None, :]
+        after = evolve(
+            self,
+            mean=self.mean + gain * (weight * found.error / total)[:, None],
+            root=self.root - shrink[:, :, None] * spread[:, None, :],
+            log_evidence=self.log_evidence + found.log_density,
+            log_jacobian=self.log_jacobian + np.log(weight),
+            buffer=buffer,
+            buffer_rows=self.buffer_rows + 1,
+            readings=self.readings + 1.0,
+            total_readings=self.total_readings + 1.0,
+            max_abs_reading=np.maximum(self.max_abs_reading, np.abs(scaled[:, -1])),
+            second_moment=self.second_moment + outer,
+            log_sizes=self._add_sizes(model, u, w, np.ones(len(u), dtype=np.bool_)),
+        )
+        if not self.level_variance.any():
+            return after
+        # Without a base load, the variance is zero and the level stays as it is.
+        gain_of_level = self.level_variance * np.square(weight)
+        variance = self.level_variance * (1.0 - gain_of_level) + np.square(self.level_speed)
+        return evolve(
+            after,
+            level=self.level + gain_of_level[:, None] * found.difference,
+            level_variance=np.where(self.level_variance > 0.0, variance, 0.0),
+        )
 
     def _choose(self, after: Posterior, which: BoolArray) -> Posterior:
         """Return another posterior in some of the runs, and this one in the others."""
@@ -883,6 +987,22 @@ def frequent_fits(model: ReadingModel) -> int:
     6
     """
     return min(2 * model.unknowns, _MAX_FREQUENT_FITS)
+
+
+def fit_ages(model: ReadingModel) -> list[float]:
+    """Return the numbers of readings after which a fit follows, without forgetting.
+
+    Parameters
+    ----------
+    model : ReadingModel
+        The model.
+
+    Examples
+    --------
+    >>> fit_ages(ReadingModel(dim=2))[4:9]
+    [5.0, 6.0, 7.0, 8.0, 9.0]
+    """
+    return sorted({*range(1, frequent_fits(model) + 1), *_FIT_READINGS.tolist()})
 
 
 def fit_is_due(model: ReadingModel, readings: Array) -> BoolArray:

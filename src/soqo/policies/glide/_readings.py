@@ -10,12 +10,20 @@ from soqo._foundation.frozen_dataclasses import evolve
 from soqo.estimators.bayes import RELATIVE_ERROR, ReadingModel
 from soqo.policies.glide._beliefs import Beliefs, push
 from soqo.policies.glide._changes import (
-    MAX_CHANGE,
     MIN_SCALE_CHANGE,
     forget_eigenvalue,
     release_offsets,
     rescale,
     restart,
+)
+from soqo.policies.glide._evidence import (
+    AVERAGING_READINGS,
+    BRANCH_NATS,
+    CHANGE_RATIO,
+    LATE_BRANCH_NATS,
+    MAX_CHANGE,
+    MAX_SQUARE,
+    SURPRISE_SQUARE,
 )
 from soqo.policies.glide._outliers import (
     LOG_EARLY_WRONG,
@@ -29,21 +37,12 @@ from soqo.policies.glide._outliers import (
     negative_penalty,
     one_sided,
 )
+from soqo.policies.glide._plain_readings import learn_plain
 from soqo.policies.glide._reviews import doubt_first_readings, review
 from soqo.typing import Array, BoolArray
 
 _LOG_CORRECT_AGAIN = math.log(0.5)
 """The logarithm of the probability of a correct reading after a wrong one; the two need not add up to one."""
-
-_BRANCH_NATS = 8.0
-"""Both outcomes, accept and reject, are kept if their log weights differ by less than this."""
-
-_SURPRISE_SQUARE = 16.0
-"""A squared normalized innovation above this is a reason to consider a change of A."""
-
-_CHANGE_RATIO, _MAX_SQUARE, _AVERAGING_READINGS = 5.0, 25.0, 10.0
-"""A moving average of the squared normalized innovations above the first is evidence of a change; those of uniform
-noise are at most 3. Each square is clipped to the second."""
 
 
 def learn(
@@ -88,6 +87,12 @@ def learn(
     seen = ~np.isnan(y)
     if not seen.any():
         return beliefs
+    if alarms and seen.all() and (censored is None or not censored.any()):
+        plain = learn_plain(
+            beliefs, model, u, y, features, w=w, factor=factor, estimate=estimate, round_number=round_number
+        )
+        if plain is not None:
+            return plain
     beliefs = beliefs.allow_return(seen, round_number)
     before, owner = beliefs.posterior, beliefs.owner
     shared = owner.size == y.size
@@ -138,7 +143,7 @@ def learn(
         same_gain = np.where(in_a_row, np.where(repeated, SAME_GAIN_AGAIN, SAME_GAIN_RARELY), SAME_GAIN)
         reject = np.where(in_a_row, again, reject)
     tested = observed & ~diffuse & ~limited & ((beliefs.age >= 2.0) | (beliefs.epoch > 0.0))
-    nats = np.where(before.readings >= 2 * model.unknowns, 5.0, _BRANCH_NATS)
+    nats = np.where(before.readings >= 2 * model.unknowns, LATE_BRANCH_NATS, BRANCH_NATS)
     keep = ~tested | ~(accept <= reject - nats)  # a density that is not a number must not drop every belief
     doubt = tested & (reject > accept - nats)
     # No positive semi-definite A explains a reading far below the base load.
@@ -146,7 +151,7 @@ def learn(
     ready &= (yb >= np.minimum(before.base_load(), 0.0) - 3.0 * noise) | diffuse
     size_of_A = np.trace(estimate, axis1=1, axis2=2)[owner] / model.dim
     ready &= np.abs(error) < MAX_CHANGE * size_of_A * 0.5 * square_length + 6.0 * noise
-    ratio = beliefs.surprise + (np.minimum(square, _MAX_SQUARE) - beliefs.surprise) / _AVERAGING_READINGS
+    ratio = beliefs.surprise + (np.minimum(square, MAX_SQUARE) - beliefs.surprise) / AVERAGING_READINGS
     after = evolve(
         after,
         log_weight=beliefs.log_weight + np.where(observed, accept - density, 0.0),
@@ -178,8 +183,8 @@ def learn(
         after = evolve(after, **after.take(keep)).join(refused)
     after = after.remember(u, y, w, factor)
     best = beliefs.best
-    forced = ready[best] & (ratio[best] > _CHANGE_RATIO)
-    surprising = ready[best] & ((square[best] > _SURPRISE_SQUARE) | forced)
+    forced = ready[best] & (ratio[best] > CHANGE_RATIO)
+    surprising = ready[best] & ((square[best] > SURPRISE_SQUARE) | forced)
     if surprising.any():
         after = restart(after, beliefs, model, surprising, forced, u, y, features, w, estimate, round_number)
         change = np.abs(np.log(np.maximum(gain[best], 1e-300)))  # not a number if the gain is unknown
