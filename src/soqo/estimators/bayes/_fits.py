@@ -5,8 +5,8 @@ integrated out, the noise of the rows B N has covariance I + kappa^2 B B' = L L'
 other columns, whitened by L, gives the marginal likelihood of every pair (sigma, s) in closed form, and the average of
 the posterior over them. With n rows it costs O(n^2 m): directions that no row contains keep the prior.
 
-A square root of (I + kappa^2 B'B)^{-1}, the covariance of N, is I - kappa^2 B' L^{-T} (I + L)^{-1} B (Andrews, "A square
-root formulation of the Kalman covariance equations", 1968).
+A square root of (I + kappa^2 B'B)^{-1}, the covariance of N, is I - kappa^2 B' L^{-T} (I + L)^{-1} B (Andrews, "A
+square root formulation of the Kalman covariance equations", 1968).
 
 Whether there is an offset, and whether there is a bias N, is decided by the marginal likelihood: the variants that the
 model allows are fitted, and the posterior is the mixture of them with the same mean and covariance.
@@ -219,9 +219,9 @@ def _without_bias(rows: Array, q: int, kappa: float, b: int) -> tuple[Array, Arr
     if not kappa:
         return rows, np.zeros((len(rows), 0, 0))
     B = rows[:, :b, :q]
-    L = np.linalg.cholesky(np.eye(b) + kappa**2 * B @ B.swapaxes(-1, -2))
-    white = np.linalg.solve(L, rows[:, :b])
-    return white if b == rows.shape[1] else np.concatenate([white, rows[:, b:]], axis=1), L
+    L = np.asarray(np.linalg.cholesky(np.eye(b) + kappa**2 * B @ B.swapaxes(-1, -2)), dtype=np.float64)
+    white = np.asarray(np.linalg.solve(L, rows[:, :b]), dtype=np.float64)
+    return (white if b == rows.shape[1] else np.concatenate([white, rows[:, b:]], axis=1)), L
 
 
 def _prior(model: ReadingModel, part: Posterior, k: int) -> tuple[Array, Array]:

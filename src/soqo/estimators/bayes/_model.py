@@ -23,6 +23,7 @@ from typing import Literal
 
 import numpy as np
 
+from soqo._foundation.blas import max_entry, min_entry
 from soqo.estimators._measurements import svec, svec_rows
 from soqo.typing import Array
 
@@ -134,7 +135,8 @@ class ReadingModel:
         factor : Array, shape (runs,), optional
             What multiplies the hitting cost, and not the bias; one by default.
         """
-        parts = [svec_rows(u)]
+        squares = svec_rows(u)
+        parts = [squares]
         if self.context:
             assert w is not None
             products = (u[:, :, None] * w[:, None, :]).reshape(len(u), -1)
@@ -148,11 +150,10 @@ class ReadingModel:
         if self.bias == "constant":
             parts = [np.ones((u.shape[0], 1)), *parts]
         elif self.bias == "direction":
-            # Divide by the largest entry first: the square of a small length underflows.
-            largest = np.abs(u).max(axis=1, initial=0.0)
-            direction = u / np.maximum(largest, 1e-300)[:, None]
-            length = np.sqrt(np.vecdot(direction, direction))
-            parts = [2.0 * svec_rows(direction / np.maximum(length, 1e-300)[:, None]), *parts]
+            length2 = np.vecdot(u, u)
+            if length2.size and min_entry(length2) < 1e-200:
+                squares, length2 = _squares_of_directions(u)
+            parts = [squares * (2.0 / length2)[:, None], *parts]
         return np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
 
     def extra_deviations(self, sizes: Array) -> Array:
@@ -176,6 +177,13 @@ class ReadingModel:
         if self.factor and self.extras:
             parts = [0.5 * self.dim * beta * beta, *parts]
         return np.concatenate(parts, axis=1)
+
+
+def _squares_of_directions(u: Array) -> tuple[Array, Array]:
+    """Return svec_rows and the squared length of multiples of u, since the square of a small length underflows."""
+    largest = np.abs(u).max(axis=1, initial=0.0)
+    direction = u / np.maximum(largest, 1e-300)[:, None]
+    return svec_rows(direction), np.maximum(np.vecdot(direction, direction), 1e-300)
 
 
 def clip_inputs(u: Array, y: Array) -> tuple[Array, Array]:
@@ -204,6 +212,8 @@ def clip_inputs(u: Array, y: Array) -> tuple[Array, Array]:
     (array([1.e+25, 2.e+00]), array([1.e+50, 4.e+00]))
     """
     largest = np.abs(u).max(axis=1, initial=0.0)
+    if largest.size and max_entry(largest) < MAX_DISTANCE and max_entry(np.abs(y)) < _MAX_READING:
+        return u, y
     factor = np.minimum(1.0, MAX_DISTANCE / np.maximum(largest, 1.0))
     return u * factor[:, None], np.clip(y * factor * factor, -_MAX_READING, _MAX_READING)
 

@@ -49,6 +49,9 @@ _UNNOTICED_STEPS = 20.0
 _KEPT_SCALE_DEVIATION = 0.1
 """The prior's deviation of log s where s is known; less than the step of the grid."""
 
+_ROWS_STEP = 8
+"""The first rows are fitted with rows of zeros up to a multiple of this number."""
+
 _MAX_BUFFER_ROWS = 32
 """The largest number of rows that are stored before they become part of the triangular factor."""
 
@@ -107,17 +110,18 @@ class Innovation(NamedTuple):
         The features and the reading, without the level.
     spread : Array, shape (runs, m)
         The features, without the level, times the root of the covariance.
-    error, variance, noise_variance : Array, shape (runs,)
-        The reading minus its mean, the variance of that mean, and the variance of noise and level.
+    innovation, mean, variance, noise : Array, shape (runs,)
+        The reading minus its mean, this mean, its variance, and the deviation of noise and level.
     weight, log_density : Array, shape (runs,)
         The reciprocal deviation of the reading in units of the noise, and the logarithm of its density.
     """
 
     difference: Array
     spread: Array
-    error: Array
+    innovation: Array
+    mean: Array
     variance: Array
-    noise_variance: Array
+    noise: Array
     weight: Array
     log_density: Array
 
@@ -319,13 +323,18 @@ class Posterior(Value):
         Array, shape (runs, n)
             The means.
         """
+        level = self._levels(features)
+        return np.asarray(np.vecdot(features - level[..., :-1], self.mean[:, None]) + level[..., -1])
+
+    def _levels(self, features: Array) -> Array:
+        """Return the filtered mean of the rows at several features of each run, shape (runs, n or 1, m + 1)."""
         level = self.level[:, None]
         walking = np.flatnonzero(self.offset_step)
         if walking.size:
             level = np.repeat(level, features.shape[1], axis=1)
             u = displacements(features[walking], self.second_moment.shape[1])
             level[walking] = self.walk_mean[walking, None, 0] + u @ self.walk_mean[walking, 1:]
-        return np.asarray(np.vecdot(features - level[..., :-1], self.mean[:, None]) + level[..., -1])
+        return level
 
     def _level_at(self, features: Array) -> tuple[Array, Array]:
         """Return the filtered mean of the rows at these features, and its variance: base load and walking offset."""
@@ -339,17 +348,22 @@ class Posterior(Value):
         return level, variance
 
     def cross_covariance(self, model: ReadingModel, features: Array) -> tuple[Array, Array]:
-        """Return the variance of readings without noise, and their covariance with A, shape (runs, d, d).
+        """Return the variance of several readings of each run without noise, and their covariance with A.
 
         Parameters
         ----------
         model : ReadingModel
             The model.
-        features : Array, shape (runs, m)
+        features : Array, shape (runs, n, m)
             The features, from :meth:`ReadingModel.features`.
+
+        Returns
+        -------
+        variance, covariance : Array, shape (runs, n) and (runs, n, d, d)
+            The variances and the covariances.
         """
-        spread = np.vecmat(features - self._level_at(features)[0][:, :-1], self.root)
-        return np.vecdot(spread, spread), smat(np.matvec(self.root[:, -model.unknowns :], spread))
+        spread = (features - self._levels(features)[..., :-1]) @ self.root
+        return np.vecdot(spread, spread), smat(spread @ self.root[:, -model.unknowns :].swapaxes(-1, -2))
 
     def deviations(self, directions: Array) -> Array:
         """Return the standard deviation of w'A w, shape (runs, k), for directions w of shape (runs, k, d).
@@ -418,14 +432,14 @@ class Posterior(Value):
         u = np.where(observed[:, None], u, 0.0)
         if features is None:
             features = model.features(u, w)
-        row, weight, after = self._white_row(u, y, features, observed, precision)
+        difference, weight, after = self._white_row(u, y, features, observed, precision)
         stored = weight > 0.0
-        after = after._append(model, u, row, w, weight, stored)
+        after = after._append(model, u, weight[:, None] * difference, w, weight, stored)
         if fit is False:
             return after
         fit_now = stored & (fit_is_due(model, after.total_readings) if fit is True else fit)
         if not (fit_now & (after.readings <= frequent_fits(model))).all():
-            after = after._potter_step(model, row, weight)
+            after = after._potter_step(model, difference, weight)
         if fit_now.any():
             after = after.fit(model, fit_now)
         if not is_finite_quick(after.mean):
@@ -452,17 +466,15 @@ class Posterior(Value):
         square_length : Array, shape (runs,)
             The squared lengths of u.
         """
-        row = np.concatenate([features, y[:, None]], axis=1)
-        difference = row - self.level
+        difference = np.concatenate([features, y[:, None]], axis=1) - self.level
         spread = np.vecmat(difference[:, :-1], self.root)
-        variance = np.vecdot(spread, spread)
-        error = difference[:, -1] - np.vecdot(difference[:, :-1], self.mean)
-        noise2 = np.square(self.noise)
-        weight2 = 1.0 / (self.level_variance + 1.0 + np.square(RELATIVE_ERROR * square_length) / noise2)
-        total = weight2 * variance + noise2
-        log_density = -0.5 * (weight2 * np.square(error) / total + np.log((2.0 * math.pi) * total / weight2))
+        variance, explained = np.vecdot(spread, spread), np.vecdot(difference[:, :-1], self.mean)
+        weight = 1.0 / np.sqrt(self.level_variance + self._reading_variance(square_length))
+        innovation = difference[:, -1] - explained
+        log_density = _log_density(innovation, variance, weight, self.noise)
+        noise = self.noise * np.sqrt(1.0 + self.level_variance)
         return Innovation(
-            difference, spread, error, variance, noise2 * (1.0 + self.level_variance), np.sqrt(weight2), log_density
+            difference, spread, innovation, explained + self.level[:, -1], variance, noise, weight, log_density
         )
 
     def assimilate(self, model: ReadingModel, u: Array, found: Innovation, w: Array | None = None) -> Posterior:
@@ -479,19 +491,17 @@ class Posterior(Value):
         w : Array, shape (runs, k), optional
             The context.
         """
-        weight, noise = found.weight, self.noise
-        scaled, spread = weight[:, None] * found.difference, weight[:, None] * found.spread
-        total = np.square(weight) * found.variance + np.square(noise)
-        gain = np.matvec(self.root, spread)
-        shrink = gain / (total + noise * np.sqrt(total))[:, None]
+        weight = found.weight
+        scaled = weight[:, None] * found.difference
+        mean, root = _potter(self.mean, self.root, found.spread, found.innovation, found.variance, weight, self.noise)
         runs = np.arange(len(u))
         buffer = self.buffer.copy()
         buffer[runs, self.buffer_rows] = scaled
         outer = (np.minimum(weight, 1.0)[:, None] * u)[:, :, None] * u[:, None, :]
         after = evolve(
             self,
-            mean=self.mean + gain * (weight * found.error / total)[:, None],
-            root=self.root - shrink[:, :, None] * spread[:, None, :],
+            mean=mean,
+            root=root,
             log_evidence=self.log_evidence + found.log_density,
             log_jacobian=self.log_jacobian + np.log(weight),
             buffer=buffer,
@@ -505,11 +515,11 @@ class Posterior(Value):
         if not self.level_variance.any():
             return after
         # Without a base load, the variance is zero and the level stays as it is.
-        gain_of_level = self.level_variance * np.square(weight)
-        variance = self.level_variance * (1.0 - gain_of_level) + np.square(self.level_speed)
+        gain = self.level_variance * np.square(weight)
+        variance = self.level_variance * (1.0 - gain) + np.square(self.level_speed)
         return evolve(
             after,
-            level=self.level + gain_of_level[:, None] * found.difference,
+            level=self.level + gain[:, None] * found.difference,
             level_variance=np.where(self.level_variance > 0.0, variance, 0.0),
         )
 
@@ -540,8 +550,8 @@ class Posterior(Value):
         u = np.where(seen[..., None], u, 0.0)
         kept_rows = np.flatnonzero(seen.any(axis=0))
         for k in kept_rows:
-            row, weight, after = after._white_row(u[:, k], y[:, k], features[:, k], seen[:, k], None)
-            stored = weight > 0.0
+            difference, weight, after = after._white_row(u[:, k], y[:, k], features[:, k], seen[:, k], None)
+            row, stored = weight[:, None] * difference, weight > 0.0
             after = evolve(
                 after,
                 total_readings=after.total_readings + stored,
@@ -559,7 +569,7 @@ class Posterior(Value):
         decay = model.forgetting**later
         kept = model.forgetting ** stored.sum(axis=1)
         whole = np.stack(rows, axis=1) * np.sqrt(decay)[..., None]
-        if not self.total_readings.any() and whole.shape[1] <= self.buffer.shape[1]:
+        if not self.total_readings.any() and whole.shape[1] <= self.buffer.shape[1]:  # the same for all runs
             # One after the other, without those that were not stored.
             first = np.argsort(~stored, axis=1, kind="stable")
             buffer = np.zeros_like(after.buffer)
@@ -583,60 +593,54 @@ class Posterior(Value):
     def _white_row(
         self, u: Array, y: Array, features: Array, observed: BoolArray, precision: Array | None
     ) -> tuple[Array, Array, Posterior]:
-        """Return the whitened rows of readings, their weights, and the posterior with the new level."""
-        relative = np.where(self.max_abs_reading > 0.0, RELATIVE_ERROR * np.vecdot(u, u) / self.noise, 0.0)
-        weight = observed / np.sqrt(1.0 + relative * relative)
+        """Return the rows without the level, their weights, and the posterior with the new level."""
+        R, used = self._reading_variance(np.vecdot(u, u)), observed
         if precision is not None:
-            weight = weight * np.sqrt(precision)
-        row = np.concatenate([features, y[:, None]], axis=1)
-        return self._whiten(np.where(observed[:, None], row, 0.0), weight, observed)
-
-    def _whiten(self, row: Array, weight: Array, observed: BoolArray) -> tuple[Array, Array, Posterior]:
-        """Return the whitened and weighted rows, their weights, and the posterior with the new level."""
-        speed2 = np.square(self.level_speed)
+            used = observed & (precision > 0.0)
+            R = R / np.where(used, precision, 1.0)
+        row = np.where(observed[:, None], np.concatenate([features, y[:, None]], axis=1), 0.0)
         if not self.level_variance.any():
-            with np.errstate(divide="ignore"):
-                jacobian = np.where(weight > 0.0, np.log(weight), 0.0)
-            return weight[:, None] * row, weight, evolve(self, log_jacobian=self.log_jacobian + jacobian)
+            weight = np.where(used, 1.0 / np.sqrt(R), 0.0)
+            return row, weight, evolve(self, log_jacobian=self.log_jacobian + _log_weight(weight))
         diffuse = np.isinf(self.level_variance)
-        first = observed & diffuse & (weight > 0.0)
+        first = used & diffuse
         P = np.where(diffuse, 0.0, self.level_variance)
-        # The noise variance of the reading, in units of sigma^2.
-        R = 1.0 / np.square(np.where(weight > 0.0, weight, 1.0))
         difference = row - self.level
-        used = observed & (weight > 0.0)
-        gain = np.where(used, P / (P + R), 0.0)
+        weight = np.where(used & ~diffuse, 1.0 / np.sqrt(P + R), 0.0)
+        gain = P * np.square(weight)
         level = np.where(first[:, None], row, self.level + gain[:, None] * difference)
-        variance = np.where(first, R, P * (1.0 - gain)) + speed2
+        variance = np.where(first, R, P * (1.0 - gain)) + np.square(self.level_speed)
         # Without a base load the variance stays zero, and without a reading the posterior stays as it is.
         changes = observed & (self.level_variance > 0.0) & (first | ~diffuse)
         variance = np.where(changes, variance, self.level_variance)
-        weight = np.where(used & ~first, 1.0 / np.sqrt(P + R), 0.0)
-        with np.errstate(divide="ignore"):
-            jacobian = np.where(weight > 0.0, np.log(weight), 0.0)
         first_reading = np.where(first, np.abs(row[:, -1]), self.first_reading)
         after = evolve(
             self,
             level=level,
             level_variance=variance,
             first_reading=first_reading,
-            log_jacobian=self.log_jacobian + jacobian,
+            log_jacobian=self.log_jacobian + _log_weight(weight),
             log_evidence=self.log_evidence + np.where(first, _log_first_density(first_reading, 1e-150), 0.0),
         )
-        white = weight[:, None] * difference
         walking = np.flatnonzero(self.offset_step)
-        return (
-            self._whiten_walking(row, R, observed, walking, white, weight, after)
-            if walking.size
-            else (
-                white,
-                weight,
-                after,
-            )
-        )
+        if walking.size:
+            return self._whiten_walking(row, R, observed, walking, difference, weight, after)
+        return difference, weight, after
+
+    def _reading_variance(self, square_length: Array) -> Array:
+        """Return the variance of readings in units of that of the noise, with their relative error."""
+        relative = np.where(self.max_abs_reading > 0.0, RELATIVE_ERROR * square_length / self.noise, 0.0)
+        return np.asarray(1.0 + relative * relative)
 
     def _whiten_walking(
-        self, row: Array, R: Array, observed: BoolArray, runs: IntArray, white: Array, weight: Array, after: Posterior
+        self,
+        row: Array,
+        R: Array,
+        observed: BoolArray,
+        runs: IntArray,
+        difference: Array,
+        weight: Array,
+        after: Posterior,
     ) -> tuple[Array, Array, Posterior]:
         """Replace what the filter of the level has found in the runs whose offset walks."""
         u = displacements(row[runs], self.second_moment.shape[1], with_reading=True)
@@ -650,15 +654,15 @@ class Posterior(Value):
             observed=observed[runs],
             steps2=self._walk_steps()[runs],
         )
-        white, weight = white.copy(), weight.copy()
-        white[runs], weight[runs] = found.white, found.weight
+        difference, weight = difference.copy(), weight.copy()
+        difference[runs], weight[runs] = found.difference, found.weight
         jacobian, level, variance = after.log_jacobian.copy(), after.level.copy(), after.level_variance.copy()
-        jacobian[runs] = self.log_jacobian[runs] + np.log(np.where(found.weight > 0.0, found.weight, 1.0))
+        jacobian[runs] = self.log_jacobian[runs] + _log_weight(found.weight)
         level[runs] = found.mean[:, 0]
         unknown = np.isinf(self.level_variance[runs]) & ~observed[runs]
         variance[runs] = np.where(unknown, np.inf, found.covariance[:, 0, 0])
         return (
-            white,
+            difference,
             weight,
             evolve(
                 after,
@@ -787,23 +791,18 @@ class Posterior(Value):
         typical = np.maximum(sizes, 1e-3 * self.sizes * (self.total_readings > 0.0)[:, None])
         return np.asarray(self.log_sizes + np.where(stored[:, None], np.log(np.maximum(typical, 1e-150)), 0.0))
 
-    def _potter_step(self, model: ReadingModel, row: Array, weight: Array) -> Posterior:
-        """Update the mean and the root of the covariance by one weighted row, and the evidence by its density."""
-        root, y, row = self.root, row[:, -1], row[:, :-1]
+    def _potter_step(self, model: ReadingModel, difference: Array, weight: Array) -> Posterior:
+        """Update the mean and the root of the covariance by one row, and the evidence by its density."""
+        root, stored = self.root, weight > 0.0
         if model.forgetting < 1.0:
             # The earlier readings lose weight before this one is added, as the stored rows do.
-            root = root / np.where(weight > 0.0, math.sqrt(model.forgetting), 1.0)[:, None, None]
-        spread = np.vecmat(row, root)
-        total = np.vecdot(spread, spread) + np.square(self.noise)
-        gain = np.matvec(root, spread)
-        innovation = y - np.vecdot(row, self.mean)
-        shrink = gain / (total + self.noise * np.sqrt(total))[:, None]
-        root = root - shrink[:, :, None] * spread[:, None, :]
-        mean = self.mean + gain * (innovation / total)[:, None]
-        stored = weight > 0.0
-        log_density = -0.5 * (np.square(innovation) / total + np.log(2.0 * math.pi * total))
-        log_density = np.where(stored, log_density + np.log(np.where(stored, weight, 1.0)), 0.0)
-        return evolve(self, mean=mean, root=root, log_evidence=self.log_evidence + log_density)
+            root = root / np.where(stored, math.sqrt(model.forgetting), 1.0)[:, None, None]
+        spread = np.vecmat(difference[:, :-1], root)
+        innovation = difference[:, -1] - np.vecdot(difference[:, :-1], self.mean)
+        variance, noise = np.vecdot(spread, spread), self.noise
+        mean, root = _potter(self.mean, root, spread, innovation, variance, weight, noise)
+        log_density = _log_density(innovation, variance, np.where(stored, weight, 1.0), noise)
+        return evolve(self, mean=mean, root=root, log_evidence=self.log_evidence + np.where(stored, log_density, 0.0))
 
     def fit(self, model: ReadingModel, which: BoolArray, *, review: bool = False) -> Posterior:
         """Return the posterior with the noise and the scale estimated again in some of the runs.
@@ -820,21 +819,21 @@ class Posterior(Value):
         runs = np.flatnonzero(which)
         if not runs.size:
             return self
-        # The first rows stay in the buffer: a fit of few rows is cheaper than one of a factor of all columns.
-        few = self.buffer_rows[runs] == self.total_readings[runs]
-        if few.any() and not few.all():
-            return self._fit(model, runs[few], True, review)._fit(model, runs[~few], False, review)
-        return self._fit(model, runs, bool(few.all()), review)
+        # The first rows stay in the buffer: a fit of few rows is cheaper than one of a factor of all columns. Rows of
+        # zeros are added in steps, which depend on the run only, so that many runs are fitted together.
+        step = _ROWS_STEP * -(-self.buffer_rows[runs] // _ROWS_STEP)
+        count = np.where(self.buffer_rows[runs] == self.total_readings[runs], step, 0)
+        after = self
+        for rows in set(count.tolist()):
+            after = after._fit(model, runs[count == rows], min(rows, self.buffer.shape[1]), review)
+        return after
 
-    def _fit(self, model: ReadingModel, runs: IntArray, few: bool, review: bool) -> Posterior:
-        """Fit some runs whose rows are all in the buffer, if there are few, or that have a triangular factor."""
+    def _fit(self, model: ReadingModel, runs: IntArray, few: int, review: bool) -> Posterior:
+        """Fit some runs whose rows are the first few of the buffer, or that have a triangular factor if few is 0."""
         every = runs.size == self.readings.size
         part = self if every else self.without_rows().take(runs)
-        stored = {name: getattr(self, name) if every else getattr(self, name)[runs] for name in ("factor", "buffer")}
-        if few:
-            rows = stored["buffer"][:, : int(self.buffer_rows[runs].max())]
-        else:
-            rows = _merge(stored["factor"], stored["buffer"], self.buffer_rows[runs])
+        factor, buffer = (self.factor, self.buffer) if every else (self.factor[runs], self.buffer[runs])
+        rows = buffer[:, :few] if few else _merge(factor, buffer, self.buffer_rows[runs])
         fields = fit_variants(model, part, rows, triangular=not few, review=review)
         # The marginal density replaces the product of predictive densities while there is a fit at every reading.
         exact = part.readings <= frequent_fits(model)
@@ -842,7 +841,7 @@ class Posterior(Value):
         evidence = evidence + _log_first_density(part.first_reading, fields["noise"])
         fields["log_evidence"] = np.where(exact, evidence, part.log_evidence)
         if not few:
-            fields["factor"], fields["buffer"] = rows, np.zeros_like(stored["buffer"])
+            fields["factor"], fields["buffer"] = rows, np.zeros_like(buffer)
             fields["buffer_rows"] = np.zeros(runs.size, dtype=np.int64)
         return evolve(self, **{name: _overwrite(getattr(self, name), runs, new) for name, new in fields.items()})
 
@@ -1046,6 +1045,29 @@ def directional_deviations(root: Array, directions: Array) -> Array:
     """
     spread = np.matmul(svec(directions[..., :, None] * directions[..., None, :]), root)
     return np.asarray(np.sqrt(np.square(spread).sum(axis=-1)))
+
+
+def _potter(
+    mean: Array, root: Array, spread: Array, innovation: Array, variance: Array, weight: Array, noise: Array
+) -> tuple[Array, Array]:
+    """Return mean and root after a row with this weight, whose spread is the row, not weighted, times the root."""
+    total = np.square(weight) * variance + np.square(noise)
+    spread = weight[:, None] * spread
+    gain = np.matvec(root, spread)
+    shrink = gain / (total + noise * np.sqrt(total))[:, None]
+    return mean + gain * (weight * innovation / total)[:, None], root - shrink[:, :, None] * spread[:, None, :]
+
+
+def _log_density(innovation: Array, variance: Array, weight: Array, noise: Array) -> Array:
+    """Return the log density of readings from their innovations."""
+    weight2 = np.square(weight)
+    total = weight2 * variance + np.square(noise)
+    return np.asarray(-0.5 * (weight2 * np.square(innovation) / total + np.log((2.0 * math.pi) * total / weight2)))
+
+
+def _log_weight(weight: Array) -> Array:
+    """Return the logarithms of weights, and zero for a weight of zero."""
+    return np.log(np.where(weight > 0.0, weight, 1.0))
 
 
 def _log_first_density(reading: Array, noise: Array | float) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 
 from soqo._foundation.blas import max_entry, min_entry
 from soqo._foundation.frozen_dataclasses import evolve
+from soqo._model.spectrum import Spectrum
 from soqo.estimators.bayes import RELATIVE_ERROR, ReadingModel, fit_ages
 from soqo.policies.glide._ages import Ages
 from soqo.policies.glide._beliefs import Beliefs
@@ -39,14 +40,14 @@ def learn_plain(
     *,
     w: Array | None,
     factor: Array | None,
-    estimate: Array,
+    spectrum: Spectrum,
     round_number: int,
 ) -> Beliefs | None:
     """Return the beliefs after one more reading of each run, or None if one of the readings needs more than this.
 
     Parameters
     ----------
-    beliefs, model, u, y, features, w, factor, estimate, round_number
+    beliefs, model, u, y, features, w, factor, spectrum, round_number
         As for ``_readings.learn``; no reading is missing or censored.
     """
     before, owner = beliefs.posterior, beliefs.owner
@@ -59,33 +60,34 @@ def learn_plain(
     found = before.innovation(fb, yb, square_length)
     if factor is not None:
         square_length = square_length * (factor if shared else factor[owner])
-    error, noise2 = np.abs(found.error), found.noise_variance
-    deviation2 = found.variance + noise2 + np.square(RELATIVE_ERROR * square_length)
-    square = np.square(error) / deviation2
-    # Would the reading be doubted, or one that is accepted lead to a change of A?
-    accept = found.log_density
+    error, noise = yb - found.mean, found.noise
+    variance = found.variance + np.square(RELATIVE_ERROR * square_length)
+    deviation = np.sqrt(variance + np.square(noise))
+    square = np.square(error / deviation)
+    # As in ``_readings.learn``, to the last bit: a run must not depend on the others of its batch.
+    density = (before.log_evidence + found.log_density) - before.log_evidence
+    accept = density
     if min_entry(yb) < 0.0:
-        accept = accept + negative_penalty(model, before, yb, accept)
+        accept = density + negative_penalty(model, before, yb, density)
     few, late = before.readings < model.unknowns, before.readings >= 2 * model.unknowns
     first_wrong = np.where(few, LOG_EARLY_WRONG, LOG_FIRST_WRONG)
-    size = np.log(np.maximum(np.maximum(error, np.sqrt(deviation2)), 1e-300))
+    size = np.log(np.maximum(np.maximum(np.abs(error), deviation), 1e-300))
     margin = accept - (first_wrong - LOG_ERROR_RANGE - size) - np.where(late, LATE_BRANCH_NATS, BRANCH_NATS)
     if not min_entry(margin) >= 0.0:  # also if it is not a number
         return None
     ratio = beliefs.surprise + (np.minimum(square, MAX_SQUARE) - beliefs.surprise) / AVERAGING_READINGS
     if max_entry(square) > SURPRISE_SQUARE or max_entry(ratio) > CHANGE_RATIO:
         return None
-    noise = np.sqrt(noise2)
     ready = before.readings >= model.unknowns + 5
     ready &= yb >= np.minimum(before.base_load(), 0.0) - 3.0 * noise
-    size_of_A = np.einsum("rii->r", estimate)[owner] / model.dim
-    ready &= error < MAX_CHANGE * size_of_A * 0.5 * square_length + 6.0 * noise
+    size_of_A = spectrum.values.mean(axis=1)[owner]
+    ready &= np.abs(error) < MAX_CHANGE * size_of_A * 0.5 * square_length + 6.0 * noise
     wb = w if w is None or shared else w[owner]
     after = evolve(
         beliefs,
         posterior=before.assimilate(model, ub, found, wb),
         age=age,
-        log_weight=beliefs.log_weight + (accept - found.log_density),
+        log_weight=beliefs.log_weight + (accept - density),
         surprise=np.where(ready, ratio, beliefs.surprise),
         densities=np.concatenate([beliefs.densities[:, 1:], accept[:, None]], axis=1),
     ).remember(u, y, w, factor)

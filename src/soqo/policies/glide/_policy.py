@@ -33,6 +33,7 @@ from typing import Any, Literal
 import numpy as np
 
 from soqo._foundation.arguments import choice, number
+from soqo._foundation.blas import sum_of_squares
 from soqo._foundation.frozen_dataclasses import Value, evolve, set_fields
 from soqo._model.gains import advance, advance_with_factor
 from soqo._model.planner import anticipation, towards
@@ -302,7 +303,7 @@ class GLIDE(Policy[GlideMemory]):
                 step = told - state.v.reshape(-1, d)
                 if state.began is not None:  # the first minimizer of a run is not a step
                     step = np.where(np.asarray(rounds)[:, None] > 0, step, 0.0)
-                drift = drift.update(np.clip(step, -MAX_DISTANCE, MAX_DISTANCE))
+                drift = drift.update(_clip(step))
             aim = target + drift.target_offset(spectrum, advances, state.rounds_to_go)
         forecast = None if state.forecast is None else state.forecast.reshape(len(target), *state.forecast.shape[-2:])
         forecasts = memory.forecasts.update(told, forecast)
@@ -314,10 +315,10 @@ class GLIDE(Policy[GlideMemory]):
             expected = forecasts.expected(told, forecast) - shift[:, None]
             x = towards(spectrum, advances, x_prev, aim)
             x = x + anticipation(spectrum, state.rounds_to_go, target, expected, factor)
-        moment = _update_moment(memory.moment, np.clip(x_prev - target, -MAX_DISTANCE, MAX_DISTANCE), rounds)
+        moment = _update_moment(memory.moment, _clip(x_prev - target), rounds)
         memory = evolve(memory, moment=moment, drift=drift, forecasts=forecasts)
-        if self.probing:
-            probe = self._probe(state, memory, x - told, w, posterior, probing)
+        probe = self._probe(state, memory, x - told, w, posterior, probing) if self.probing else None
+        if probe is not None:
             probed = probe.any(axis=1)
             x = x + probe
             memory = evolve(
@@ -335,8 +336,11 @@ class GLIDE(Policy[GlideMemory]):
         w: Array | None,
         posterior: Posterior | None,
         probing: BoolArray,
-    ) -> Array:
+    ) -> Array | None:
         """Return the probe of each run, zero for none: one that pays, or one that verifies the estimate."""
+        due = is_due(memory.beliefs, state.round, memory.last_probe) if self.alarms else _NOWHERE
+        if posterior is None and not due.any():
+            return None
         probe = np.zeros_like(planned)
         rounds = state.own_round
         # Without a horizon, assume that as many rounds follow as have been played.
@@ -351,15 +355,13 @@ class GLIDE(Policy[GlideMemory]):
                 posterior if every else posterior.take(where),
                 model,
                 memory.spectrum if every else Spectrum(memory.spectrum.values[where], memory.spectrum.vectors[where]),
-                np.clip(planned, -MAX_DISTANCE, MAX_DISTANCE)[where],
+                _clip(planned)[where],
                 moment=memory.moment[where],
                 rounds_to_go=state.rounds_to_go,
                 rounds_to_save=save[where],
                 w=None if w is None else w[where],
             )
-        if not self.alarms:
-            return probe
-        due = is_due(memory.beliefs, state.round, memory.last_probe) & ~probe.any(axis=1)
+        due = due & ~probe.any(axis=1)
         if due.any():
             where = np.flatnonzero(due)
             probe[where] = verification_probe(
@@ -428,7 +430,7 @@ class GLIDE(Policy[GlideMemory]):
             w=w,
             factor=factor,
             censored=censored,
-            estimate=memory.spectrum.matrix(),
+            spectrum=memory.spectrum,
             probed=memory.last_probe == state.round,
             round_number=state.round,
             alarms=self.alarms,
@@ -642,12 +644,17 @@ def _may_probe(rounds: int | IntArray) -> bool | BoolArray:
     return (rounds > 0) & due
 
 
+def _clip(vectors: Array) -> Array:
+    """Return vectors whose fourth powers do not overflow."""
+    if sum_of_squares(vectors) < MAX_DISTANCE**2:
+        return vectors
+    return np.clip(vectors, -MAX_DISTANCE, MAX_DISTANCE)
+
+
 def _update_moment(moment: Array, w: Array, rounds: int | IntArray) -> Array:
     """Return the mean of w w' with one more term, clipped to ten times the mean so that no jump dominates it."""
-    outer = w[:, :, None] * w[:, None, :]
-    count = np.asarray(rounds)[..., None, None]
-    if count.any():
-        bound = 10.0 * np.trace(moment, axis1=1, axis2=2)
-        share = np.minimum(1.0, bound / np.maximum(np.vecdot(w, w), 1e-300))[:, None, None]
-        outer = outer * np.where(count > 0, share, 1.0)
-    return np.asarray(moment + (outer - moment) / (count + 1))
+    bound = 10.0 * np.einsum("rii->r", moment)
+    share = np.minimum(1.0, bound / np.maximum(np.vecdot(w, w), 1e-300))
+    share = np.where(np.asarray(rounds) > 0, share, 1.0)
+    outer = (share[:, None] * w)[:, :, None] * w[:, None, :]
+    return np.asarray(moment + (outer - moment) / (np.asarray(rounds)[..., None, None] + 1))

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from soqo._foundation.frozen_dataclasses import evolve
+from soqo._model.spectrum import Spectrum
 from soqo.estimators.bayes import RELATIVE_ERROR, ReadingModel
 from soqo.policies.glide._beliefs import Beliefs, push
 from soqo.policies.glide._changes import (
@@ -55,7 +56,7 @@ def learn(
     w: Array | None,
     factor: Array | None = None,
     censored: BoolArray | None = None,
-    estimate: Array,
+    spectrum: Spectrum,
     probed: BoolArray,
     round_number: int,
     alarms: bool,
@@ -75,8 +76,8 @@ def learn(
         What multiplies the hitting cost; one by default.
     censored : BoolArray, shape (runs,), optional
         The readings that are lower bounds only, since the meter was at its limit.
-    estimate : Array, shape (runs, d, d)
-        The estimate of A that the policy plays for.
+    spectrum : Spectrum
+        The spectrum of the estimate of A that the policy plays for.
     probed : BoolArray, shape (runs,)
         The runs whose action was a probe.
     round_number : int
@@ -89,7 +90,7 @@ def learn(
         return beliefs
     if alarms and seen.all() and (censored is None or not censored.any()):
         plain = learn_plain(
-            beliefs, model, u, y, features, w=w, factor=factor, estimate=estimate, round_number=round_number
+            beliefs, model, u, y, features, w=w, factor=factor, spectrum=spectrum, round_number=round_number
         )
         if plain is not None:
             return plain
@@ -149,7 +150,7 @@ def learn(
     # No positive semi-definite A explains a reading far below the base load.
     ready = observed & ~limited & (before.readings >= model.unknowns + 5)
     ready &= (yb >= np.minimum(before.base_load(), 0.0) - 3.0 * noise) | diffuse
-    size_of_A = np.trace(estimate, axis1=1, axis2=2)[owner] / model.dim
+    size_of_A = spectrum.values.mean(axis=1)[owner]
     ready &= np.abs(error) < MAX_CHANGE * size_of_A * 0.5 * square_length + 6.0 * noise
     ratio = beliefs.surprise + (np.minimum(square, MAX_SQUARE) - beliefs.surprise) / AVERAGING_READINGS
     after = evolve(
@@ -186,6 +187,7 @@ def learn(
     forced = ready[best] & (ratio[best] > CHANGE_RATIO)
     surprising = ready[best] & ((square[best] > SURPRISE_SQUARE) | forced)
     if surprising.any():
+        estimate = spectrum.matrix()
         after = restart(after, beliefs, model, surprising, forced, u, y, features, w, estimate, round_number)
         change = np.abs(np.log(np.maximum(gain[best], 1e-300)))  # not a number if the gain is unknown
         likely = (change > math.log(MIN_SCALE_CHANGE)) & (change < math.log(MAX_CHANGE))
