@@ -164,8 +164,6 @@ def learn(
         # Of two outcomes, the more probable one inherits the protection.
         protected=np.where(doubt & (reject > accept), 0.0, beliefs.protected),
     )
-    if doubt.any():
-        doubt = beliefs.worth_keeping(model, keep, doubt, after.total, beliefs.total + reject)
     if doubt.any() or not keep.all():
         refused = evolve(
             beliefs,
@@ -180,8 +178,8 @@ def learn(
             same_gain=same_gain,
             densities=push(beliefs.densities, reject, observed),
             protected=np.where(keep & (reject <= accept), 0.0, beliefs.protected),
-        ).take(doubt)
-        after = evolve(after, **after.take(keep)).join(refused)
+        )
+        after = beliefs.split(after, refused, keep, doubt, model, round_number)
     after = after.remember(u, y, w, factor)
     best = beliefs.best
     forced = ready[best] & (ratio[best] > CHANGE_RATIO)
