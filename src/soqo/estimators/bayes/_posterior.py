@@ -545,30 +545,28 @@ class Posterior(Value):
         w : Array, shape (runs, n, k), optional
             The contexts.
         """
-        after, rows, weights = self, [], []
         seen = ~np.isnan(y)
-        u = np.where(seen[..., None], u, 0.0)
-        kept_rows = np.flatnonzero(seen.any(axis=0))
-        for k in kept_rows:
-            difference, weight, after = after._white_row(u[:, k], y[:, k], features[:, k], seen[:, k], None)
-            row, stored = weight[:, None] * difference, weight > 0.0
-            after = evolve(
-                after,
-                total_readings=after.total_readings + stored,
-                max_abs_reading=np.maximum(after.max_abs_reading, np.abs(row[:, -1])),
-                log_sizes=after._add_sizes(model, u[:, k], None if w is None else w[:, k], stored),
-            )
-            rows.append(row)
-            weights.append(weight)
-        if not rows:
+        used_rows = np.flatnonzero(seen.any(axis=0))
+        if not used_rows.size:
             return self
-        weight = np.stack(weights, axis=1)
+        seen = seen[:, used_rows]
+        u = np.where(seen[..., None], u[:, used_rows], 0.0)
+        w = None if w is None else w[:, used_rows]
+        whole = np.concatenate([features, y[..., None]], axis=2)[:, used_rows]
+        whole[~seen] = 0.0
+        if not self.level_variance.any():
+            rows, weight, after = self._white_rows_without_level(u, whole, seen)
+        elif not self.offset_step.any():
+            rows, weight, after = self._white_rows_with_level(u, whole, seen)
+        else:
+            rows, weight, after = self._white_rows_one_by_one(u, whole, seen)
         stored = weight > 0.0
+        after = evolve(after, log_sizes=self._add_all_sizes(model, u, w, stored))
         # Each reading reduces the weights of those before it.
         later = stored.sum(axis=1)[:, None] - np.cumsum(stored, axis=1)
         decay = model.forgetting**later
         kept = model.forgetting ** stored.sum(axis=1)
-        whole = np.stack(rows, axis=1) * np.sqrt(decay)[..., None]
+        whole = rows * np.sqrt(decay)[..., None]
         if not self.total_readings.any() and whole.shape[1] <= self.buffer.shape[1]:  # the same for all runs
             # One after the other, without those that were not stored.
             first = np.argsort(~stored, axis=1, kind="stable")
@@ -579,16 +577,69 @@ class Posterior(Value):
             earlier = _merge(after.factor, after.buffer, after.buffer_rows) * np.sqrt(kept)[:, None, None]
             factor = triangular_factor(np.concatenate([earlier, whole], axis=1))
             buffer, buffer_rows = np.zeros_like(after.buffer), np.zeros_like(after.buffer_rows)
-        used = u[:, kept_rows]
-        outer = ((np.minimum(weight, 1.0) * decay)[..., None] * used).swapaxes(1, 2) @ used
+        outer = ((np.minimum(weight, 1.0) * decay)[..., None] * u).swapaxes(1, 2) @ u
         return evolve(
             after,
+            max_abs_reading=np.maximum(self.max_abs_reading, np.abs(rows[:, :, -1]).max(axis=1)),
+            total_readings=self.total_readings + stored.sum(axis=1),
             factor=factor,
             buffer=buffer,
             buffer_rows=buffer_rows,
             readings=kept * self.readings + (stored * decay).sum(axis=1),
             second_moment=kept[:, None, None] * self.second_moment + outer,
         )
+
+    def _white_rows_without_level(self, u: Array, rows: Array, seen: BoolArray) -> tuple[Array, Array, Posterior]:
+        """Return the weighted rows of several readings, their weights, and the posterior with the weights."""
+        earlier = np.concatenate([self.max_abs_reading[:, None] > 0.0, rows[:, :-1, -1] != 0.0], axis=1)
+        relative = RELATIVE_ERROR * np.vecdot(u, u) / self.noise[:, None]
+        relative = np.where(np.logical_or.accumulate(earlier, axis=1), relative, 0.0)
+        weight = np.where(seen, 1.0 / np.sqrt(1.0 + relative * relative), 0.0)
+        jacobian = self.log_jacobian + _log_weight(weight).sum(axis=1)
+        return weight[..., None] * rows, weight, evolve(self, log_jacobian=jacobian)
+
+    def _white_rows_with_level(self, u: Array, rows: Array, seen: BoolArray) -> tuple[Array, Array, Posterior]:
+        """Do the same with base loads, see :meth:`_white_row`."""
+        level, variance, known = self.level, self.level_variance, self.max_abs_reading > 0.0
+        speed2, first_reading = np.square(self.level_speed), self.first_reading
+        relative = RELATIVE_ERROR * np.vecdot(u, u) / self.noise[:, None]
+        R_known = 1.0 + relative * relative
+        white, weights = np.empty_like(rows), np.zeros(seen.shape)
+        for k in range(rows.shape[1]):
+            row, observed, R = rows[:, k], seen[:, k], np.where(known, R_known[:, k], 1.0)
+            diffuse = np.isinf(variance)
+            first = observed & diffuse
+            P = np.where(diffuse, 0.0, variance)
+            weight = np.where(observed & ~diffuse, 1.0 / np.sqrt(P + R), 0.0)
+            gain = np.where(first, 1.0, P * np.square(weight))
+            difference = row - level
+            white[:, k], weights[:, k] = weight[:, None] * difference, weight
+            # The first row defines the level.
+            level = level + gain[:, None] * difference
+            new = np.where(first, R, P * (1.0 - gain)) + speed2
+            variance = np.where(observed & (variance > 0.0), new, variance)
+            first_reading = np.where(first, np.abs(row[:, -1]), first_reading)
+            known = known | (white[:, k, -1] != 0.0)
+        began = np.isnan(self.first_reading) & ~np.isnan(first_reading)
+        density = np.where(began, _log_first_density(first_reading, 1e-150), 0.0)
+        after = evolve(
+            self,
+            level=level,
+            level_variance=variance,
+            first_reading=first_reading,
+            log_jacobian=self.log_jacobian + _log_weight(weights).sum(axis=1),
+            log_evidence=self.log_evidence + density,
+        )
+        return white, weights, after
+
+    def _white_rows_one_by_one(self, u: Array, rows: Array, seen: BoolArray) -> tuple[Array, Array, Posterior]:
+        """Do the same with offsets that walk."""
+        after, white, weights = self, np.empty_like(rows), np.zeros(seen.shape)
+        for k in range(rows.shape[1]):
+            difference, weight, after = after._white_row(u[:, k], rows[:, k, -1], rows[:, k, :-1], seen[:, k], None)
+            white[:, k], weights[:, k] = weight[:, None] * difference, weight
+            after = evolve(after, max_abs_reading=np.maximum(after.max_abs_reading, np.abs(white[:, k, -1])))
+        return white, weights, after
 
     def _white_row(
         self, u: Array, y: Array, features: Array, observed: BoolArray, precision: Array | None
@@ -790,6 +841,21 @@ class Posterior(Value):
         # A reading at u = 0 says nothing about the typical size.
         typical = np.maximum(sizes, 1e-3 * self.sizes * (self.total_readings > 0.0)[:, None])
         return np.asarray(self.log_sizes + np.where(stored[:, None], np.log(np.maximum(typical, 1e-150)), 0.0))
+
+    def _add_all_sizes(self, model: ReadingModel, u: Array, w: Array | None, stored: BoolArray) -> Array:
+        """Do the same for several readings."""
+        log_sizes, count = self.log_sizes, self.total_readings[:, None]
+        if not model.extras:
+            return log_sizes
+        sizes = np.sqrt(np.vecdot(u, u) / model.dim)[..., None]
+        if w is not None:
+            sizes = np.concatenate([sizes, np.abs(w)], axis=2)
+        for k in range(stored.shape[1]):
+            mean = np.exp(log_sizes / np.maximum(count, 1.0))
+            typical = np.maximum(sizes[:, k], np.where(count > 0.0, 1e-3 * mean, 1e-150))
+            log_sizes = log_sizes + np.where(stored[:, k, None], np.log(typical), 0.0)
+            count = count + stored[:, k, None]
+        return np.asarray(log_sizes)
 
     def _potter_step(self, model: ReadingModel, difference: Array, weight: Array) -> Posterior:
         """Update the mean and the root of the covariance by one row, and the evidence by its density."""

@@ -50,10 +50,12 @@ def learn_plain(
     beliefs, model, u, y, features, w, factor, spectrum, round_number
         As for ``_readings.learn``; no reading is missing or censored.
     """
-    before, owner = beliefs.posterior, beliefs.owner
     age = beliefs.age + 1.0
-    if not _is_quiet(beliefs, model, age, round_number):
+    if not _is_quiet(beliefs, model, age):
         return None
+    if max_entry(beliefs.protected) >= round_number:
+        beliefs = beliefs.allow_return(np.ones(y.size, dtype=np.bool_), round_number)
+    before, owner = beliefs.posterior, beliefs.owner
     shared = owner.size == y.size
     yb, ub, fb = (y, u, features) if shared else (y[owner], u[owner], features[owner])
     square_length = np.vecdot(ub, ub)
@@ -94,13 +96,12 @@ def learn_plain(
     return after if shared else after.choose(model, np.ones(y.size, dtype=np.bool_), round_number)
 
 
-def _is_quiet(beliefs: Beliefs, model: ReadingModel, age: Array, round_number: int) -> bool:
-    """Return whether no reading was rejected recently, no change is suspected, and no fit or review is due."""
+def _is_quiet(beliefs: Beliefs, model: ReadingModel, age: Array) -> bool:
+    """Return whether no belief rejected the last reading, and no fit or review is due."""
     return (
         model.forgetting == 1.0
         and min_entry(age) > 2.0
         and not beliefs.in_a_row.any()
-        and max_entry(beliefs.protected) < round_number
         and not _busy_ages(model).contain_any(age)
         and beliefs.posterior.can_assimilate()
     )
