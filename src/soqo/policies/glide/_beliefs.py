@@ -47,6 +47,9 @@ _SETTLED_NATS = 3.0
 """After 4p readings, beliefs with a base load that are this far below the best one are dropped."""
 
 
+_SAME_NATS = 0.1
+"""Two beliefs predict the same if the log densities of the latest readings differ by no more than this."""
+
 _RETURN_NATS = 4.0
 """In each round after a suspected change, the belief from before it is at most this far below the best one."""
 
@@ -485,12 +488,30 @@ class Beliefs(Value):
         if self.owner.size == self.best.size:
             return evolve(self, best=np.arange(self.best.size))
         keep, best = _selection(model, self.owner, *self._of_weight(), round_number)
+        keep &= ~self._repeats_best(model, best, round_number)
         keep |= ~seen[self.owner]
         after = self
         if not keep.all():
             after = evolve(self, **self.take(keep))
             best = best_index(after)
         return evolve(after, best=best)
+
+    def _repeats_best(self, model: ReadingModel, best: IntArray, round_number: int) -> BoolArray:
+        """Return which beliefs differ from the best one only by early readings that no longer matter.
+
+        With many readings, beliefs that have rejected different ones predict the same: nothing can tell them apart.
+        """
+        mine, of_best = self.posterior, best[self.owner]
+        many = mine.readings[of_best] >= 2 * model.unknowns
+        if not many.any():
+            return many
+        same = many & (self.epoch == self.epoch[of_best]) & (self.in_a_row == 0.0) & (self.in_a_row[of_best] == 0.0)
+        same &= ((mine.level_variance > 0.0) == (mine.level_variance[of_best] > 0.0)) & (self.protected < round_number)
+        same &= (mine.level_speed == mine.level_speed[of_best]) & (mine.offset_step == mine.offset_step[of_best])
+        same[best] = False
+        if same.any():
+            same &= np.abs(self.densities - self.densities[of_best]).max(axis=1) < _SAME_NATS
+        return np.asarray(same)
 
 
 def _recent_rows(model: ReadingModel) -> int:
