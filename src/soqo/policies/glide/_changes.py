@@ -23,7 +23,7 @@ _FORCED_NATS = 3.0
 MIN_SCALE_CHANGE = 1.5
 """A change of A to a multiple of itself by less than this factor is not considered: to ignore it costs little."""
 
-_LOG_SCALE_HAZARD = math.log(5e-5)
+_LOG_SCALE_HAZARD = math.log(4e-5)
 """The logarithm of the prior probability of a change of A to a multiple of itself in a round."""
 
 _RESTART_UNITS = (1.0, 0.1)
