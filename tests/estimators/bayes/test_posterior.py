@@ -59,9 +59,9 @@ def learn(
     posterior = Posterior.start(model, 1) if posterior is None else posterior
     weights = np.ones(len(y))
     for k in range(len(y)):
-        if posterior.max_abs_reading[0]:
-            relative = RELATIVE_ERROR * float(U[k] @ U[k]) / float(posterior.noise[0])
-            weights[k] = 1.0 / math.hypot(1.0, relative)
+        square = float(U[k] @ U[k])
+        relative = RELATIVE_ERROR * square / float(posterior.noise[0]) if posterior.max_abs_reading[0] else 0.0
+        weights[k] = 1.0 / math.hypot(1.0, relative, square / (model.trusted_distance or math.inf) ** 2)
         w = None if W is None else W[k : k + 1]
         posterior = posterior.update(model, U[k : k + 1], y[k : k + 1], w=w, fit=True if fits else NO_FIT)
     return posterior, weights
@@ -427,7 +427,7 @@ def test_a_reading_is_assimilated_as_by_an_update(base_load: float | None) -> No
     for k in (10, 11):
         u, reading = U[k : k + 1], y[k : k + 1]
         assert posterior.can_assimilate()
-        found = posterior.innovation(model.features(u), reading, np.vecdot(u, u))
+        found = posterior.innovation(model, model.features(u), reading)
         updated = posterior.update(model, u, reading, fit=np.zeros(1, dtype=np.bool_))
         posterior = posterior.assimilate(model, u, found)
         # To the last bit, since runs of a batch may learn in either way.
@@ -1041,6 +1041,18 @@ def test_rows_keep_their_gram_matrix_when_they_become_part_of_the_factor(bias: B
         assert_close(gram(posterior), rows[: k + 1].T @ rows[: k + 1], 1e-8)
     assert merges == math.ceil(60 / capacity) > 5
     assert_close(posterior.second_moment[0], U.T @ U, 1e-8)
+
+
+@pytest.mark.parametrize("n", [3, 6])
+def test_readings_far_from_the_minimizer_have_less_weight_if_the_model_is_wrong(n: int, grids: list[Array]) -> None:
+    model = ReadingModel(2, "none", trusted_distance=1.5)
+    _, U, y = readings(53, 2, n)
+    posterior, weights = learn(model, U, y)
+    assert weights.min() < 0.3
+    assert weights.max() > 0.8
+    Dense(model, U, y, weights, grids[-1], max_abs_reading=float(posterior.max_abs_reading[0])).assert_agrees_with(
+        fit(model, posterior)
+    )
 
 
 def test_the_relative_error_limits_the_weight_of_readings_at_large_u() -> None:

@@ -24,8 +24,8 @@ from typing import Literal
 import numpy as np
 
 from soqo._foundation.blas import max_entry, min_entry
-from soqo.estimators._measurements import svec, svec_rows
-from soqo.typing import Array
+from soqo.estimators._measurements import svec, svec_rows, triangle
+from soqo.typing import Array, IntArray
 
 _ENTRY_DEVIATION = 1.0
 """The prior's deviation of A per entry, in units of the scale s."""
@@ -34,7 +34,7 @@ TRACE_DEVIATION = 3.0
 """The prior's deviation of A along the identity, in units of the scale s."""
 
 RELATIVE_ERROR = 1e-6
-"""The deviation of a reading's relative error, in units of |u|^2. It bounds the weight of readings at large u."""
+"""The least deviation of a reading's relative error, in units of |u|^2. It bounds the weight of readings at large u."""
 
 OFFSET_SIZE = 3.0
 """The prior's deviation of an offset, in units of the typical size of an entry of u."""
@@ -64,6 +64,9 @@ class ReadingModel:
         Whether the evidence decides if there is such a bias.
     noise_cap : float, optional
         A bound on the noise, if one is known.
+    trusted_distance : float, optional
+        The distance |u| at which the error of a hitting cost that is not quite quadratic is as large as the noise. It
+        grows with |u|^2; None for no such error.
     forgetting : float
         The factor by which the weight of earlier readings decreases with each reading; 1 for no forgetting.
     offset : bool
@@ -89,6 +92,7 @@ class ReadingModel:
     kappa: float = 1.0
     optional_bias: bool = False
     noise_cap: float | None = None
+    trusted_distance: float | None = None
     forgetting: float = 1.0
     offset: bool = False
     context: int = 0
@@ -155,6 +159,34 @@ class ReadingModel:
                 squares, length2 = _squares_of_directions(u)
             parts = [squares * (2.0 / length2)[:, None], *parts]
         return np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
+
+    def square_length(self, features: Array) -> Array:
+        """Return |u|^2 times the factor of the hitting cost from the features, shape (...,).
+
+        Parameters
+        ----------
+        features : Array, shape (..., m)
+            The features.
+        """
+        return np.asarray(2.0 * features.take(self._squares, axis=-1).sum(axis=-1))
+
+    @cached_property
+    def _squares(self) -> IntArray:
+        """The columns of the features that are half of the squares of the entries of u."""
+        _, _, on_diagonal = triangle(self.dim)
+        return np.asarray(self.size - self.unknowns + np.flatnonzero(on_diagonal))
+
+    def model_error(self, square_length: Array) -> Array:
+        """Return the variance of the error of the model in units of that of the noise.
+
+        Parameters
+        ----------
+        square_length : Array
+            |u|^2 times the factor, from :meth:`square_length`.
+        """
+        if self.trusted_distance is None:
+            return np.zeros_like(square_length)
+        return np.square(square_length / self.trusted_distance**2)
 
     def extra_deviations(self, sizes: Array) -> Array:
         """Return the prior's deviations of the terms of offset and context for s = 1, shape (runs, e).

@@ -432,7 +432,7 @@ class Posterior(Value):
         u = np.where(observed[:, None], u, 0.0)
         if features is None:
             features = model.features(u, w)
-        difference, weight, after = self._white_row(u, y, features, observed, precision)
+        difference, weight, after = self._white_row(model, y, features, observed, precision)
         stored = weight > 0.0
         after = after._append(model, u, weight[:, None] * difference, w, weight, stored)
         if fit is False:
@@ -456,20 +456,20 @@ class Posterior(Value):
             and min_entry(self.max_abs_reading) > 0.0
         )
 
-    def innovation(self, features: Array, y: Array, square_length: Array) -> Innovation:
+    def innovation(self, model: ReadingModel, features: Array, y: Array) -> Innovation:
         """Return what readings say, see :meth:`can_assimilate`.
 
         Parameters
         ----------
+        model : ReadingModel
+            The model.
         features, y : Array, shape (runs, m) and (runs,)
             The readings; none is missing.
-        square_length : Array, shape (runs,)
-            The squared lengths of u.
         """
         difference = np.concatenate([features, y[:, None]], axis=1) - self.level
         spread = np.vecmat(difference[:, :-1], self.root)
         variance, explained = np.vecdot(spread, spread), np.vecdot(difference[:, :-1], self.mean)
-        weight = 1.0 / np.sqrt(self.level_variance + self._reading_variance(square_length))
+        weight = 1.0 / np.sqrt(self.level_variance + self._reading_variance(model, features))
         innovation = difference[:, -1] - explained
         log_density = _log_density(innovation, variance, weight, self.noise)
         noise = self.noise * np.sqrt(1.0 + self.level_variance)
@@ -555,11 +555,11 @@ class Posterior(Value):
         whole = np.concatenate([features, y[..., None]], axis=2)[:, used_rows]
         whole[~seen] = 0.0
         if not self.level_variance.any():
-            rows, weight, after = self._white_rows_without_level(u, whole, seen)
+            rows, weight, after = self._white_rows_without_level(model, whole, seen)
         elif not self.offset_step.any():
-            rows, weight, after = self._white_rows_with_level(u, whole, seen)
+            rows, weight, after = self._white_rows_with_level(model, whole, seen)
         else:
-            rows, weight, after = self._white_rows_one_by_one(u, whole, seen)
+            rows, weight, after = self._white_rows_one_by_one(model, whole, seen)
         stored = weight > 0.0
         after = evolve(after, log_sizes=self._add_all_sizes(model, u, w, stored))
         # Each reading reduces the weights of those before it.
@@ -589,24 +589,31 @@ class Posterior(Value):
             second_moment=kept[:, None, None] * self.second_moment + outer,
         )
 
-    def _white_rows_without_level(self, u: Array, rows: Array, seen: BoolArray) -> tuple[Array, Array, Posterior]:
+    def _white_rows_without_level(
+        self, model: ReadingModel, rows: Array, seen: BoolArray
+    ) -> tuple[Array, Array, Posterior]:
         """Return the weighted rows of several readings, their weights, and the posterior with the weights."""
         earlier = np.concatenate([self.max_abs_reading[:, None] > 0.0, rows[:, :-1, -1] != 0.0], axis=1)
-        relative = RELATIVE_ERROR * np.vecdot(u, u) / self.noise[:, None]
+        square_length = model.square_length(rows[..., :-1])
+        relative = RELATIVE_ERROR * square_length / self.noise[:, None]
         relative = np.where(np.logical_or.accumulate(earlier, axis=1), relative, 0.0)
-        weight = np.where(seen, 1.0 / np.sqrt(1.0 + relative * relative), 0.0)
+        R = 1.0 + relative * relative + model.model_error(square_length)
+        weight = np.where(seen, 1.0 / np.sqrt(R), 0.0)
         jacobian = self.log_jacobian + _log_weight(weight).sum(axis=1)
         return weight[..., None] * rows, weight, evolve(self, log_jacobian=jacobian)
 
-    def _white_rows_with_level(self, u: Array, rows: Array, seen: BoolArray) -> tuple[Array, Array, Posterior]:
+    def _white_rows_with_level(
+        self, model: ReadingModel, rows: Array, seen: BoolArray
+    ) -> tuple[Array, Array, Posterior]:
         """Do the same with base loads, see :meth:`_white_row`."""
         level, variance, known = self.level, self.level_variance, self.max_abs_reading > 0.0
         speed2, first_reading = np.square(self.level_speed), self.first_reading
-        relative = RELATIVE_ERROR * np.vecdot(u, u) / self.noise[:, None]
-        R_known = 1.0 + relative * relative
+        square_length = model.square_length(rows[..., :-1])
+        relative, error = RELATIVE_ERROR * square_length / self.noise[:, None], model.model_error(square_length)
+        R_known, R_unknown = 1.0 + relative * relative + error, 1.0 + error
         white, weights = np.empty_like(rows), np.zeros(seen.shape)
         for k in range(rows.shape[1]):
-            row, observed, R = rows[:, k], seen[:, k], np.where(known, R_known[:, k], 1.0)
+            row, observed, R = rows[:, k], seen[:, k], np.where(known, R_known[:, k], R_unknown[:, k])
             diffuse = np.isinf(variance)
             first = observed & diffuse
             P = np.where(diffuse, 0.0, variance)
@@ -632,20 +639,22 @@ class Posterior(Value):
         )
         return white, weights, after
 
-    def _white_rows_one_by_one(self, u: Array, rows: Array, seen: BoolArray) -> tuple[Array, Array, Posterior]:
+    def _white_rows_one_by_one(
+        self, model: ReadingModel, rows: Array, seen: BoolArray
+    ) -> tuple[Array, Array, Posterior]:
         """Do the same with offsets that walk."""
         after, white, weights = self, np.empty_like(rows), np.zeros(seen.shape)
         for k in range(rows.shape[1]):
-            difference, weight, after = after._white_row(u[:, k], rows[:, k, -1], rows[:, k, :-1], seen[:, k], None)
+            difference, weight, after = after._white_row(model, rows[:, k, -1], rows[:, k, :-1], seen[:, k], None)
             white[:, k], weights[:, k] = weight[:, None] * difference, weight
             after = evolve(after, max_abs_reading=np.maximum(after.max_abs_reading, np.abs(white[:, k, -1])))
         return white, weights, after
 
     def _white_row(
-        self, u: Array, y: Array, features: Array, observed: BoolArray, precision: Array | None
+        self, model: ReadingModel, y: Array, features: Array, observed: BoolArray, precision: Array | None
     ) -> tuple[Array, Array, Posterior]:
         """Return the rows without the level, their weights, and the posterior with the new level."""
-        R, used = self._reading_variance(np.vecdot(u, u)), observed
+        R, used = self._reading_variance(model, features), observed
         if precision is not None:
             used = observed & (precision > 0.0)
             R = R / np.where(used, precision, 1.0)
@@ -678,10 +687,11 @@ class Posterior(Value):
             return self._whiten_walking(row, R, observed, walking, difference, weight, after)
         return difference, weight, after
 
-    def _reading_variance(self, square_length: Array) -> Array:
+    def _reading_variance(self, model: ReadingModel, features: Array) -> Array:
         """Return the variance of readings in units of that of the noise, with their relative error."""
+        square_length = model.square_length(features)
         relative = np.where(self.max_abs_reading > 0.0, RELATIVE_ERROR * square_length / self.noise, 0.0)
-        return np.asarray(1.0 + relative * relative)
+        return np.asarray(1.0 + relative * relative + model.model_error(square_length))
 
     def _whiten_walking(
         self,

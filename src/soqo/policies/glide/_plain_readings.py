@@ -58,12 +58,11 @@ def learn_plain(
     before, owner = beliefs.posterior, beliefs.owner
     shared = owner.size == y.size
     yb, ub, fb = (y, u, features) if shared else (y[owner], u[owner], features[owner])
-    square_length = np.vecdot(ub, ub)
-    found = before.innovation(fb, yb, square_length)
-    if factor is not None:
-        square_length = square_length * (factor if shared else factor[owner])
+    found = before.innovation(model, fb, yb)
     error, noise = yb - found.mean, found.noise
-    variance = found.variance + np.square(RELATIVE_ERROR * square_length)
+    square_length = model.square_length(fb)
+    model_error = model.model_error(square_length) * np.square(before.noise)
+    variance = found.variance + np.square(RELATIVE_ERROR * square_length) + model_error
     deviation = np.sqrt(variance + np.square(noise))
     square = np.square(error / deviation)
     # As in ``_readings.learn``, to the last bit: a run must not depend on the others of its batch.
@@ -83,7 +82,7 @@ def learn_plain(
     ready = before.readings >= model.unknowns + 5
     ready &= yb >= np.minimum(before.base_load(), 0.0) - 3.0 * noise
     size_of_A = spectrum.values.mean(axis=1)[owner]
-    ready &= np.abs(error) < MAX_CHANGE * size_of_A * 0.5 * square_length + 6.0 * noise
+    ready &= np.abs(error) < 0.5 * MAX_CHANGE * size_of_A * square_length + 6.0 * noise
     wb = w if w is None or shared else w[owner]
     after = evolve(
         beliefs,

@@ -150,10 +150,11 @@ _without_plants = add_fields(offset=False, base_load=False, y_max=None, switchin
 
 @register(
     "GLIDE",
-    version=2,
+    version=3,
     migrations={
         0: compose(rename_fields(memory="window"), map_field("drift", lambda drift: drift == "auto")),
         1: _without_plants,
+        2: add_fields(trusted_distance=None),
     },
 )
 @dataclass(frozen=True)
@@ -192,6 +193,10 @@ class GLIDE(Policy[GlideMemory]):
         The limit of the meter: a reading at the limit says only that the cost is at least that.
     switching_included : bool
         Whether the readings contain the switching cost of the round, which is then subtracted.
+    trusted_distance : float, optional
+        The distance from v at which the hitting cost deviates from a quadratic function by as much as the noise. The
+        deviation is assumed to grow with the square of the distance, and readings further away have less weight. None
+        for a quadratic function.
 
     See Also
     --------
@@ -224,12 +229,15 @@ class GLIDE(Policy[GlideMemory]):
     base_load: bool = True
     y_max: float | None = None
     switching_included: bool = False
+    trusted_distance: float | None = None
 
     def __post_init__(self) -> None:
         if self.noise_cap is not None:
             set_fields(self, noise_cap=number("noise_cap", self.noise_cap, least=0.0))
         if self.window is not None:
             set_fields(self, window=number("window", self.window, least=2.0))
+        if self.trusted_distance is not None:
+            set_fields(self, trusted_distance=number("trusted_distance", self.trusted_distance, above=0.0))
         if self.y_max is not None:
             set_fields(self, y_max=number("y_max", self.y_max))
         choice("bias", self.bias, ("auto", "direction", "constant", "none"))
@@ -241,7 +249,9 @@ class GLIDE(Policy[GlideMemory]):
 
     def _model(self, dim: int, context: int = 0, factor: bool = False) -> ReadingModel:
         offset = self.offset and self.base_load
-        return _reading_model(dim, self.bias, self.robust, self.noise_cap, self.window, offset, context, factor)
+        return _reading_model(
+            dim, self.bias, self.robust, self.noise_cap, self.trusted_distance, self.window, offset, context, factor
+        )
 
     def _model_of(self, memory: GlideMemory) -> ReadingModel:
         """Return the model of a memory, which the first round has chosen."""
@@ -609,6 +619,7 @@ def _reading_model(
     bias: Literal["auto", "direction", "constant", "none"],
     robust: bool,
     noise_cap: float | None,
+    trusted_distance: float | None,
     window: float | None,
     offset: bool,
     context: int,
@@ -625,6 +636,7 @@ def _reading_model(
         kappa=3.0 if robust else 1.0,
         optional_bias=optional and not robust,
         noise_cap=noise_cap,
+        trusted_distance=trusted_distance,
         forgetting=forgetting,
         offset=offset,
         context=context,

@@ -101,10 +101,9 @@ def learn(
     wb = w if w is None or shared else w[owner]
     observed = ~np.isnan(yb)
     mean, variance, noise = before.predict(fb)
-    square_length = np.vecdot(ub, ub)
-    if factor is not None:
-        square_length = square_length * (factor if shared else factor[owner])
-    variance = variance + np.square(RELATIVE_ERROR * square_length)
+    square_length = model.square_length(fb)
+    model_error = model.model_error(square_length) * np.square(before.noise)
+    variance = variance + np.square(RELATIVE_ERROR * square_length) + model_error
     diffuse = np.isinf(noise)
     error = np.where(diffuse, 0.0, yb - mean)
     deviation = np.where(diffuse, 1.0, np.sqrt(variance + np.square(noise)))
@@ -151,7 +150,7 @@ def learn(
     ready = observed & ~limited & (before.readings >= model.unknowns + 5)
     ready &= (yb >= np.minimum(before.base_load(), 0.0) - 3.0 * noise) | diffuse
     size_of_A = spectrum.values.mean(axis=1)[owner]
-    ready &= np.abs(error) < MAX_CHANGE * size_of_A * 0.5 * square_length + 6.0 * noise
+    ready &= np.abs(error) < 0.5 * MAX_CHANGE * size_of_A * square_length + 6.0 * noise
     ratio = beliefs.surprise + (np.minimum(square, MAX_SQUARE) - beliefs.surprise) / AVERAGING_READINGS
     after = evolve(
         after,
