@@ -31,7 +31,7 @@ CASES: dict[str, dict[str, Any]] = {
 def run(center: DataCenter, rounds: int, seeds: int) -> Drive:
     """Drive a data center with some of the policies."""
     chosen = {name: one for name, one in contenders(center, rounds=rounds, seeds=seeds).items() if name in NAMES}
-    chosen["GLIDE, told"] = Contender(GLIDE(offset=False))
+    chosen["GLIDE, told"] = Contender(GLIDE(offset=False, trusted_distance=2.0))
     return drive(center, chosen, rounds=rounds, seeds=seeds)
 
 
