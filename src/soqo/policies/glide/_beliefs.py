@@ -47,6 +47,9 @@ _SETTLED_NATS = 3.0
 """After 4p readings, beliefs with a base load that are this far below the best one are dropped."""
 
 
+_MANY_UNKNOWNS = 30
+"""With so many unknowns, beliefs that predict the same are merged."""
+
 _SAME_NATS = 0.1
 """Two beliefs predict the same if the log densities of the latest readings differ by no more than this."""
 
@@ -488,23 +491,31 @@ class Beliefs(Value):
         if self.owner.size == self.best.size:
             return evolve(self, best=np.arange(self.best.size))
         keep, best = _selection(model, self.owner, *self._of_weight(), round_number)
-        keep &= ~self._repeats_best(model, best, round_number)
         keep |= ~seen[self.owner]
         after = self
+        repeats = self._repeats_best(model, best, round_number) & keep
+        if repeats.any():
+            # Their probability is that of what they share with the best one.
+            total = self.total
+            share = np.bincount(self.owner, np.where(repeats, np.exp(total - total[best][self.owner]), 0.0))
+            log_weight = self.log_weight.copy()
+            log_weight[best] += np.log1p(share)
+            after, keep = evolve(self, log_weight=log_weight), keep & ~repeats
         if not keep.all():
-            after = evolve(self, **self.take(keep))
+            after = evolve(after, **after.take(keep))
             best = best_index(after)
         return evolve(after, best=best)
 
     def _repeats_best(self, model: ReadingModel, best: IntArray, round_number: int) -> BoolArray:
         """Return which beliefs differ from the best one only by early readings that no longer matter.
 
-        With many readings, beliefs that have rejected different ones predict the same: nothing can tell them apart.
+        With many readings, beliefs that have rejected different ones predict the same: nothing can tell them apart. If
+        there are few unknowns, they cost little time; they are kept, because heavy-tailed noise causes fewer alarms.
         """
         mine, of_best = self.posterior, best[self.owner]
         many = mine.readings[of_best] >= 2 * model.unknowns
-        if not many.any():
-            return many
+        if model.unknowns < _MANY_UNKNOWNS or not many.any():
+            return np.zeros(many.size, dtype=np.bool_)
         same = many & (self.epoch == self.epoch[of_best]) & (self.in_a_row == 0.0) & (self.in_a_row[of_best] == 0.0)
         same &= ((mine.level_variance > 0.0) == (mine.level_variance[of_best] > 0.0)) & (self.protected < round_number)
         same &= (mine.level_speed == mine.level_speed[of_best]) & (mine.offset_step == mine.offset_step[of_best])
