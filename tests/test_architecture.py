@@ -18,6 +18,7 @@ WHITE_BOX = {
     "tests/storage",  # files and journals, byte by byte
     "tests/model/test_spectrum.py",
     "tests/model/test_gains.py",  # gains in closed form
+    "tests/model/test_lagging_gains.py",
     "tests/simulation/test_summary.py",
     "tests/checks/test_scenario.py",  # the functions by which all checks judge
     "tests/experiments/presentation/test_charts.py",  # the numbers of charts,

@@ -82,6 +82,9 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
     def shift_rounds(self, memory: State[_M], by: int) -> State[_M]:
         return shift_state(self.policy, memory, by)
 
+    def nearest(self, position: Array, x: Array) -> Array:
+        return self.policy.nearest(position, x)
+
     def act_inside(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
         """Return the action of the inner policy, in its coordinates, and its new state.
 
