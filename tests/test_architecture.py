@@ -30,6 +30,8 @@ WHITE_BOX = {
     "tests/experiments/presentation/test_evidence_section.py",
     "tests/experiments/presentation/test_interactive.py",
     "tests/experiments/presentation/test_numbers.py",
+    "tests/control/test_calls.py",
+    "tests/control/test_controller_journal.py",
     "tests/control/test_snapshot.py",  # the state of a controller in files
     "tests/control/test_predictions.py",  # what a policy expects, against independent sums
     "tests/control/fleets",  # batches of plants, and the calls and the state of a fleet in files
