@@ -234,10 +234,13 @@ def test_both_durabilities_write_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "disk").read_bytes() == (tmp_path / "process").read_bytes()
 
 
-def test_a_snapshot_is_due_once_a_replay_would_take_long(tmp_path: Path) -> None:
+def test_a_snapshot_is_due_once_a_replay_would_take_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    processor = [0.0]
+    monkeypatch.setattr(journals, "process_time", lambda: processor[0])
     journal = Journal.create(tmp_path / "journal", "process", b"state")
     for seconds, due in ((0.3, False), (0.15, False), (0.1, True)):
         assert not journal.snapshot_is_due
+        processor[0] += seconds
         journal.append(b"A", b"", seconds)
         assert journal.snapshot_is_due == due
     journal.snapshot(b"later state")
@@ -245,12 +248,16 @@ def test_a_snapshot_is_due_once_a_replay_would_take_long(tmp_path: Path) -> None
     assert read((tmp_path / "journal").read_bytes(), "journal").state == b"later state"
     # A state of 4 MiB is written after four times as much computing, also by the next writer.
     journal.snapshot(bytes(4 << 20))
+    processor[0] += 1.9
     journal.append(b"A", b"", 1.9)
     assert not journal.snapshot_is_due
     journal.append(b"A", b"", 0.2)
+    assert not journal.snapshot_is_due  # the processor did something else meanwhile
+    processor[0] += 0.2
     assert journal.snapshot_is_due
     journal.close()
     later, _ = Journal.resume(tmp_path / "journal", "process")
+    processor[0] += 2.1
     later.add_replay_time(1.9)
     assert not later.snapshot_is_due
     later.add_replay_time(0.2)

@@ -130,6 +130,7 @@ class Controller:
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
         rate: ArrayLike | None = None,
+        period: ArrayLike | None = None,
         switching_weight: ArrayLike | None = None,
         max_delay: int = 0,
         v_limits: tuple[ArrayLike, ArrayLike] | None = None,
@@ -139,7 +140,6 @@ class Controller:
         durability: Durability = "disk",
         snapshot_every: int | None = None,
         timestamps: bool = False,
-        period: ArrayLike | None = None,
     ) -> None:
         snapshot, player = first_snapshot(
             policy,
@@ -507,6 +507,7 @@ class Controller:
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
         rate: ArrayLike | None = None,
+        period: ArrayLike | None = None,
         switching_weight: ArrayLike | None = None,
         max_delay: int = 0,
         v_limits: tuple[ArrayLike, ArrayLike] | None = None,
@@ -515,7 +516,6 @@ class Controller:
         durability: Durability = "disk",
         snapshot_every: int | None = None,
         timestamps: bool = False,
-        period: ArrayLike | None = None,
     ) -> Self:
         """Resume from a journal if there is one, and create it otherwise: a program calls this whenever it starts.
 
@@ -523,7 +523,7 @@ class Controller:
         ----------
         path : path
             The journal.
-        policy, x0, horizon, seed, low, high, rate, switching_weight, max_delay, v_limits, actuators, units, period
+        policy, x0, horizon, seed, low, high, rate, period, switching_weight, max_delay, v_limits, actuators, units
             As in the constructor. If the journal exists, they must be those of the journal, except for x0, which is
             only where a new journal starts.
         durability, snapshot_every, timestamps

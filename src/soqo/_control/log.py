@@ -211,12 +211,12 @@ class Log(Value):
         x0: ArrayLike | None = None,
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
+        rate: ArrayLike | None = None,
+        period: ArrayLike | None = None,
         switching_weight: ArrayLike | None = None,
         horizon: int | None = None,
         actuators: Sequence[str] | None = None,
         units: str | Sequence[str] | None = None,
-        rate: ArrayLike | None = None,
-        period: ArrayLike | None = None,
     ) -> Self:
         r"""Read the journal of a controller, which may be in use, or a CSV or Parquet file.
 
@@ -324,12 +324,12 @@ class Log(Value):
         x0: ArrayLike | None = None,
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
+        rate: ArrayLike | None = None,
+        period: ArrayLike | None = None,
         switching_weight: ArrayLike | None = None,
         horizon: int | None = None,
         actuators: Sequence[str] | None = None,
         units: str | Sequence[str] | None = None,
-        rate: ArrayLike | None = None,
-        period: ArrayLike | None = None,
     ) -> Self:
         """Make a log from a data frame of pandas with the columns of :meth:`read` (extra ``lab``).
 
