@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from soqo._control.actuators import Actuators
 from soqo.policies import Policy, State
@@ -20,6 +20,14 @@ class HasLimits(Protocol):
     def high(self) -> ArrayLike | None: ...
     @property
     def rate(self) -> ArrayLike | None: ...
+
+
+class Limits(NamedTuple):
+    """The limits of a plant, or of one plant of a fleet."""
+
+    low: ArrayLike | None
+    high: ArrayLike | None
+    rate: ArrayLike | None
 
 
 def describe_round(player: Policy[Any], state: State[Any], missed: int, names: Actuators, plant: HasLimits) -> str:

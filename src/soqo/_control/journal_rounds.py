@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,26 +25,32 @@ def read_rounds(source: Path) -> dict[str, Any]:
     table = _tabulate(calls, state.round + 1, None if period is None else np.asarray(period))
     if not table:
         raise ArgumentError(f"path must be a journal with at least one round, got {source}, which has none")
-    time = np.array([one.time for one in table], dtype="datetime64[us]")
-    dim = state.x.size
     return {
-        "v": np.array([one.v for one in table]),
-        "x": np.array([one.x for one in table]),
-        "y": np.array([one.y for one in table]),
+        **as_columns(table, state.x.size),
         "x0": state.x,
         "low": snapshot.low,
         "high": snapshot.high,
         "switching_weight": snapshot.switching_weight,
         "horizon": None if state.horizon is None else state.horizon - state.round,
         "rate": snapshot.rate,
-        "time": None if np.isnat(time).all() else time,
         "actuators": snapshot.actuators,
         "units": snapshot.units,
+        "period": period,
+    }
+
+
+def as_columns(table: Sequence[Round], dim: int) -> dict[str, Any]:
+    """Return rounds as the arrays of a log: None for what was never told, and a default where it was not."""
+    time = np.array([one.time for one in table], dtype="datetime64[us]")
+    return {
+        "v": np.array([one.v for one in table]),
+        "x": np.array([one.x for one in table]),
+        "y": np.array([one.y for one in table]),
+        "time": None if np.isnat(time).all() else time,
         "factor": _column([one.factor for one in table], np.ones(())),
         "unit": _column([one.unit for one in table], np.ones(())),
         "active": _column([one.active for one in table], np.ones(dim, dtype=np.bool_)),
         "at": _column([one.at for one in table], np.full(dim, np.nan)),
-        "period": period,
     }
 
 
@@ -55,7 +61,7 @@ def _column(cells: list[Any], default: Any) -> Any:
     return np.array([default if cell is None else cell for cell in cells])
 
 
-class _Round(NamedTuple):
+class Round(NamedTuple):
     """A round of a journal: what was told, and the time of its action in microseconds since 1970."""
 
     v: Array
@@ -68,12 +74,12 @@ class _Round(NamedTuple):
     unit: Array | None = None
 
 
-def _tabulate(calls: Iterable[Call], first: int, period: Array | None) -> list[_Round]:
+def _tabulate(calls: Iterable[Call], first: int, period: Array | None) -> list[Round]:
     """Return the rounds, of which the first has this number. A reading of an earlier one belongs to another journal."""
-    rounds: list[_Round] = []
+    rounds: list[Round] = []
     for call in calls:
         if call.v is not None and call.x is not None:
-            rounds.append(_Round(call.v, call.x, np.nan, call.time, call.factor, call.active))
+            rounds.append(Round(call.v, call.x, np.nan, call.time, call.factor, call.active))
         elif call.y is not None:
             index = len(rounds) - 1 if call.round is None else call.round - first
             if index >= 0:
