@@ -25,7 +25,8 @@ def test_every_plant_has_its_own_limits_in_any_order(tmp_path: Path) -> None:
     fleet.restart("b")
     assert "At a limit: actuator 1 (low 0), actuator 2 (low 0)." in fleet.explain("a")
     fleet.close()
-    for each in (Fleet.resume(path), Fleet.load(Fleet.resume(path).save(tmp_path / "saved"))):
+    saved = fleet.save(tmp_path / "saved")
+    for each in (Fleet.resume(path), Fleet.load(saved)):
         x = each.act(np.full((3, 2), 50.0))
         np.testing.assert_array_equal(x, [[1.0, 2.0], [1.0, 9.0], [3.0, 3.5]])
         with pytest.raises(ArgumentError, match="x0 must be at most high, 1 for actuator 0, got 2 for plant 'a'"):
