@@ -18,6 +18,7 @@ WHITE_BOX = {
     "tests/storage",  # files and journals, byte by byte
     "tests/model/test_spectrum.py",
     "tests/model/test_gains.py",  # gains in closed form
+    "tests/model/test_lagging_gains.py",
     "tests/simulation/test_summary.py",
     "tests/checks/test_scenario.py",  # the functions by which all checks judge
     "tests/experiments/presentation/test_charts.py",  # the numbers of charts,
@@ -29,6 +30,8 @@ WHITE_BOX = {
     "tests/experiments/presentation/test_evidence_section.py",
     "tests/experiments/presentation/test_interactive.py",
     "tests/experiments/presentation/test_numbers.py",
+    "tests/control/test_calls.py",
+    "tests/control/test_controller_journal.py",
     "tests/control/test_snapshot.py",  # the state of a controller in files
     "tests/control/test_predictions.py",  # what a policy expects, against independent sums
     "tests/control/fleets",  # batches of plants, and the calls and the state of a fleet in files

@@ -18,13 +18,17 @@ from soqo._model.changing_curvature import Change
 from soqo._model.gains import contraction
 from soqo._model.planner import Plan, hindsight_optimum
 from soqo._model.problem import Problem, RandomProblem, random_curvature
+from soqo._simulation.actuation import Actuation
 from soqo._simulation.context import Context
 from soqo._simulation.delay import Delay
-from soqo._simulation.environment import Environment, Paths
+from soqo._simulation.environment import Environment
 from soqo._simulation.factor import Factor
 from soqo._simulation.offset import Offset
+from soqo._simulation.outages import Outages
+from soqo._simulation.paths import Paths
+from soqo._simulation.play import Trajectory, play
 from soqo._simulation.result import PolicyResult, Result
-from soqo._simulation.simulate import Trajectory, play, simulate
+from soqo._simulation.simulate import simulate
 from soqo._simulation.summary import PolicySummary, Summary
 from soqo._version import __version__
 from soqo.estimators import Estimate, Status, psd_least_absolute_deviations, psd_least_squares, trace_min
@@ -54,6 +58,7 @@ __all__ = [
     "POL",
     "RLS",
     "ROBD",
+    "Actuation",
     "Change",
     "Context",
     "Controller",
@@ -68,6 +73,7 @@ __all__ = [
     "Limited",
     "Log",
     "Offset",
+    "Outages",
     "Paths",
     "Periodic",
     "Plan",

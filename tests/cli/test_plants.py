@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,8 @@ LOG = half_steps(2, 60, switching_weight=[1.0, 4.0])
 def journal(tmp_path: Path) -> Path:
     """A journal of twelve rounds, two of them without a reading."""
     path = tmp_path / "plant.journal"
-    with Controller(GLIDE(), [0.0, 0.0], low=-50.0, switching_weight=[1.0, 4.0], journal=path) as controller:
+    options: dict[str, Any] = {"low": -50.0, "switching_weight": [1.0, 4.0], "period": [360.0, np.inf]}
+    with Controller(GLIDE(), [0.0, 0.0], journal=path, **options) as controller:
         for t in range(12):
             controller.act(LOG.v[t])
             controller.observe(np.nan if t in (3, 7) else LOG.y[t])
@@ -42,7 +44,7 @@ def test_journal_show_prints_the_policy_its_state_and_the_last_rounds(journal: P
     facts = dict(re.findall(r"^(\w+): +(.*)$", done.stdout, flags=re.MULTILINE))
     assert facts["policy"] == "GLIDE()"
     assert facts["rounds"] == "12, 10 with a reading"
-    assert (facts["low"], facts["weight"]) == ("-50.0", "[1.0, 4.0]")
+    assert (facts["low"], facts["weight"], facts["period"]) == ("-50.0", "[1.0, 4.0]", "[360.0, inf]")
     assert facts["state"].startswith("Round 12 completed: GLIDE is ")
     assert facts["size"].startswith(f"{len(before)} bytes")
     header, *rows = done.stdout.rstrip().splitlines()[-4:]
@@ -116,7 +118,9 @@ def test_replay_takes_weights_and_limits_from_options(tmp_path: Path) -> None:
     rows = np.c_[LOG.v, LOG.x, LOG.y]
     np.savetxt(path, rows, delimiter=",", header="v_1,v_2,x_1,x_2,y", comments="")
     options = ["--switching-weight", "1,4", "--low=-40", "--high", "40,50", "--x0", "0,0", "--draws", "4"]
-    log = Log.read(path, switching_weight=[1.0, 4.0], low=-40.0, high=[40.0, 50.0], x0=[0.0, 0.0])
+    options += ["--rate", "2", "--period", "360,inf"]
+    plant: dict[str, Any] = {"low": -40.0, "high": [40.0, 50.0], "rate": 2.0, "period": [360.0, np.inf]}
+    log = Log.read(path, switching_weight=[1.0, 4.0], x0=[0.0, 0.0], **plant)
     assert run("replay", path, *options).stdout == f"{soqo.replay(GLIDE(), log, draws=4)}\n"
     assert run("replay", path, "--draws", "4").stdout != f"{soqo.replay(GLIDE(), log, draws=4)}\n"
 

@@ -44,6 +44,7 @@ from soqo import (
     Environment,
     HySCaLE,
     Limited,
+    Periodic,
     Policy,
     Problem,
     SCaLE,
@@ -224,6 +225,12 @@ INVALID_CALLS: dict[str, tuple[Any, str]] = {
     "applied not finite": (lambda c: c.observe(1.0, [1.0, math.inf]), "applied must be finite"),
     "round zero": (lambda c: c.observe(1.0, round=0), "round must be a positive integer"),
     "round not an integer": (lambda c: c.observe(1.0, round=1.0), "round must be a positive integer"),
+    "active not boolean": (lambda c: c.act([1.0, 2.0], active=[1.0, 0.0]), "active must be True or False for each"),
+    "active of another length": (lambda c: c.act([1.0, 2.0], active=[True]), "active must have shape"),
+    "at of another length": (lambda c: c.observe(1.0, at=[1.0]), "at must have shape"),
+    "at not finite": (lambda c: c.observe(1.0, at=[1.0, math.nan]), "at must be finite"),
+    "unit zero": (lambda c: c.observe(1.0, unit=0.0), "unit must be above 0, got 0.0"),
+    "unit of another shape": (lambda c: c.observe(1.0, unit=[1.0, 2.0]), "unit must have shape"),
     "future round": (
         lambda c: c.observe(1.0, round=3),
         "round must be the pending round, got 3 while round 2 is pending",
@@ -254,6 +261,9 @@ INVALID_SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
     "high minus infinite": ({"high": -math.inf}, "high must be neither NaN nor -inf"),
     "low not a number": ({"low": [0.0, math.nan]}, "low must be neither NaN nor inf"),
     "low above high": ({"low": 2.0, "high": [1.0, 3.0]}, "low must not exceed high"),
+    "period": ({"period": [0.0, 1.0]}, "period must be a number or a vector above 0"),
+    "period of another length": ({"period": [1.0, 2.0, 3.0]}, "period must have shape"),
+    "period twice": ({"policy": Periodic(FTM(), 360.0), "period": 360.0}, "policy must be for an unweighted"),
     "switching_weight": ({"switching_weight": [1.0, -1.0]}, "switching_weight must be"),
     "switching_weight of another length": (
         {"switching_weight": np.ones(3)},
@@ -275,40 +285,6 @@ INVALID_SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
 def test_an_invalid_setting_is_named(invalid: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         Controller(**{"policy": FTM(), "x0": np.zeros(2), **invalid})
-
-
-def test_a_reading_with_a_round_is_used_for_that_round_only() -> None:
-    controller = Controller(POL(1e-2), np.zeros(2))
-    controller.act([1.0, 2.0])
-    controller.observe(1.0, round=1)
-    controller.act([2.0, 1.0])
-    before = saved_bytes(controller)
-    with pytest.raises(ProtocolError, match="reading of round 1 is late: 1 rounds are closed"):
-        controller.observe(1.0, round=1)
-    assert saved_bytes(controller) == before
-    controller.act([3.0, 1.0])  # the reading of round 2 is missed
-    with pytest.raises(ProtocolError, match="reading of round 2 is late"):
-        controller.observe(1.0, round=2)
-    controller.observe(1.0, round=3)
-    with pytest.raises(ProtocolError, match="reading of round 3 is late"):
-        controller.observe(1.0, round=3)
-    assert (controller.round, controller.diagnostics()["missed"]) == (3, 1)
-
-
-def test_calls_at_the_wrong_moment_are_refused() -> None:
-    controller = Controller(FTM(), np.zeros(1), horizon=1)
-    before = saved_bytes(controller)
-    with pytest.raises(ProtocolError, match="observe was called before act"):
-        controller.observe(1.0)
-    assert saved_bytes(controller) == before
-    controller.act([1.0])
-    for _ in range(2):  # with a reading pending, and with none
-        before = saved_bytes(controller)
-        with pytest.raises(ProtocolError, match="act was called after the last round, horizon = 1"):
-            controller.act([1.0])
-        assert saved_bytes(controller) == before
-        if controller.pending is not None:
-            controller.observe(1.0)
 
 
 # ---- units of the plant ----------------------------------------------------------------------------------------------
@@ -617,32 +593,6 @@ def test_a_loaded_controller_starts_its_own_journal(tmp_path: Path) -> None:
 # ---- late readings, forecasts, contexts and factors ------------------------------------------------------------------
 
 
-def test_late_readings_are_those_of_the_policy_and_count_as_missed_once_they_cannot_come() -> None:
-    controller = Controller(POL(1e-2), np.zeros(2), max_delay=2)
-    policy = POL(1e-2)
-    state = policy.start(np.zeros(2), max_delay=2)
-    for t in range(1, 6):
-        controller.act(minimizer(t, 2))
-        _, state = policy.act(state, minimizer(t, 2))
-    assert controller.open_rounds == (3, 4, 5)
-    assert (controller.round, controller.diagnostics()["missed"]) == (2, 2)
-    for number, applied in ((4, None), (3, [0.5, 0.5]), (5, [0.25, -0.5])):
-        controller.observe(1.0 + number, applied, round=number)
-        state = policy.observe(state, 1.0 + number, applied=applied, round=number)
-        assert controller.state == state
-    assert not controller.open_rounds
-    assert controller.pending is None
-    assert controller.round == 5
-    np.testing.assert_array_equal(controller.x, [0.25, -0.5])
-    before = controller.state
-    for number, message in ((4, "round 4 has had its reading"), (2, "round 2 is closed")):
-        with pytest.raises(ProtocolError, match=message):
-            controller.observe(1.0, round=number)
-    with pytest.raises(ArgumentError, match="round must have been played, got 6"):
-        controller.observe(1.0, round=6)
-    assert controller.state is before
-
-
 def random_calls(controller: Controller, *, rounds: int, seed: int) -> None:
     """Make calls with everything that a plant may tell, in an order that depends on the seed alone."""
     rng = np.random.default_rng(seed)
@@ -651,12 +601,15 @@ def random_calls(controller: Controller, *, rounds: int, seed: int) -> None:
         factor = float(rng.uniform(0.5, 2.0)) if rng.random() < 0.5 else None
         if forecast is not None and rng.random() < 0.5:
             forecast = np.asfortranarray(np.round(10.0 * forecast).astype(int))
-        controller.act(rng.standard_normal(2), forecast, rng.standard_normal(1), factor)
+        active = rng.random(2) < 0.7 if rng.random() < 0.5 else None
+        controller.act(rng.standard_normal(2), forecast, rng.standard_normal(1), factor, active=active)
         for number in controller.open_rounds:
             if rng.random() < 0.4:
                 applied = rng.standard_normal(2) if rng.random() < 0.3 else None
                 y = float(rng.uniform(0.0, 3.0)) if rng.random() < 0.9 else math.nan
-                controller.observe(y, applied, round=number)
+                at = rng.standard_normal(2) if rng.random() < 0.3 else None
+                unit = float(rng.uniform(0.5, 2.0)) if rng.random() < 0.3 else None
+                controller.observe(y, applied, round=number, at=at, unit=unit)
 
 
 @pytest.mark.parametrize("policy", [GLIDE(), soqo.Guarded(GLIDE()), soqo.RLS(1.0)], ids=["GLIDE", "Guarded", "RLS"])
@@ -665,6 +618,7 @@ def test_everything_that_a_plant_tells_is_resumed_bit_for_bit(
     policy: Policy[Any], max_delay: int, in_memory: Path
 ) -> None:
     options: dict[str, Any] = {"rate": 0.5, "low": -2.0, "switching_weight": [1.0, 4.0], "max_delay": max_delay}
+    options |= {"period": [3.0, np.inf]} if max_delay else {}
     path = in_memory / "journal"
     controller = Controller(policy, np.zeros(2), journal=path, durability="process", timestamps=True, **options)
     plain = Controller(policy, np.zeros(2), timestamps=True, **options)
@@ -680,6 +634,31 @@ def test_everything_that_a_plant_tells_is_resumed_bit_for_bit(
         random_calls(resumed, rounds=5, seed=2)
         assert saved_bytes(resumed) == saved_bytes(another)
         resumed.close()
+
+
+@pytest.mark.parametrize("max_delay", [0, 2])
+def test_what_a_plant_tells_reaches_the_policy(max_delay: int) -> None:
+    controller = Controller(
+        GLIDE(), [350.0, 1.0], switching_weight=[1.0, 4.0], rate=30.0, period=[360.0, np.inf], max_delay=max_delay
+    )
+    policy: Any = Limited(Periodic(Weighted(GLIDE(), [1.0, 4.0]), [360.0, np.inf]), rate=30.0)
+    state = policy.start([350.0, 1.0], rng=0, max_delay=max_delay)
+    rng = np.random.default_rng(0)
+    for t in range(40):
+        v = np.mod(350.0 + 20.0 * rng.standard_normal(2), 360.0)
+        told: dict[str, Any] = {"active": rng.random(2) < 0.8, "factor": float(rng.uniform(0.0, 2.0))}
+        x, state = policy.act(state, v, **told)
+        np.testing.assert_array_equal(controller.act(v, **told), x)
+        given: dict[str, Any] = {"at": np.mod(x + rng.standard_normal(2), 360.0), "unit": float(rng.uniform(0.5, 2.0))}
+        given |= {"applied": np.mod(x + 0.1, 360.0)} if t % 2 else {}
+        if max_delay:
+            given["round"] = max(1, t + 1 - t % 3)
+            if given["round"] not in controller.open_rounds:
+                continue
+        y = float(rng.uniform(0.0, 5.0))
+        state = policy.observe(state, y, **given)
+        controller.observe(y, **given)
+        assert controller.state == state
 
 
 def test_a_forecast_in_plant_units_is_used() -> None:

@@ -73,6 +73,18 @@ def test_applied_positions_replace_those_of_x_where_they_are_given(read: Reader,
     np.testing.assert_array_equal(log.x, [[5.0, 7.0], [6.0, 8.5]])
 
 
+def test_columns_of_plants_have_defaults_where_cells_are_empty(read: Reader, tmp_path: Path) -> None:
+    more = {"at_1": [5.5, None], "active_2": [0, None], "factor": [None, 0.0], "unit": [2.0, None]}
+    log = read({**TABLE, **more}, tmp_path)
+    np.testing.assert_array_equal(log.at, [[5.5, 7.0], [6.0, 8.0]])
+    np.testing.assert_array_equal(log.active, [[True, False], [True, True]])
+    np.testing.assert_array_equal(log.factor, [1.0, 0.0])
+    np.testing.assert_array_equal(log.unit, [2.0, 1.0])
+    np.testing.assert_array_equal(log.v, [[1.0, 7.0], [2.0, 4.0]])  # of an actuator that was out, x
+    flags = read({**TABLE, "active_1": [True, False]}, tmp_path)
+    np.testing.assert_array_equal(flags.active, [[True, True], [False, True]])
+
+
 def test_an_empty_cell_of_y_is_no_reading(read: Reader, tmp_path: Path) -> None:
     np.testing.assert_array_equal(read({**TABLE, "y": [0.5, None]}, tmp_path).y, [0.5, np.nan])
 
@@ -89,6 +101,14 @@ def test_an_empty_cell_of_y_is_no_reading(read: Reader, tmp_path: Path) -> None:
         ({"x_1": [5.0, np.inf]}, {}, "(row 1|line 3), column x_1: the cell must be a finite number, got inf"),
         ({"y": [-np.inf, 0.0]}, {}, "(row 0|line 2), column y: the cell must be finite, or empty for no reading"),
         ({"applied_1": [np.inf, None]}, {}, "(row 0|line 2), column applied_1: the cell must be finite, or empty"),
+        (
+            {"at_1": [np.inf, None]},
+            {},
+            "(row 0|line 2), column at_1: the cell must be finite, or empty for the position",
+        ),
+        ({"active_2": [1, 2]}, {}, "(row 1|line 3), column active_2: the cell must be 0 or 1, or empty for 1, got 2.0"),
+        ({"factor": [1.0, -1.0]}, {}, "(row 1|line 3), column factor: the cell must be at least 0, or empty for 1"),
+        ({"unit": [0.0, 1.0]}, {}, "(row 0|line 2), column unit: the cell must be above 0, or empty for 1, got 0.0"),
         ({"x_1": ["5", "high"]}, {}, "(row 1|line 3), column x_1: the cell must be a number, got 'high'"),
         ({name: [] for name in TABLE}, {}, "there must be at least one round, got none"),
     ],

@@ -14,7 +14,7 @@ from matplotlib.dates import date2num
 from matplotlib.figure import Figure
 
 from plant_logs import half_steps
-from soqo import FTM, GLIDE, Guarded, Log
+from soqo import GLIDE, Guarded, Log
 from soqo.errors import ArgumentError
 from soqo.typing import Array
 
@@ -130,10 +130,6 @@ def test_alarms_outliers_and_the_guard_are_marked() -> None:
     u = log.x - log.v
     changed = log.y + np.where(np.arange(120) < 60, 0.0, 2.5) * (u**2).sum(axis=1)
     assert "alarm" in labels(panel(replace(log, y=changed).plot(), "Actuator 2"))
-
-
-def test_a_policy_that_does_not_estimate_leaves_that_to_glide() -> None:
-    assert panel(LOG.plot(policy=FTM()), "Readings").get_title(loc="left") == "Readings, and what GLIDE expected"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -34,13 +34,26 @@ LOGS = {
         actuators=["zone 1, north", 'the "other"'],
         units=["degC", "m³/h"],
     ),
+    "of a plant": Log(
+        V,
+        V / 3.0,
+        RNG.random(7),
+        x0=np.array([0.1, 0.2]),
+        rate=np.array([2.0, np.inf]),
+        period=np.array([360.0, np.inf]),
+        factor=RNG.random(7),
+        unit=0.5 + RNG.random(7),
+        active=RNG.random((7, 2)) > 0.3,
+        at=V / 4.0,
+    ),
     "one actuator": Log(V[:, :1], V[:, :1], RNG.random(7), x0=np.array([0.0]), units="kW", actuators=["fan"], low=-9.0),
 }
 
 
 def same(one: Log, other: Log) -> bool:
     """Equality of logs, where a limit that is a number may have become an array without axes."""
-    for name in ("v", "x", "y", "x0", "low", "high", "switching_weight", "time"):
+    arrays = ("v", "x", "y", "x0", "low", "high", "rate", "period", "switching_weight", "time")
+    for name in (*arrays, "factor", "unit", "active", "at"):
         first, second = getattr(one, name), getattr(other, name)
         if (first is None) != (second is None):
             return False

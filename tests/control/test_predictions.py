@@ -50,6 +50,26 @@ def test_a_reading_is_expected_before_it_is_told() -> None:
     assert not one.outliers[40]
 
 
+def test_the_expected_reading_has_the_factor_and_the_unit() -> None:
+    """A plant with a base load in the unit of the reading, a lag and outages: the band still holds 95 %."""
+    plain = half_steps(2, 500, noise=0.0)
+    rng = np.random.default_rng(3)
+    factor, unit, active = rng.uniform(0.2, 2.0, 500), rng.uniform(0.5, 2.0, 500), rng.random((500, 2)) > 0.1
+    x = plain.x.copy()
+    for t in range(1, 500):
+        x[t] = np.where(active[t], x[t], x[t - 1])
+    at = x + 0.3 * rng.standard_normal((500, 2))
+    u = np.where(active, at - plain.v, 0.0)
+    hitting = 0.5 * factor * np.einsum("ti,ij,tj->t", u, curvature(2), u)
+    y = hitting + unit * (3.0 + 0.5 * rng.standard_normal(500))
+    log = Log(plain.v, x, y, x0=plain.x0, factor=factor, unit=unit, active=active, at=at)
+    found = predictions(log)
+    inside = np.abs(log.y - found.expected)[100:] < 1.96 * found.deviation[100:]
+    assert 0.91 < inside.mean() < 0.98
+    assert found.hitting.sum() == pytest.approx(hitting.sum(), rel=0.05)
+    np.testing.assert_allclose(found.deviation[300:] / unit[300:], 0.5, rtol=0.25)
+
+
 def test_costs_are_those_of_the_estimate_without_base_load() -> None:
     log = half_steps(2, 400, base=20.0)
     found = predictions(log)

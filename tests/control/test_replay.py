@@ -113,6 +113,42 @@ def test_minimizers_that_are_off_by_a_constant_are_corrected() -> None:
     assert found.cost.mean() == pytest.approx(cost, rel=0.02)
 
 
+def test_what_plants_tell_is_used_and_a_log_without_noise_gives_the_exact_saving() -> None:
+    """With factors, units, outages, a lag and angles; the policy is simulated on the same plant."""
+    T, weight, keep, period = 80, [1.0, 4.0], np.exp(-1.0 / 2.0), np.array([30.0, np.inf])
+    problem = Problem([[2.0, 0.5], [0.5, 1.0]], weight)
+    rng = np.random.default_rng(2)
+    v = np.cumsum(3.0 * rng.standard_normal((T, 2)), axis=0)
+    factor, unit, active = rng.uniform(0.0, 2.0, T), rng.uniform(0.5, 2.0, T), rng.random((T, 2)) > 0.2
+    turned = np.stack([np.mod(v[:, 0], 30.0), v[:, 1]], axis=1)
+
+    def drive(policy: Policy[Any], base: float) -> tuple[float, Log]:
+        controller = Controller(policy, np.zeros(2), switching_weight=weight, period=period)
+        x, at, y = np.empty((T, 2)), np.empty((T, 2)), np.empty(T)
+        total, before, felt = 0.0, np.zeros(2), np.zeros(2)
+        for t in range(T):
+            x[t] = controller.act(turned[t], factor=factor[t], active=active[t])
+            felt = x[t] + keep * (felt - x[t])
+            u = np.where(active[t], felt - v[t], 0.0)
+            u[0] = (u[0] + 15.0) % 30.0 - 15.0
+            hitting = factor[t] * 0.5 * u @ problem.A @ u
+            total += float(hitting + problem.switching_cost(x[t], before))
+            before, at[t], y[t] = x[t], felt, hitting + base * unit[t]
+            controller.observe(y[t], at=np.where(active[t], felt, x[t]), unit=unit[t])
+        told: dict[str, Any] = {"factor": factor, "unit": unit, "active": active, "at": at, "period": period}
+        return total, Log(turned, x, y, x0=np.zeros(2), switching_weight=weight, **told)
+
+    for base in (0.0, 20.0):
+        cost, log = drive(Halfway(), base)
+        policy = LAI.for_problem(problem)
+        found = replay(policy, log, draws=4)
+        expected = drive(policy, base)[0]
+        np.testing.assert_allclose(found.estimate, problem.A, atol=1e-4)
+        assert found.cost.mean() == pytest.approx(expected, rel=1e-4)
+        assert found.recorded.mean() == pytest.approx(cost, rel=1e-4)
+        assert found.saving == pytest.approx(cost - expected, rel=1e-3)
+
+
 def test_a_log_without_noise_gives_the_exact_saving() -> None:
     problem = Problem(random_curvature(3, 3, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=np.random.default_rng(1)))
     v, noise = walk(1, 80, 5.0)

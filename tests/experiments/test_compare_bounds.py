@@ -20,6 +20,7 @@ from soqo import (
     Factor,
     HySCaLE,
     Offset,
+    Outages,
     Problem,
     RandomProblem,
     SCaLE,
@@ -270,6 +271,8 @@ def test_the_table_has_a_column_for_each_horizon(table: BoundsTable) -> None:
         (Gaussian(5.0), {"changes": [Change(20)]}, "A changes during a run"),
         (Gaussian(5.0), {"factor": Factor(0.5)}, "the hitting cost has a factor that changes"),
         (Gaussian(5.0), {"offset": Offset(1.0)}, "the player is not told v itself"),
+        (Gaussian(5.0), {"outages": Outages(0.2)}, "the plant does not apply every action at once"),
+        (Gaussian(5.0), {"period": 360.0}, "positions are angles"),
         (Gaussian(5.0), {"context": Context(size=1.0, dim=1)}, "the player is not told v itself"),
     ],
 )

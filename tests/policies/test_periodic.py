@@ -53,6 +53,13 @@ def test_what_is_told_modulo_the_period_is_unrolled(name: str) -> None:
     np.testing.assert_allclose(steer(Periodic(policy, 360.0), 360.0), unrolled, rtol=0, atol=1e-7)
 
 
+def test_a_largest_step_begins_where_the_plant_is_reported_modulo_the_period() -> None:
+    limits: dict[str, Any] = {"rate": 15.0, "high": 400.0}
+    unrolled = steer(Limited(GLIDE(), **limits), None)
+    found = steer(Limited(Periodic(GLIDE(), 360.0), **limits), 360.0)
+    np.testing.assert_allclose(found, unrolled, rtol=0, atol=1e-7)
+
+
 def test_late_readings_belong_to_the_same_turn() -> None:
     np.testing.assert_allclose(
         steer(Periodic(GLIDE(), 360.0), 360.0, late=3), steer(GLIDE(), None, late=3), rtol=0, atol=1e-7

@@ -21,7 +21,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from soqo import GLIDE, Controller
-from soqo._control.snapshot import decode_call
+from soqo._control.calls import decode_call
 from soqo._storage import journal as journals
 from soqo._storage.journal_format import read, read_all, read_closing
 from soqo._storage.journal_records import MARK
@@ -50,13 +50,15 @@ def make_call(controller: Controller) -> None:
     x = controller.pending
     if x is None:
         extras: dict[str, Any] = {} if t % 3 else {"forecast": [v + 1.0], "factor": 1.5, "time": "2026-01-01T00:00:00Z"}
+        extras |= {"active": [True, False, True]} if t % 4 == 1 else {}
         controller.act(v, **extras)
     elif t % 11 == 7:
         controller.observe(np.nan)
     else:
         applied = x + 0.25 if t % 5 == 3 else None
         u = (x if applied is None else applied) - v
-        controller.observe(float(0.5 * u @ A @ u + noise), applied)
+        felt: dict[str, Any] = {"at": x - 0.125, "unit": 2.0} if t % 4 == 2 else {}
+        controller.observe(float(0.5 * u @ A @ u + noise), applied, **felt)
 
 
 def child(path: Path, durability: Literal["disk", "process"], pipe: int) -> NoReturn:

@@ -52,18 +52,20 @@ def frequent_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def snapshot_of(controller: Controller) -> Snapshot:
     """Return the complete state of a controller."""
-    return controller._snapshot
+    return controller._snapshot_now()
 
 
 def make_call(controller: Controller, number: int) -> Any:
     """Make the call of this number: an action, then a reading, which is sometimes NaN, missed, or of an applied action.
 
-    The reading depends only on the round and on the pending action.
+    Some rounds have inactive actuators and a factor, and some readings a unit and a place where they were felt. The
+    reading depends only on the round and on the pending action.
     """
     t, is_reading = divmod(number, 2)
     v = 3.0 * np.random.default_rng(t).standard_normal(len(controller.x))
     if not is_reading or t % 7 == 5:  # two actions in a row: a reading is missed
-        return controller.act(-v if is_reading else v)
+        told: dict[str, Any] = {} if t % 6 != 2 else {"active": np.arange(len(v)) != t % 3, "factor": 0.5}
+        return controller.act(-v if is_reading else v, **told)
     x = controller.pending
     assert x is not None
     if t % 7 == 4:
@@ -71,7 +73,8 @@ def make_call(controller: Controller, number: int) -> Any:
     applied = None if t % 3 else x + 0.25
     u = (x if applied is None else applied) - v
     A = CURVATURE[: len(u), : len(u)]
-    return controller.observe(0.5 * u @ A @ u + math.sin(t), applied)
+    given: dict[str, Any] = {} if t % 5 != 1 else {"at": x - 0.125, "unit": 2.0}
+    return controller.observe(0.5 * u @ A @ u + math.sin(t), applied, **given)
 
 
 @dataclass
@@ -174,7 +177,7 @@ def learned(in_memory: Path) -> Play:
 
 PLAYERS: dict[str, tuple[Policy[Any], int, dict[str, Any]]] = {
     "FTM": (FTM(), 2, {}),
-    "POL": (POL(1e-2), 2, {"horizon": 40}),
+    "POL": (POL(1e-2), 2, {"horizon": 40, "period": [5.0, np.inf]}),
     "GLIDE": (GLIDE(), 3, {"low": -4.0, "high": [3.0, 4.0, 5.0], "switching_weight": [1.0, 4.0, 0.25]}),
     "SCaLE": (SCaLE(1.0, 1, min_eigenvalue=0.5, gamma2=4.0), 2, {"seed": 4, "high": 5.0}),
     "HySCaLE": (HySCaLE(1.0, 1, min_eigenvalue=0.5, learning_rate=1e-3), 2, {"seed": 4, "horizon": 40}),
@@ -191,8 +194,7 @@ def test_a_journal_resumes_bit_for_bit_after_any_call(
     in_memory: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if rule == "after every call":
-        monkeypatch.setattr(journals, "MAX_REPLAY_SECONDS", 0.0)
+    monkeypatch.setattr(journals, "MAX_REPLAY_SECONDS", math.inf if rule == "never" else 0.0)
     path = in_memory / "any call"
     path.unlink(missing_ok=True)
     played = play(path, policy, dim, 50, **options)
@@ -232,15 +234,35 @@ def test_both_durabilities_write_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "disk").read_bytes() == (tmp_path / "process").read_bytes()
 
 
-def test_a_snapshot_is_due_once_a_replay_would_take_long(tmp_path: Path) -> None:
+def test_a_snapshot_is_due_once_a_replay_would_take_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    processor = [0.0]
+    monkeypatch.setattr(journals, "process_time", lambda: processor[0])
     journal = Journal.create(tmp_path / "journal", "process", b"state")
-    for seconds, due in ((3.0, False), (1.9, False), (0.2, True)):
+    for seconds, due in ((0.3, False), (0.15, False), (0.1, True)):
         assert not journal.snapshot_is_due
+        processor[0] += seconds
         journal.append(b"A", b"", seconds)
         assert journal.snapshot_is_due == due
     journal.snapshot(b"later state")
     assert not journal.snapshot_is_due
     assert read((tmp_path / "journal").read_bytes(), "journal").state == b"later state"
+    # A state of 4 MiB is written after four times as much computing, also by the next writer.
+    journal.snapshot(bytes(4 << 20))
+    processor[0] += 1.9
+    journal.append(b"A", b"", 1.9)
+    assert not journal.snapshot_is_due
+    journal.append(b"A", b"", 0.2)
+    assert not journal.snapshot_is_due  # the processor did something else meanwhile
+    processor[0] += 0.2
+    assert journal.snapshot_is_due
+    journal.close()
+    later, _ = Journal.resume(tmp_path / "journal", "process")
+    processor[0] += 2.1
+    later.add_replay_time(1.9)
+    assert not later.snapshot_is_due
+    later.add_replay_time(0.2)
+    assert later.snapshot_is_due
+    later.close()
 
 
 def test_the_time_of_a_replay_counts_towards_the_next_snapshot(
@@ -252,9 +274,9 @@ def test_the_time_of_a_replay_counts_towards_the_next_snapshot(
     with Controller.resume(in_memory / "again", durability="process") as controller:
         monkeypatch.setattr(journals, "MAX_REPLAY_SECONDS", 1e-6)  # forty calls take longer
         assert controller._journal is not None
-        assert controller._journal.snapshot_is_due
+        assert controller._journal.file.snapshot_is_due
         monkeypatch.undo()
-        assert not controller._journal.snapshot_is_due
+        assert not controller._journal.file.snapshot_is_due
     assert count_snapshots(played.data) == 1
 
 
@@ -382,27 +404,6 @@ def test_a_snapshot_after_a_fast_resume_has_the_digest_of_the_whole_file(learned
 def test_a_journal_without_a_call_has_no_closing_record(tmp_path: Path) -> None:
     Controller(FTM(), [0.0], journal=tmp_path / "journal").close()
     assert [record.kind for record in records_of((tmp_path / "journal").read_bytes())] == [SNAPSHOT]
-
-
-def test_snapshot_every_writes_a_snapshot_after_so_many_rounds(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
-    controller = Controller(FTM(), [0.0], journal=path, snapshot_every=3, durability="process")
-    for number in range(10):
-        controller.act([float(number)])
-    controller.close()
-    with Controller.resume(path, snapshot_every=4, durability="process") as resumed:
-        for number in range(10, 17):
-            resumed.act([float(number)])
-    rounds = [
-        decode(record.payload[len(MARK) + 16 :]).state.round
-        for record in records_of(path.read_bytes())
-        if record.kind == SNAPSHOT
-    ]
-    assert rounds == [0, 3, 6, 9, 12, 16]
-    with pytest.raises(ArgumentError, match="snapshot_every must be a positive integer, got 0"):
-        Controller(FTM(), [0.0], snapshot_every=0)
-    with pytest.raises(ArgumentError, match=r"snapshot_every must be a positive integer, got 1\.5"):
-        Controller.resume(path, snapshot_every=1.5)  # type: ignore[arg-type]
 
 
 def test_a_resume_that_replayed_for_long_writes_a_snapshot(
@@ -553,8 +554,8 @@ def test_records_of_an_unknown_kind_are_refused(tmp_path: Path) -> None:
         with Controller(FTM(), np.zeros(2), journal=path) as controller:
             controller.act([1.0, 2.0])
             assert controller._journal is not None
-            controller._journal.append(kind, payload)
-            controller._journal.close()  # without a closing record, from which a resume would read nothing else
+            controller._journal.file.append(kind, payload)
+            controller._journal.file.close()  # without a closing record, from which a resume would read nothing else
         with pytest.raises(FileFormatError, match="holds a record of an unknown kind at byte"):
             Controller.resume(path)
 
@@ -568,7 +569,7 @@ def test_a_minimizer_with_the_bytes_of_the_snapshot_mark_is_not_taken_for_a_snap
         controller.act(v)
         controller.observe(1.0)
         assert path.read_bytes().count(MARK) == 3
-        controller._journal.close()  # type: ignore[union-attr]  # without a closing record
+        controller._journal.file.close()  # type: ignore[union-attr]  # without a closing record
     np.testing.assert_array_equal(Controller.resume(path).x, v)
 
 
@@ -819,26 +820,3 @@ def test_a_process_that_is_killed_at_any_moment_is_resumed_bit_for_bit(tmp_path:
     assert counts["rounds"] > 200
     assert counts["snapshots"] > 1
     assert 0 < counts["closed"] < 200
-
-
-def test_after_an_interrupted_call_the_controller_must_be_resumed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    controller = Controller(FTM(), [0.0], journal=tmp_path / "journal", durability="process")
-    controller.act([1.0])
-    controller.observe(0.5)
-    append = Journal.append
-
-    def append_and_interrupt(self: Journal, kind: bytes, payload: bytes, seconds: float = 0.0) -> None:
-        append(self, kind, payload, seconds)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Journal, "append", append_and_interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            controller.act([2.0])
-    with pytest.raises(ProtocolError, match="the previous call was interrupted"):
-        controller.act([3.0])
-    resumed = Controller.resume(tmp_path / "journal")
-    np.testing.assert_array_equal(resumed.pending, [2.0])
-    resumed.act([3.0])

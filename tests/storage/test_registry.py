@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import soqo
+import soqo.plants
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._storage.journal import Journal
 from soqo._storage.plain_data import pack, unpack

@@ -45,6 +45,8 @@ _Vector = "a number, or numbers separated by commas, instead of the file's own."
 _Start = Annotated[str | None, typer.Option("--x0", metavar="NUMBERS", help=f"The first position: {_Vector}")]
 _Low = Annotated[str | None, typer.Option(metavar="NUMBERS", help=f"The lower limits: {_Vector}")]
 _High = Annotated[str | None, typer.Option(metavar="NUMBERS", help=f"The upper limits: {_Vector}")]
+_Rate = Annotated[str | None, typer.Option(metavar="NUMBERS", help=f"The largest steps: {_Vector}")]
+_Period = Annotated[str | None, typer.Option(metavar="NUMBERS", help=f"The periods of angles: {_Vector}")]
 _Weight = Annotated[str | None, typer.Option(metavar="NUMBERS", help=f"The weights of moving: {_Vector}")]
 
 
@@ -95,7 +97,14 @@ def show(
         "size": f"{report.size} bytes; calls after the last snapshot: {report.since_snapshot}",
         "state": _explain(path),
     }
-    for name, value in (("low", opening.low), ("high", opening.high), ("weight", opening.switching_weight)):
+    settings = {
+        "low": opening.low,
+        "high": opening.high,
+        "rate": opening.rate,
+        "period": opening.period,
+        "weight": opening.switching_weight,
+    }
+    for name, value in settings.items():
         if value is not None:
             facts[name] = str(np.asarray(value).tolist())
     print_text(format_table([[f"{name}:", value] for name, value in facts.items()]))
@@ -172,6 +181,8 @@ def replay_log(
     x0: _Start = None,
     low: _Low = None,
     high: _High = None,
+    rate: _Rate = None,
+    period: _Period = None,
     switching_weight: _Weight = None,
     draws: Annotated[int, typer.Option(help="The number of draws of A, for the interval.")] = 40,
     seed: Annotated[int, typer.Option(help="The seed of the draws.")] = 0,
@@ -181,7 +192,7 @@ def replay_log(
     A table has the columns v_1, ..., x_1, ... and y; docs/controller.md describes them.
     """
     policies = [parse_policy(text) for text in policy or ["GLIDE"]]
-    log = _read(path, x0, low, high, switching_weight)
+    log = _read(path, x0, low, high, rate, period, switching_weight)
     for one in policies:
         print_text(str(replay(one, log, draws=draws, seed=seed)))
 
@@ -208,12 +219,14 @@ def plot(
     x0: _Start = None,
     low: _Low = None,
     high: _High = None,
+    rate: _Rate = None,
+    period: _Period = None,
     switching_weight: _Weight = None,
 ) -> None:
     """Draw a journal or a log: positions, readings, costs, and the estimate of A."""
     target = path.with_suffix(".png") if out is None else out
     learner = None if policy is None else parse_policy(policy)
-    given = (x0, low, high, switching_weight)
+    given = (x0, low, high, rate, period, switching_weight)
     if is_journal(path) and learn and learner is None and last is None and not any(given):
         figure = plot_journal(path, theme=theme.value)
     else:
@@ -230,7 +243,15 @@ def plot(
     print_text(f"wrote {save_figure(figure, target)}")
 
 
-def _read(path: Path, x0: str | None, low: str | None, high: str | None, weight: str | None) -> Log:
+def _read(
+    path: Path,
+    x0: str | None,
+    low: str | None,
+    high: str | None,
+    rate: str | None,
+    period: str | None,
+    weight: str | None,
+) -> Log:
     """Read a log, with what the options give instead of the file's own."""
     first = None if x0 is None else parse_numbers("--x0", x0, float)
     return Log.read(
@@ -238,6 +259,8 @@ def _read(path: Path, x0: str | None, low: str | None, high: str | None, weight:
         x0=first,
         low=_parse_vector("--low", low),
         high=_parse_vector("--high", high),
+        rate=_parse_vector("--rate", rate),
+        period=_parse_vector("--period", period),
         switching_weight=_parse_vector("--switching-weight", weight),
     )
 

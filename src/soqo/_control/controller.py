@@ -7,26 +7,35 @@ action that was applied.
 
 from __future__ import annotations
 
-import html
-import logging
 import math
 import os
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
 from soqo._control import timestamps as clock
-from soqo._control.events import LOGGER, Callbacks, Event, EventKind
+from soqo._control.calls import Call, decode_call
+from soqo._control.controller_journal import DISTURBED, ControllerJournal, check_options
+from soqo._control.descriptions import describe_round, render_html
+from soqo._control.events import LOGGER, Event, EventKind
 from soqo._control.journal_report import plot_journal, plot_state
+from soqo._control.reporter import Reporter
+from soqo._control.rounds import (
+    check_pending_round,
+    closed_rounds,
+    completed_rounds,
+    numbers_of_open_rounds,
+    repeat_call,
+    single_number,
+)
 from soqo._control.settings import check_same_settings, first_snapshot, warn_if_not_portable
-from soqo._control.snapshot import Call, Snapshot, decode_call, decode_snapshot, encode_call, refusing_damage
-from soqo._foundation.arguments import choice, file_path, finite_array, integer, numbers, vector
+from soqo._control.snapshot import Snapshot, decode_snapshot, refusing_damage
+from soqo._foundation.arguments import file_path, finite_array, integer, numbers, vector
 from soqo._foundation.figure_style import ThemeName
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._storage.atomic import replacing
@@ -46,8 +55,6 @@ _MAGIC = b"soqo-controller 1\n"
 
 _MAX_RESUME_SECONDS = 0.5
 """A resume that replayed calls for longer writes a snapshot, so that the next one need not replay them again."""
-
-_DISTURBED = "another call was made in the middle of this one, by a signal handler; this one has no effect: repeat it"
 
 _Callback = TypeVar("_Callback", bound=Callable[[Event], object])
 
@@ -69,6 +76,9 @@ class Controller:
         The limits of the actuators, which no action exceeds. Use an infinite entry for an actuator without a limit.
     rate : float or array_like of shape (d,), optional
         The largest step of each actuator in a round. Use an infinite entry for an actuator without a limit.
+    period : float or array_like of shape (d,), optional
+        The period of positions that are angles, such as 360. Minimizers, and positions that are reported, may then be
+        given modulo the period; actions count turns. Use an infinite entry for an actuator that is no angle.
     switching_weight : float or array_like of shape (d,) or (d, d), optional
         The cost of moving, 1/2 (x - x_prev)'W(x - x_prev), in the unit of the measured cost.
     max_delay : int
@@ -109,9 +119,6 @@ class Controller:
 
     _state: State[Any]
     _missed: int
-    _counts: dict[str, float]
-    _callbacks: Callbacks
-    _last_guarded: int
 
     def __init__(
         self,
@@ -123,6 +130,7 @@ class Controller:
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
         rate: ArrayLike | None = None,
+        period: ArrayLike | None = None,
         switching_weight: ArrayLike | None = None,
         max_delay: int = 0,
         v_limits: tuple[ArrayLike, ArrayLike] | None = None,
@@ -141,6 +149,7 @@ class Controller:
             low=low,
             high=high,
             rate=rate,
+            period=period,
             switching_weight=switching_weight,
             max_delay=max_delay,
             v_limits=v_limits,
@@ -160,6 +169,7 @@ class Controller:
         context: ArrayLike | None = None,
         factor: float | None = None,
         *,
+        active: ArrayLike | None = None,
         time: datetime | str | None = None,
     ) -> Array:
         """Return the action for this minimizer, shape (d,).
@@ -176,7 +186,10 @@ class Controller:
         context : array_like, shape (k,), optional
             What is known about this round beside v, such as the weather.
         factor : float, optional
-            What multiplies the hitting cost of this round, such as a price, above 0; 1 if it is not given.
+            What multiplies the hitting cost of this round, such as a price, at least 0; 1 if it is not given.
+        active : array_like of bool, shape (d,), optional
+            The actuators that can move. The others stay where they are, and the hitting cost of this round does not
+            depend on them; what v says about them is ignored. All can move if it is not given.
         time : datetime or str, optional
             The time of the action, with a time zone, for the journal: a datetime or an ISO 8601 text.
         """
@@ -186,7 +199,7 @@ class Controller:
             if forecast is not None:  # in the order of a journal, since the order decides how BLAS adds
                 forecast = np.ascontiguousarray(finite_array("forecast", forecast))
             try:
-                x, state = self._player.act(before, v, forecast=forecast, context=context, factor=factor)
+                x, state = self._player.act(before, v, forecast=forecast, context=context, factor=factor, active=active)
             except ArgumentError:
                 self._names.check_finite("v", v)
                 raise
@@ -195,17 +208,20 @@ class Controller:
                 if forecast is not None:
                     self._names.check_within("forecast", forecast, limits, what="v_limits")
             if self._journal is not None:
-                call = Call(state.v, x, None, forecast, state.context, state.factor, None, stamp)
-                self._record(self._journal, call, begun, before)
+                mask = None if active is None else np.asarray(active)
+                call = Call(state.v, x, None, forecast, state.context, state.factor, None, stamp, mask)
+                self._journal.record(call, begun, lambda: self._state is before)
             elif self._state is not before:
-                raise ProtocolError(_DISTURBED)
-            lost = _closed_rounds(before, state) if before.pending or before.open_rounds else _NONE
+                raise ProtocolError(DISTURBED)
+            lost = closed_rounds(before, state) if before.pending or before.open_rounds else _NONE
             self._state, self._missed = state, self._missed + len(lost)
             if self._journal is not None:
-                self._conclude(self._journal, at_round=state.round)
-            events = self._events("act", state.round, lost, v=state.v, x=x) if lost or self._has_events else _NONE
+                self._journal.conclude(self._snapshot_now, at_round=state.round)
+            reporter, events = self._reporter, _NONE
+            if lost or reporter.is_needed:
+                events = reporter.events("act", state.round, state, lost, v=state.v, x=x)
         if events:
-            self._report(events)
+            reporter.report(events, self._label)
         return x
 
     def observe(
@@ -214,6 +230,8 @@ class Controller:
         applied: ArrayLike | None = None,
         *,
         round: int | None = None,  # noqa: A002  # the property of that name; the builtin is not used here
+        at: ArrayLike | None = None,
+        unit: float | None = None,
         time: datetime | str | None = None,
     ) -> None:
         """Learn from the measured cost of the pending action, or of that of an earlier round that is still open.
@@ -228,6 +246,12 @@ class Controller:
         round : int, optional
             The round that the reading belongs to, counted from 1. A reading whose round is already closed is then
             refused, and not mistaken for another's.
+        at : array_like, shape (d,), optional
+            Where the reading was felt, if the plant follows its actuators with a lag. It says to which point the
+            reading belongs, and does not move the plant. Entries of actuators that are not active do not count.
+        unit : float, optional
+            The size of the noise and of the base load of this reading relative to others, above 0; 1 if it is not
+            given.
         time : datetime or str, optional
             The time of the reading, with a time zone, for the journal: a datetime or an ISO 8601 text.
         """
@@ -235,37 +259,39 @@ class Controller:
             begun, before = perf_counter(), self._state
             stamp = None if time is None and not self._opening.timestamps else self._time_of(time)
             if round is not None and not before.max_delay:
-                self._check_round(integer("round", round, least=1))
+                check_pending_round(before, integer("round", round, least=1))
                 round = None  # noqa: A001  # the argument; the builtin is not used here
-            reading = _single_number(y)
+            reading = single_number(y)
             position = None if applied is None else vector("applied", applied, before.x.shape)
-            state = self._player.observe(before, reading, applied=position, round=round)
+            felt = None if at is None else vector("at", at, before.x.shape)
+            size = None if unit is None else numbers("unit", unit)
+            state = self._player.observe(before, reading, applied=position, round=round, at=felt, unit=size)
             number = before.round if round is None else int(round)
             if self._journal is not None:
                 late = None if number == before.round else number
-                call = Call(None, position, reading, None, None, None, late, stamp)
-                self._record(self._journal, call, begun, before)
+                call = Call(None, position, reading, None, None, None, late, stamp, None, felt, size)
+                self._journal.record(call, begun, lambda: self._state is before)
             elif self._state is not before:
-                raise ProtocolError(_DISTURBED)
-            lost = (number,) if math.isnan(reading) and not before.max_delay else _NONE
+                raise ProtocolError(DISTURBED)
+            lost = [number] if math.isnan(reading) and not before.max_delay else _NONE
             self._state, self._missed = state, self._missed + len(lost)
             if self._journal is not None:
-                self._conclude(self._journal)
-            events = self._events("observe", number, lost, x=position, y=reading) if lost or self._has_events else _NONE
+                self._journal.conclude(self._snapshot_now)
+            reporter, events = self._reporter, _NONE
+            if lost or reporter.is_needed:
+                events = reporter.events("observe", number, state, lost, x=position, y=reading)
         if events:
-            self._report(events)
+            reporter.report(events, self._label)
 
     @property
     def round(self) -> int:
         """The number of completed rounds: those begun whose reading was observed or missed."""
-        state = self._state
-        return state.round - state.pending - len(state.open_rounds)
+        return completed_rounds(self._state)
 
     @property
     def open_rounds(self) -> tuple[int, ...]:
         """The numbers of the rounds that wait for their readings, oldest first; the current one is the last."""
-        state = self._state
-        return (*(one.round for one in state.open_rounds), *([state.round] if state.pending else []))
+        return numbers_of_open_rounds(self._state)
 
     @property
     def pending(self) -> Array | None:
@@ -282,17 +308,6 @@ class Controller:
     def state(self) -> State[Any]:
         """The state of the policy within limits and weight. Its arrays must not be modified."""
         return self._state
-
-    def _check_round(self, number: int) -> None:
-        current = self.state.round if self.state.pending else None
-        if number == current:
-            return
-        if number <= self.round:
-            raise ProtocolError(
-                f"the reading of round {number} is late: {self.round} rounds are closed; it was not used"
-            )
-        now = "no round is pending" if current is None else f"round {current} is pending"
-        raise ArgumentError(f"round must be the pending round, got {number} while {now}")
 
     @staticmethod
     def _time_of(time: datetime | str | None) -> int:
@@ -330,8 +345,7 @@ class Controller:
         >>> x = controller.act([22.0])
         round 1: the reading was missed
         """
-        self._callbacks.add(event, function)
-        self._has_events = True
+        self._reporter.add(event, function)
         return function
 
     def diagnostics(self) -> dict[str, Any]:
@@ -349,13 +363,7 @@ class Controller:
         """Describe what the controller is doing and why, in a sentence or two."""
         with self._lock:
             state, missed = self._state, self._missed
-        of = "" if state.horizon is None else f" of {state.horizon}"
-        progress = "waits for its reading" if state.pending else "completed"
-        begun = f"Round {state.round}{of} {progress}" if state.round else "No round played yet"
-        plant = self._opening
-        limits = self._names.reached_limits(state.x, state.x_prev, plant.low, plant.high, plant.rate)
-        missing = f"{missed} readings were missed so far." if missed else ""
-        return " ".join(filter(None, (f"{begun}: {self._player.explain(state)}", limits, missing)))
+        return describe_round(self._player, state, missed, self._names, self._opening)
 
     def plot(self, *, theme: ThemeName = "light") -> Figure:
         """Draw the rounds in the journal, what the policy expected of each reading, and its estimate (extra ``lab``).
@@ -391,52 +399,8 @@ class Controller:
         return f"Controller({self._opening.policy!r}, round={self.round}{journal})"
 
     def _repr_html_(self) -> str:
-        state, names = self._state, self._names
         rows = {"policy": repr(self._opening.policy), "round": str(self.round), "status": self.explain()}
-        cells = [f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in rows.items()]
-        positions = [
-            f"<tr><th>{html.escape(names.name(k))}</th>"
-            + "".join(f"<td>{html.escape(names.value(k, position[k]))}</td>" for position in (state.x, state.v))
-            + "</tr>"
-            for k in range(names.dim)
-        ]
-        head = "<tr><th>actuator</th><th>x</th><th>v</th></tr>"
-        return f"<table>{''.join(cells)}</table><table>{head}{''.join(positions)}</table>"
-
-    def _events(
-        self,
-        call: Literal["act", "observe"],
-        number: int,
-        lost: Sequence[int],
-        *,
-        v: Array | None = None,
-        x: Array | None = None,
-        y: float | None = None,
-    ) -> list[Event]:
-        """Return what a call of a round has led to: missed readings, alarms, the guard, and the call itself."""
-        events = [Event("missed", one, "the reading was missed") for one in lost]
-        state = self._state
-        counts = {name: float(count) for name, count in self._player.counts(state).items()}
-        for name, kind in _COUNTED.items():
-            if counts.get(name, 0.0) > self._counts.get(name, 0.0):
-                events.append(Event(kind, state.round, self._player.explain(state)))
-        self._counts = counts
-        if self._callbacks.wants(call):
-            v, x = (None if array is None else array.copy() for array in (v, x))
-            events.append(Event(call, number, _MESSAGES[call], v=v, x=x, y=y))
-        return events
-
-    def _report(self, events: Sequence[Event]) -> None:
-        """Log events, and call the functions of the user; the call that they are from has taken effect."""
-        label = "controller" if self._journal is None else self._journal.path.name
-        for event in events:
-            level = _LEVELS[event.kind]
-            if event.kind == "guard":
-                if event.round == self._last_guarded + 1:
-                    level = logging.DEBUG  # one warning for a sequence of rounds
-                self._last_guarded = event.round
-            LOGGER.log(level, "%s: round %d: %s", label, event.round, event.message)
-        self._callbacks.call(events)
+        return render_html(rows, self._names, self._state)
 
     # ---- files -------------------------------------------------------------------------------------------------------
 
@@ -455,7 +419,7 @@ class Controller:
         """
         if is_journal(path):
             raise ArgumentError(f"path must not be a journal, which has more in it, got {path}")
-        contents = seal(_MAGIC, encode(self._snapshot))
+        contents = seal(_MAGIC, encode(self._snapshot_now()))
         with replacing(path) as temporary:
             temporary.write_bytes(contents)
         return Path(path)
@@ -543,6 +507,7 @@ class Controller:
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
         rate: ArrayLike | None = None,
+        period: ArrayLike | None = None,
         switching_weight: ArrayLike | None = None,
         max_delay: int = 0,
         v_limits: tuple[ArrayLike, ArrayLike] | None = None,
@@ -558,7 +523,7 @@ class Controller:
         ----------
         path : path
             The journal.
-        policy, x0, horizon, seed, low, high, rate, switching_weight, max_delay, v_limits, actuators, units
+        policy, x0, horizon, seed, low, high, rate, period, switching_weight, max_delay, v_limits, actuators, units
             As in the constructor. If the journal exists, they must be those of the journal, except for x0, which is
             only where a new journal starts.
         durability, snapshot_every, timestamps
@@ -590,6 +555,7 @@ class Controller:
             "low": low,
             "high": high,
             "rate": rate,
+            "period": period,
             "switching_weight": switching_weight,
             "max_delay": max_delay,
             "v_limits": v_limits,
@@ -615,10 +581,10 @@ class Controller:
         verify: bool = False,
         expected: Snapshot | None = None,
     ) -> Self:
-        every = _positive_or_none("snapshot_every", snapshot_every)
+        every = check_options(durability, snapshot_every)
         if starts_with(path, _MAGIC[: _MAGIC.index(b" ")]):
             raise FileFormatError(f"{path} is a saved controller: use Controller.load")
-        journal, contents = Journal.resume(path, durability, verify=verify)
+        file, contents = Journal.resume(path, durability, verify=verify)
         try:
             snapshot = decode_snapshot(contents.state, path)
             if expected is not None:
@@ -630,33 +596,27 @@ class Controller:
                 with refusing_damage(f"{path} holds a call at byte {record.start} that cannot be repeated"):
                     controller._replay(record, path)
             seconds = perf_counter() - begun
-            journal.add_replay_time(seconds)
-            controller._events("observe", 0, _NONE)  # what was replayed was reported when it happened
+            file.add_replay_time(seconds)
+            controller._reporter.skip_to(controller._state)  # what was replayed was reported when it happened
         except BaseException:
-            journal.close()
+            file.close()
             raise
-        controller._attach(journal, every)
+        journal = controller._journal = ControllerJournal(file, every)
         if contents.cut:
-            LOGGER.warning("%s: %d bytes of an incomplete record were cut off", journal.path.name, contents.cut)
+            LOGGER.warning("%s: %d bytes of an incomplete record were cut off", controller._label, contents.cut)
         LOGGER.info(
             "%s: resumed after round %d; %d calls were replayed in %.3f s",
-            *(journal.path.name, controller.state.round, len(contents.records), seconds),
+            *(controller._label, controller.state.round, len(contents.records), seconds),
         )
         if seconds > _MAX_RESUME_SECONDS:
-            controller._write_snapshot(journal)
+            journal.write_snapshot(controller._snapshot_now())
         return controller
 
     def close(self) -> None:
         """Release the journal, which keeps its contents, with the complete state at its end."""
         with self._lock:
-            journal = self._journal
-            if journal is None:
-                return
-            if not self._interrupted:
-                # The calls are in the journal already: without this record, a resume replays them.
-                with suppress(OSError, ProtocolError, ArgumentError):
-                    journal.write_closing(encode(self._snapshot))
-            journal.close()
+            if self._journal is not None:
+                self._journal.close(self._snapshot_now())
 
     def __enter__(self) -> Self:
         return self
@@ -689,123 +649,39 @@ class Controller:
     def _assume(self, snapshot: Snapshot, player: Policy[Any]) -> None:
         self._opening, self._player, self._names = snapshot, player, snapshot.names()
         self._state, self._missed = snapshot.state, snapshot.missed
-        self._counts = {name: float(count) for name, count in player.counts(snapshot.state).items()}
-        # A call without a missed reading has events only if something counts them or is to be called.
-        self._has_events = bool(self._counts)
-        self._journal: Journal | None = None
-        self._snapshot_every: int | None = None
-        self._interrupted = False
-        self._callbacks = Callbacks()
-        self._last_guarded = -1
+        self._reporter = Reporter(player, snapshot.state)
+        self._journal: ControllerJournal | None = None
         # Calls of several threads are serialized. A signal handler may call a method in the middle of another one:
-        # the lock lets it pass, and `_record` refuses the call that it disturbed.
+        # the lock lets it pass, and the journal refuses the call that it disturbed.
         self._lock = threading.RLock()
 
     def _create_journal(
         self, path: str | os.PathLike[str] | None, durability: Durability, snapshot_every: int | None
     ) -> None:
-        choice("durability", durability, ("disk", "process"))
-        every = _positive_or_none("snapshot_every", snapshot_every)
+        every = check_options(durability, snapshot_every)
         if path is not None:
-            warn_if_not_portable(self._snapshot, stacklevel=3)
-            self._attach(Journal.create(path, durability, encode(self._snapshot)), every)
-
-    def _attach(self, journal: Journal, snapshot_every: int | None) -> None:
-        self._journal, self._snapshot_every = journal, snapshot_every
+            snapshot = self._snapshot_now()
+            warn_if_not_portable(snapshot, stacklevel=3)
+            self._journal = ControllerJournal(Journal.create(path, durability, encode(snapshot)), every)
 
     @property
-    def _snapshot(self) -> Snapshot:
-        """The complete state: that of the opening, with what has changed since."""
+    def _label(self) -> str:
+        """The name of this controller for the logger."""
+        return "controller" if self._journal is None else self._journal.path.name
+
+    def _snapshot_now(self) -> Snapshot:
+        """Return the complete state: that of the opening, with what has changed since."""
         with self._lock:
             return evolve(self._opening, state=self._state, missed=self._missed)
 
-    def _record(self, journal: Journal, call: Call, begun: float, before: State[Any]) -> None:
-        """Write a call to the journal before it takes effect."""
-        if self._interrupted:
-            raise ProtocolError(
-                "the previous call was interrupted and may be in the journal: continue with Controller.resume"
-            )
-        self._interrupted = True
-        try:
-            if self._state is not before:
-                raise ProtocolError(_DISTURBED)  # noqa: TRY301  # nothing was written, as for the errors of append
-            journal.append(*encode_call(call), perf_counter() - begun)
-        except (OSError, ProtocolError):
-            self._interrupted = False  # nothing was written
-            raise
-
-    def _conclude(self, journal: Journal, *, at_round: int = 0) -> None:
-        """Note that a recorded call has taken effect; from time to time, write a snapshot after it."""
-        self._interrupted = False
-        every = self._snapshot_every
-        if journal.snapshot_is_due or (every is not None and at_round and at_round % every == 0):
-            self._write_snapshot(journal)
-
-    def _write_snapshot(self, journal: Journal) -> None:
-        """Write a snapshot of the state, if possible: the calls are in the journal, and it is tried again later."""
-        try:
-            journal.snapshot(encode(self._snapshot))
-        except (OSError, ArgumentError, ProtocolError) as error:
-            LOGGER.warning("%s: no snapshot could be written: %s", journal.path.name, error)
-        else:
-            LOGGER.debug("%s: a snapshot after round %d", journal.path.name, self._state.round)
-
     def _replay(self, record: Record, source: str | os.PathLike[str]) -> None:
-        """Repeat a recorded call, with the action that was returned then."""
-        before = self._state
-        call = decode_call(record, before.x.size, source)
-        if call.v is not None and call.x is not None:
-            x, state = self._player.act(
-                before, call.v, forecast=call.forecast, context=call.context, factor=call.factor
-            )
-            # Another processor or version may compute an action that differs in the last digit.
-            if not np.array_equal(x, call.x):
-                state = evolve(state, x=call.x)
-            lost = len(_closed_rounds(before, state))
-        elif call.y is not None:
-            state = self._player.observe(before, call.y, applied=call.x, round=call.round)
-            lost = math.isnan(call.y) and not before.max_delay
+        """Repeat a recorded call."""
+        state, lost = repeat_call(self._player, self._state, decode_call(record, self._state.x.size, source))
         self._state, self._missed = state, self._missed + lost
 
 
-_COUNTED: dict[str, EventKind] = {"alarms": "alarm", "interventions": "guard"}
-"""The counts of a policy, and the events that they count."""
-
-_MESSAGES = {"act": "the policy acted", "observe": "a reading was observed"}
-
-_NONE: tuple[Any, ...] = ()
-
-_LEVELS: dict[EventKind, int] = {
-    "act": logging.DEBUG,
-    "observe": logging.DEBUG,
-    "missed": logging.INFO,
-    "alarm": logging.WARNING,
-    "guard": logging.WARNING,
-}
-
-
-def _closed_rounds(before: State[Any], after: State[Any]) -> Sequence[int]:
-    """Return the rounds whose readings were missed because another round has begun."""
-    rounds = [one.round for one in before.open_rounds] + ([before.round] if before.pending else [])
-    still_open = {one.round for one in after.open_rounds}
-    return [number for number in rounds if number not in still_open]
-
-
-def _positive_or_none(name: str, value: Any) -> int | None:
-    return None if value is None else integer(name, value, least=1)
-
-
-def _single_number(y: ArrayLike) -> float:
-    """Return a reading as a float; the policy refuses infinity."""
-    if type(y) is float:
-        return y
-    try:
-        value = numbers("y", y, copy=False)
-    except ArgumentError:
-        raise ArgumentError(f"y must be a number, or NaN for no reading, got {y!r}") from None
-    if value.shape != ():
-        raise ArgumentError(f"y must be one number, got an array of shape {value.shape}")
-    return value.item()
+_NONE: list[Any] = []
+"""No events, or no rounds: never modified."""
 
 
 def _detach(value: Any) -> Any:

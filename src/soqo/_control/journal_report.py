@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soqo._control.log import Log, count_rounds, draw_with_predictions
+from soqo._control.calls import decode_call
+from soqo._control.log import Log
+from soqo._control.log_drawing import count_rounds, draw_with_predictions
 from soqo._control.log_figure import add_title, draw_estimate, new_figure
 from soqo._control.predictions import entry_deviations
-from soqo._control.snapshot import Snapshot, decode_call, decode_snapshot
+from soqo._control.snapshot import Snapshot, decode_snapshot
 from soqo._foundation.arguments import file_path
 from soqo._foundation.figure_style import ThemeName, find_theme, theme_context
 from soqo._foundation.frozen_dataclasses import Value

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from soqo._control.actuators import check_names
-from soqo._control.log_figure import draw_log, follow_minimizer
+from soqo._control.journal_rounds import read_rounds
+from soqo._control.log_checks import check_fields
+from soqo._control.log_drawing import count_rounds, draw_with_predictions
+from soqo._control.log_figure import draw_log
 from soqo._control.log_files import (
     PARQUET_MAGIC,
     from_frame,
@@ -21,18 +21,15 @@ from soqo._control.log_files import (
     write_csv,
     write_parquet,
 )
-from soqo._control.predictions import predict
-from soqo._control.snapshot import Call, decode_call, decode_snapshot
-from soqo._control.timestamps import TimeArray, utc_times
-from soqo._foundation.arguments import file_path, finite_array, horizon_or_none, numbers
+from soqo._control.timestamps import TimeArray
+from soqo._foundation.arguments import file_path
 from soqo._foundation.figure_style import ThemeName
-from soqo._foundation.frozen_dataclasses import Value, freeze, set_fields
-from soqo._model.coordinates import Coordinates
+from soqo._foundation.frozen_dataclasses import Value, set_fields
 from soqo._storage.checksummed import starts_with
-from soqo._storage.journal_format import is_journal, read_all
+from soqo._storage.journal_format import is_journal
 from soqo.errors import ArgumentError, FileFormatError
-from soqo.policies import GLIDE, Policy, State, wrap_for_plant
-from soqo.typing import Array, ArrayLike
+from soqo.policies import GLIDE, Policy, wrap_for_plant
+from soqo.typing import Array, ArrayLike, BoolArray
 
 if TYPE_CHECKING:
     import pandas
@@ -66,6 +63,17 @@ class Log(Value):
         The names of the actuators.
     units : str or sequence of str, optional
         The unit of the positions, one for all actuators or one for each.
+    factor : array_like, shape (T,), optional
+        What multiplied the hitting cost of each round, at least 0.
+    unit : array_like, shape (T,), optional
+        The size of the noise and of the base load of each reading relative to others, above 0.
+    active : array_like of bool, shape (T, d), optional
+        The actuators that could move. The others did not count, and what v says about them is replaced by x.
+    at : array_like, shape (T, d), optional
+        Where each reading was felt, if the plant follows its actuators with a lag; NaN for x.
+    period : float or array_like of shape (d,), optional
+        The period of positions that are angles; infinite entries for none. All positions may be given modulo the
+        period: the log counts turns, and has v at the turn nearest to where the reading was felt.
 
     See Also
     --------
@@ -93,34 +101,14 @@ class Log(Value):
     time: TimeArray | None = None
     actuators: Sequence[str] | None = None
     units: str | Sequence[str] | None = None
+    factor: Array | None = None
+    unit: Array | None = None
+    active: BoolArray | None = None
+    at: Array | None = None
+    period: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        v = finite_array("v", self.v)
-        if v.ndim != 2 or not v.size:
-            raise ArgumentError(f"v must have shape (T, d), got {v.shape}")
-        x, x0, y = finite_array("x", self.x), finite_array("x0", self.x0), numbers("y", self.y)
-        for name, value, shape in (
-            ("x", x, v.shape),
-            ("x0", x0, v.shape[1:]),
-            ("y", y, v.shape[:1]),
-        ):
-            if value.shape != shape:
-                raise ArgumentError(f"{name} must have shape {shape}, got {value.shape}")
-        if np.isinf(y).any():
-            raise ArgumentError("y must be finite, or NaN for no reading, got an infinite one")
-        rounds = horizon_or_none(self.horizon)
-        if rounds is not None and rounds < len(v):
-            raise ArgumentError(f"horizon must be at least the {len(v)} rounds of the log, got {rounds}")
-        if Coordinates(self.switching_weight).dim not in (None, v.shape[1]):
-            raise ArgumentError(f"switching_weight must be for {v.shape[1]} actuators, got {self.switching_weight}")
-        set_fields(self, v=freeze(v), x=freeze(x), x0=freeze(x0), y=freeze(y))
-        if self.time is not None:
-            time = utc_times("time", self.time)
-            if time.shape != y.shape:
-                raise ArgumentError(f"time must have shape {y.shape}, got {time.shape}")
-            set_fields(self, time=freeze(time))
-        names = check_names(self.actuators, self.units, v.shape[1])
-        set_fields(self, actuators=names.names, units=names.units)
+        set_fields(self, **check_fields(self._fields))
 
     def __repr__(self) -> str:
         return f"Log({count_rounds(len(self))}, {self.dim} actuator{'' if self.dim == 1 else 's'})"
@@ -133,14 +121,15 @@ class Log(Value):
         start, stop, _ = rounds.indices(len(self))
         if start >= stop:
             raise ArgumentError(f"rounds must hold at least one of the {len(self)} rounds, got [{start}:{stop}]")
+        names = ("v", "x", "y", "time", "factor", "unit", "active", "at")
+        parts: dict[str, Any] = {
+            name: None if (rows := getattr(self, name)) is None else rows[start:stop] for name in names
+        }
         return replace(
             self,
-            v=self.v[start:stop],
-            x=self.x[start:stop],
-            y=self.y[start:stop],
             x0=self.x[start - 1] if start else self.x0,
             horizon=None if self.horizon is None else self.horizon - start,
-            time=None if self.time is None else self.time[start:stop],
+            **parts,
         )
 
     def __len__(self) -> int:
@@ -202,7 +191,12 @@ class Log(Value):
         if not isinstance(learner, Policy):
             raise ArgumentError(f"policy must be a Policy, got {type(learner).__name__}")
         player = wrap_for_plant(
-            learner, switching_weight=self.switching_weight, low=self.low, high=self.high, rate=self.rate
+            learner,
+            switching_weight=self.switching_weight,
+            low=self.low,
+            high=self.high,
+            rate=self.rate,
+            period=self.period,
         )
         state = player.start(self.x0, self.horizon, 0)
         return draw_with_predictions(self, player, state, theme=theme, title=heading)
@@ -217,6 +211,8 @@ class Log(Value):
         x0: ArrayLike | None = None,
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
+        rate: ArrayLike | None = None,
+        period: ArrayLike | None = None,
         switching_weight: ArrayLike | None = None,
         horizon: int | None = None,
         actuators: Sequence[str] | None = None,
@@ -224,15 +220,16 @@ class Log(Value):
     ) -> Self:
         r"""Read the journal of a controller, which may be in use, or a CSV or Parquet file.
 
-        A table has the columns v_1, ..., v_d, x_1, ..., x_d and y, and optionally ``time`` (ISO 8601 with a zone) and
-        applied_1, ..., applied_d, which replace x where they are not empty. Names of actuators may take the place of
-        the numbers. An empty cell of y means that there was no reading. Other columns are ignored.
+        A table has the columns v_1, ..., v_d, x_1, ..., x_d and y, and optionally ``time`` (ISO 8601 with a zone),
+        applied_1, ..., applied_d, which replace x where they are not empty, ``factor``, ``unit``, active_1, ...,
+        active_d (0 or 1) and at_1, ..., at_d, as for a log. Names of actuators may take the place of the numbers. An
+        empty cell of y means that there was no reading. Other columns are ignored.
 
         Parameters
         ----------
         path : path
             The file. Parquet needs the extra ``lab``.
-        x0, low, high, switching_weight, horizon, actuators, units
+        x0, low, high, rate, period, switching_weight, horizon, actuators, units
             As for a log, in place of what the file holds. If neither gives x0, it is the position of the first round,
             as if the plant had not moved in it. ``actuators`` can also select columns of a table.
 
@@ -262,12 +259,14 @@ class Log(Value):
             "x0": x0,
             "low": low,
             "high": high,
+            "rate": rate,
+            "period": period,
             "switching_weight": switching_weight,
             "horizon": horizon,
             "units": units,
         }
         if is_journal(source):
-            return cls._from_fields(_read_journal(source), {**given, "actuators": actuators})
+            return cls._from_fields(read_rounds(source), {**given, "actuators": actuators})
         if starts_with(source, b"soqo-controller"):
             raise FileFormatError(f"{source} is a saved controller, which holds no rounds: use its journal")
         table = read_parquet if starts_with(source, PARQUET_MAGIC) else read_csv
@@ -282,7 +281,7 @@ class Log(Value):
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write a CSV file or, with the extra ``lab``, a Parquet file; :meth:`read` returns the same log.
 
-        A CSV file begins with comments that hold x0, limits, weight, names and units.
+        A CSV file begins with comments that hold x0, limits, period, weight, names and units.
 
         Parameters
         ----------
@@ -325,6 +324,8 @@ class Log(Value):
         x0: ArrayLike | None = None,
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
+        rate: ArrayLike | None = None,
+        period: ArrayLike | None = None,
         switching_weight: ArrayLike | None = None,
         horizon: int | None = None,
         actuators: Sequence[str] | None = None,
@@ -339,7 +340,7 @@ class Log(Value):
         ----------
         frame : pandas.DataFrame
             The rounds, one in each row.
-        x0, low, high, switching_weight, horizon, actuators, units
+        x0, low, high, rate, period, switching_weight, horizon, actuators, units
             As in :meth:`read`; by default those of the log that the frame was made from (:meth:`to_dataframe`).
 
         Raises
@@ -358,6 +359,8 @@ class Log(Value):
             "x0": x0,
             "low": low,
             "high": high,
+            "rate": rate,
+            "period": period,
             "switching_weight": switching_weight,
             "horizon": horizon,
             "units": units,
@@ -367,7 +370,7 @@ class Log(Value):
     def to_dataframe(self) -> pandas.DataFrame:
         """Return a data frame of pandas with the columns of :meth:`read`, indexed by round (extra ``lab``).
 
-        What has no column (x0, limits, weight, horizon, names, units) is in its ``attrs``, where
+        What has no column (x0, limits, period, weight, horizon, names, units) is in its ``attrs``, where
         :meth:`from_dataframe` finds it.
 
         Returns
@@ -395,69 +398,3 @@ class Log(Value):
         """Make a log from what a file holds and from what was given in place of it."""
         merged = {**found, **{name: value for name, value in given.items() if value is not None}}
         return cls(**{"x0": merged["x"][0], **merged})
-
-
-def draw_with_predictions(log: Log, player: Policy[Any], state: State[Any], *, theme: ThemeName, title: str) -> Figure:
-    """Draw a log with what a policy expected; GLIDE takes the place of one that does not estimate A."""
-    follow = follow_minimizer(log)
-    found = predict(player, state, log, follow)
-    if found is None:
-        glide = wrap_for_plant(
-            GLIDE(), switching_weight=log.switching_weight, low=log.low, high=log.high, rate=log.rate
-        )
-        found = predict(glide, glide.start(log.x0, log.horizon, 0), log, follow)
-    return draw_log(log, found, theme=theme, title=title)
-
-
-def count_rounds(count: int) -> str:
-    """Return a number of rounds in words."""
-    return f"{count} round{'' if count == 1 else 's'}"
-
-
-def _read_journal(source: Path) -> dict[str, Any]:
-    """Return the arguments of the log in a journal."""
-    first, records = read_all(source.read_bytes(), source)
-    snapshot = decode_snapshot(first, source)
-    state = snapshot.state
-    calls = (decode_call(record, state.x.size, source) for record in records)
-    table = _tabulate(calls, state.round + 1)
-    if not table:
-        raise ArgumentError(f"path must be a journal with at least one round, got {source}, which has none")
-    time = np.array([one.time for one in table], dtype="datetime64[us]")
-    return {
-        "v": np.array([one.v for one in table]),
-        "x": np.array([one.x for one in table]),
-        "y": np.array([one.y for one in table]),
-        "x0": state.x,
-        "low": snapshot.low,
-        "high": snapshot.high,
-        "switching_weight": snapshot.switching_weight,
-        "horizon": None if state.horizon is None else state.horizon - state.round,
-        "rate": snapshot.rate,
-        "time": None if np.isnat(time).all() else time,
-        "actuators": snapshot.actuators,
-        "units": snapshot.units,
-    }
-
-
-class _Round(NamedTuple):
-    """A round of a journal: its minimizer, action, reading, and the time of its action in microseconds since 1970."""
-
-    v: Array
-    x: Array
-    y: float
-    time: int | None
-
-
-def _tabulate(calls: Iterable[Call], first: int) -> list[_Round]:
-    """Return the rounds, of which the first has this number. A reading of an earlier one belongs to another journal."""
-    rounds: list[_Round] = []
-    for call in calls:
-        if call.v is not None and call.x is not None:
-            rounds.append(_Round(call.v, call.x, np.nan, call.time))
-        elif call.y is not None:
-            index = len(rounds) - 1 if call.round is None else call.round - first
-            if index >= 0:
-                one = rounds[index]
-                rounds[index] = one._replace(y=call.y, x=one.x if call.x is None else call.x)
-    return rounds

@@ -7,13 +7,16 @@
     applied_1, ..., applied_d  optional: the positions as applied; where a cell is not empty it replaces that of x
     y                          the readings; an empty cell means that there was none
     time                       optional: when the round was played, in ISO 8601 with a zone
+    at_1, ..., at_d            optional: where the reading was felt; an empty cell means at the position
+    active_1, ..., active_d    optional: 1 for an actuator that could move, 0 otherwise; an empty cell means 1
+    factor, unit               optional: of the hitting cost and of the reading; an empty cell means 1
 
 Names of actuators may take the place of the numbers, as in ``v_zone 1``. Other columns are ignored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,7 +25,7 @@ import numpy as np
 from soqo.errors import ArgumentError
 from soqo.typing import Array, BoolArray
 
-SETTINGS = ("x0", "low", "high", "switching_weight", "horizon", "actuators", "units")
+SETTINGS = ("x0", "low", "high", "rate", "period", "switching_weight", "horizon", "actuators", "units")
 """What a table cannot hold in columns, by the names of the arguments of a log."""
 
 
@@ -31,25 +34,37 @@ class Columns(NamedTuple):
 
     Attributes
     ----------
-    v, x, applied : list of str
-        The names of the columns, one for each actuator; an entry of ``applied`` is empty if there is no such column.
+    v, x, applied, at, active : list of str
+        The names of the columns, one for each actuator; an entry of the last three is empty if there is no such column.
     actuators : tuple of str or None
         The names of the actuators; None if they are numbered.
-    has_time : bool
-        Whether there is a column of timestamps.
+    has_time, has_factor, has_unit : bool
+        Whether there is a column of timestamps, factors and units.
     """
 
     v: list[str]
     x: list[str]
     applied: list[str]
+    at: list[str]
+    active: list[str]
     actuators: tuple[str, ...] | None
     has_time: bool
+    has_factor: bool
+    has_unit: bool
 
 
-def name_columns(dim: int, actuators: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """Return the names of the columns of minimizers and positions."""
+def to_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a log, but for its timestamps, from the arguments of the log; none is a view of it."""
+    dim, actuators = fields["v"].shape[1], fields["actuators"]
     labels = [str(k + 1) for k in range(dim)] if actuators is None else list(actuators)
-    return [f"v_{label}" for label in labels], [f"x_{label}" for label in labels]
+    columns: dict[str, Any] = {}
+    for kind in ("v", "x", "at", "active"):
+        if fields[kind] is not None:
+            columns |= {f"{kind}_{label}": fields[kind][:, k].copy() for k, label in enumerate(labels)}
+    for name in ("factor", "unit", "y"):
+        if fields[name] is not None:
+            columns[name] = fields[name].copy()
+    return columns
 
 
 def find_columns(names: Sequence[str], actuators: Sequence[str] | None = None) -> Columns:
@@ -101,13 +116,17 @@ def find_columns(names: Sequence[str], actuators: Sequence[str] | None = None) -
         v=[f"v_{label}" for label in labels],
         x=[f"x_{label}" for label in labels],
         applied=[name if (name := f"applied_{label}") in present else "" for label in labels],
+        at=[name if (name := f"at_{label}") in present else "" for label in labels],
+        active=[name if (name := f"active_{label}") in present else "" for label in labels],
         actuators=chosen,
         has_time="time" in present,
+        has_factor="factor" in present,
+        has_unit="unit" in present,
     )
 
 
 def collect(columns: Columns, cells: Callable[[str], Array], place: Callable[[str, int], str]) -> dict[str, Any]:
-    """Return v, x and y of a log.
+    """Return v, x and y of a log, and what else its columns hold.
 
     Parameters
     ----------
@@ -137,7 +156,49 @@ def collect(columns: Columns, cells: Callable[[str], Array], place: Callable[[st
     _refuse(np.isinf(y), y, partial(place, "y"), "finite, or empty for no reading")
     if not len(y):
         raise ArgumentError("there must be at least one round, got none")
-    return {"v": v, "x": x, "y": y, "actuators": columns.actuators}
+    found = {"v": v, "x": x, "y": y, "actuators": columns.actuators}
+    if any(columns.at):
+        found["at"] = _collect_optional(columns.at, cells, place, x, "finite, or empty for the position", np.isinf)
+    if any(columns.active):
+        wrong = _is_no_flag
+        active = _collect_optional(columns.active, cells, place, np.ones_like(x), "0 or 1, or empty for 1", wrong)
+        found["active"] = active == 1.0
+    for name, has, expected in (
+        ("factor", columns.has_factor, "at least 0, or empty for 1"),
+        ("unit", columns.has_unit, "above 0, or empty for 1"),
+    ):
+        if has:
+            values = cells(name)
+            _refuse(_is_no_size(values, name == "unit"), values, partial(place, name), expected)
+            found[name] = np.where(np.isnan(values), 1.0, values)
+    return found
+
+
+def _collect_optional(
+    names: Sequence[str],
+    cells: Callable[[str], Array],
+    place: Callable[[str, int], str],
+    default: Array,
+    expected: str,
+    is_wrong: Callable[[Array], BoolArray],
+) -> Array:
+    """Return columns of which some may be missing, with a default for those and for empty cells."""
+    result = default.copy()
+    for k, name in enumerate(names):
+        if name:
+            values = cells(name)
+            _refuse(is_wrong(values), values, partial(place, name), expected)
+            result[:, k] = np.where(np.isnan(values), result[:, k], values)
+    return result
+
+
+def _is_no_flag(values: Array) -> BoolArray:
+    return np.asarray(~(np.isnan(values) | (values == 0.0) | (values == 1.0)))
+
+
+def _is_no_size(values: Array, positive: bool) -> BoolArray:
+    low = values <= 0.0 if positive else values < 0.0
+    return np.asarray(np.isinf(values) | low)
 
 
 def _extra_positions(names: Sequence[str], labels: Sequence[str]) -> set[str]:

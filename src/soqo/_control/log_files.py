@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soqo._control.log_columns import SETTINGS, collect, find_columns, name_columns
+from soqo._control.log_columns import SETTINGS, collect, find_columns, to_columns
 from soqo._control.timestamps import TimeArray, format_times, utc_time
 from soqo._foundation.optional_imports import require_extra
 from soqo._storage.atomic import replacing
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     import pandas
 
 PARQUET_MAGIC = b"PAR1"
+
+_FLAGS = {"true": "1", "false": "0"}
+"""How other programs write whether an actuator is active."""
 
 _ROUND = "round"
 """The name of the index of a data frame. The position x0 belongs to a frame that begins with round 1."""
@@ -73,6 +76,8 @@ def read_csv(path: Path, actuators: Sequence[str] | None) -> dict[str, Any]:
         found = np.empty(len(body))
         for row, (_, cells) in enumerate(body):
             cell = cells[index[name]].strip()
+            if name.startswith("active_"):
+                cell = _FLAGS.get(cell.lower(), cell)
             try:
                 found[row] = float(cell) if cell else math.nan
             except ValueError:
@@ -97,13 +102,16 @@ def write_csv(path: Path, fields: Mapping[str, Any]) -> None:
     text.write("# soqo log\n")
     for name, value in plain_settings(fields).items():
         text.write(f"# {name} = {json.dumps(value)}\n")
-    v_names, x_names = name_columns(fields["v"].shape[1], fields["actuators"])
-    time = fields["time"]
+    columns = {name: values.tolist() for name, values in to_columns(fields).items()}
+    columns["y"] = ["" if math.isnan(y) else y for y in columns["y"]]
+    for name, values in columns.items():
+        if name.startswith("active_"):
+            columns[name] = [int(value) for value in values]
+    if fields["time"] is not None:
+        columns = {"time": format_times(fields["time"]), **columns}
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*(["time"] if time is not None else []), *v_names, *x_names, "y"])
-    stamps = [[stamp] for stamp in format_times(time)] if time is not None else [[]] * len(fields["y"])
-    for stamp, v, x, y in zip(stamps, fields["v"].tolist(), fields["x"].tolist(), fields["y"].tolist(), strict=True):
-        writer.writerow([*stamp, *v, *x, "" if math.isnan(y) else y])
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
     with replacing(path) as temporary:
         temporary.write_text(text.getvalue(), encoding="utf-8", newline="")
 
@@ -182,13 +190,10 @@ def from_frame(frame: pandas.DataFrame, actuators: Sequence[str] | None) -> dict
 def to_frame(fields: Mapping[str, Any]) -> pandas.DataFrame:
     """Return the arguments of a log as a data frame."""
     pd = require_extra("pandas", "lab")
-    v_names, x_names = name_columns(fields["v"].shape[1], fields["actuators"])
     columns: dict[str, Any] = {}
     if fields["time"] is not None:
         columns["time"] = pd.DatetimeIndex(fields["time"]).tz_localize("UTC")
-    columns |= dict(zip(v_names, fields["v"].T.copy(), strict=True))
-    columns |= dict(zip(x_names, fields["x"].T.copy(), strict=True))
-    columns["y"] = fields["y"].copy()
+    columns |= to_columns(fields)
     frame = pd.DataFrame(columns, index=pd.RangeIndex(1, len(fields["y"]) + 1, name=_ROUND))
     frame.attrs["soqo"] = plain_settings(fields)
     return frame  # type: ignore[no-any-return]  # pandas is imported at run time, hence untyped

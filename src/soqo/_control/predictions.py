@@ -31,6 +31,14 @@ class Rounds(Protocol):
     def x0(self) -> Array: ...
     @property
     def switching_weight(self) -> ArrayLike | None: ...
+    @property
+    def factor(self) -> Array | None: ...
+    @property
+    def unit(self) -> Array | None: ...
+    @property
+    def active(self) -> BoolArray | None: ...
+    @property
+    def at(self) -> Array | None: ...
 
 
 @dataclass(frozen=True)
@@ -84,8 +92,13 @@ class _Known(NamedTuple):
             noise=float(found.get("noise", np.nan)),
         )
 
-    def hitting_cost(self, u: Array) -> Array:
+    def errors(self, u: Array, active: BoolArray | None) -> Array:
+        """Return the displacements from the true minimizer; actuators that are not active do not count."""
         error = u + self.offset
+        return error if active is None else np.where(active, error, 0.0)
+
+    def hitting_cost(self, u: Array, active: BoolArray | None) -> Array:
+        error = self.errors(u, active)
         return np.asarray(0.5 * np.vecdot(error, np.matvec(self.estimate, error)))
 
 
@@ -114,13 +127,19 @@ def predict(player: Policy[Any], state: State[Any], rounds: Rounds, follow: Arra
     alarms: list[int] = []
     segments: list[tuple[int, _Known]] = []  # the end of each segment without a change of A, and what was known there
     before = player.diagnostics(state)
+    felt = rounds.x if rounds.at is None else rounds.at
     for t, (v, x, y) in enumerate(zip(rounds.v, rounds.x, rounds.y, strict=True)):
-        _, state = player.act(state, v)
-        known, u = _Known.of(before, dim), x - v
-        expected[t] = known.hitting_cost(u) + known.base_load + (switching[t] if includes_switching else 0.0)
-        spread = player.uncertainty_of(state, (u + known.offset)[None])
-        deviation[t] = np.hypot(known.noise, np.nan if spread is None else 0.5 * spread[0])
-        state = player.observe(state, y, applied=x)
+        factor, unit, active, at = (
+            None if column is None else column[t] for column in (rounds.factor, rounds.unit, rounds.active, rounds.at)
+        )
+        scale, size = (1.0 if value is None else float(value) for value in (factor, unit))
+        _, state = player.act(state, v, factor=factor, active=active)
+        known, u = _Known.of(before, dim), felt[t] - v
+        moved = switching[t] if includes_switching else 0.0
+        expected[t] = scale * known.hitting_cost(u, active) + size * known.base_load + moved
+        spread = player.uncertainty_of(state, known.errors(u, active)[None])
+        deviation[t] = np.hypot(size * known.noise, np.nan if spread is None else 0.5 * scale * spread[0])
+        state = player.observe(state, y, applied=x, at=at, unit=unit)
         after = player.diagnostics(state)
         outliers[t] = after.get("outliers", 0.0) > before.get("outliers", 0.0)
         guarded[t] = bool(after.get("guarding", False))
@@ -130,7 +149,7 @@ def predict(player: Policy[Any], state: State[Any], rounds: Rounds, follow: Arra
             segments.append((start, known))
         before = after
     segments.append((count, _Known.of(before, dim)))
-    hitting, follow_hitting = (_segment_costs(segments, position - rounds.v) for position in (rounds.x, follow))
+    hitting, follow_hitting = (_segment_costs(segments, position, rounds) for position in (felt, follow))
     last = segments[-1][1]
     return Predictions(
         policy=_name(player),
@@ -146,14 +165,14 @@ def predict(player: Policy[Any], state: State[Any], rounds: Rounds, follow: Arra
     )
 
 
-def _segment_costs(segments: Sequence[tuple[int, _Known]], u: Array) -> Array:
+def _segment_costs(segments: Sequence[tuple[int, _Known]], positions: Array, rounds: Rounds) -> Array:
     """Return the hitting cost of each round, by what was known at the end of the segment that it belongs to."""
-    costs = np.empty(len(u))
-    begin = 0
+    u, costs, begin = positions - rounds.v, np.empty(len(positions)), 0
     for end, known in segments:
-        costs[begin:end] = known.hitting_cost(u[begin:end])
+        here = slice(begin, end)
+        costs[here] = known.hitting_cost(u[here], None if rounds.active is None else rounds.active[here])
         begin = end
-    return costs
+    return costs if rounds.factor is None else costs * rounds.factor
 
 
 def entry_deviations(player: Policy[Any], state: State[Any], dim: int) -> Array:

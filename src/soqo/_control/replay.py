@@ -134,7 +134,9 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
 
     The estimate assumes that the base load in the readings would have been the same, that A did not change, and that v
     would have moved in the same way. The base load may drift, as a random walk does, and the minimizers of the log may
-    differ from the true ones by a constant.
+    differ from the true ones by a constant. The policy is told the factors, units and active actuators of the log. If
+    the log says where readings were felt, the plant is taken to follow any policy with the same lag, a first-order one
+    that is fitted to the log.
 
     Parameters
     ----------
@@ -176,21 +178,19 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
     recorded = log if isinstance(log, Log) else Log.read(log)
     draws, seed = integer("draws", draws, least=4), integer("seed", seed, least=0)
     coordinates = Coordinates(recorded.switching_weight)
-    u = coordinates.to_plain(recorded.x - recorded.v)
-    regression = BayesianRegression.fit(u, recorded.y)
+    regression = _fit(recorded, coordinates)
     learned, p = regression.informed_directions(), regression.unknowns
     worlds = regression.sample(draws, np.random.default_rng(seed))
     every = np.concatenate([worlds.mode[None], worlds.draws])
     offsets = np.concatenate([worlds.mode_offset[None], worlds.offsets])
     play = _play(policy, recorded, coordinates, every, offsets, seed)
-    half = coordinates.to_plain(worlds.mode)
     return Replay(
         policy=type(policy).__name__,
         rounds=len(recorded),
         information=_information(learned, p),
         learned=learned,
         unknowns=p,
-        estimate=coordinates.to_plain(half.T),
+        estimate=_in_plant_units(coordinates, worlds.mode),
         noise=regression.noise,
         actions=play.actions,
         recorded=play.recorded[1:],
@@ -223,31 +223,88 @@ class _Play(NamedTuple):
     diverged: BoolArray
 
 
+def _fit(log: Log, coordinates: Coordinates) -> BayesianRegression:
+    """Return the regression of the readings of a log.
+
+    With y = s 1/2 u'A u + r (base load + noise), y / r is a reading at (s / r)^{1/2} u.
+    """
+    u = coordinates.to_plain((log.x if log.at is None else log.at) - log.v)
+    if log.factor is None and log.unit is None:
+        return BayesianRegression.fit(u, log.y)
+    unit = np.ones(len(log)) if log.unit is None else log.unit
+    factor = np.ones(len(log)) if log.factor is None else log.factor
+    return BayesianRegression.fit(np.sqrt(factor / unit)[:, None] * u, log.y / unit)
+
+
+def _fit_lag(log: Log) -> float:
+    """Return the share of the old position that is still felt in a round, by least squares; 0 without a lag."""
+    if log.at is None:
+        return 0.0
+    before = np.vstack([log.x0, log.at[:-1]]) - log.x
+    now = log.at - log.x
+    if log.active is not None:  # of an actuator that is out of order, the log does not say where it is felt
+        known = log.active & np.vstack([np.ones_like(log.active[:1]), log.active[:-1]])
+        before = np.where(known, before, 0.0)
+    square = float(np.square(before).sum())
+    return float(np.clip((before * now).sum() / square, 0.0, 1.0)) if square else 0.0
+
+
+def _in_plant_units(coordinates: Coordinates, curvature: Array) -> Array:
+    """Return A in the units of the plant, shape (..., d, d)."""
+    return coordinates.to_plain(coordinates.to_plain(curvature).mT)
+
+
 def _play(
     policy: Policy[Any], log: Log, coordinates: Coordinates, curvatures: Array, offsets: Array, seed: int
 ) -> _Play:
-    """Play the policy on the log for every A and b at once."""
+    """Play the policy on the log for every A and b, in plain coordinates, at once."""
+    A, b = _in_plant_units(coordinates, curvatures), coordinates.from_plain(offsets)
 
-    def hitting_cost(u: Array) -> Array:
-        error = u + offsets
-        return np.asarray(0.5 * np.vecdot(error, np.matvec(curvatures, error)))
+    def hitting_cost(u: Array, t: int) -> Array:
+        error = u + b
+        if log.active is not None:
+            error = np.where(log.active[t], error, 0.0)
+        cost = 0.5 * np.vecdot(error, np.matvec(A, error))
+        return np.asarray(cost if log.factor is None else log.factor[t] * cost)
 
-    player = wrap_for_plant(policy, switching_weight=log.switching_weight, low=log.low, high=log.high, rate=log.rate)
+    player = wrap_for_plant(
+        policy,
+        switching_weight=log.switching_weight,
+        low=log.low,
+        high=log.high,
+        rate=log.rate,
+        period=log.period,
+    )
     many = len(curvatures)
-    x = np.tile(log.x0, (many, 1))
+    x = felt = np.tile(log.x0, (many, 1))
     state = player.start(x, log.horizon, streams(seed, range(many), "policy"))
     actions, recorded, cost = np.empty(log.v.shape), np.zeros(many), np.zeros(many)
-    logged_before = log.x0
+    logged_before, keep = log.x0, _fit_lag(log)
     for t, (v, logged, y) in enumerate(zip(log.v, log.x, log.y, strict=True)):
-        logged_cost = hitting_cost(coordinates.to_plain(logged - v)[None])
+        logged_cost = hitting_cost(((logged if log.at is None else log.at[t]) - v)[None], t)
         move = coordinates.to_plain(logged - logged_before)
         recorded += logged_cost + 0.5 * np.vecdot(move, move)
         logged_before, before = logged, x
-        x, state = player.act(state, np.broadcast_to(v, x.shape))
-        own_cost = hitting_cost(coordinates.to_plain(x - v))
+        x, state = player.act(state, np.broadcast_to(v, x.shape), **_told_before(log, t, many))
+        felt = x + keep * (felt - x)
+        target = np.broadcast_to(v, x.shape)
+        own_cost = hitting_cost(felt - player.nearest(target, felt), t)
         move = coordinates.to_plain(x - before)
         cost += own_cost + 0.5 * np.vecdot(move, move)
         noise = 0.0 * y if player.exact_feedback else y - logged_cost
-        state = player.observe(state, own_cost + noise)
+        told: dict[str, Any] = {} if log.unit is None else {"unit": np.full(many, log.unit[t])}
+        if keep:
+            told["at"] = felt if log.active is None else np.where(log.active[t], felt, x)
+        state = player.observe(state, own_cost + noise, **told)
         actions[t] = x[0]
     return _Play(actions, recorded, cost, player.diverged(state))
+
+
+def _told_before(log: Log, t: int, many: int) -> dict[str, Any]:
+    """Return what a policy is told in a round beside v."""
+    found: dict[str, Any] = {}
+    if log.factor is not None:
+        found["factor"] = np.full(many, log.factor[t])
+    if log.active is not None:
+        found["active"] = log.active[t]
+    return found

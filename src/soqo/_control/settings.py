@@ -27,6 +27,7 @@ def first_snapshot(
     low: ArrayLike | None,
     high: ArrayLike | None,
     rate: ArrayLike | None,
+    period: ArrayLike | None,
     switching_weight: ArrayLike | None,
     max_delay: int,
     v_limits: tuple[ArrayLike, ArrayLike] | None,
@@ -40,12 +41,18 @@ def first_snapshot(
         raise ArgumentError(f"x0 must have shape (d,), one plant, got {start.shape}")
     names = check_names(actuators, units, start.size)
     rounds = horizon_or_none(horizon)
-    low, high, rate, switching_weight = (
+    low, high, rate, period, switching_weight = (
         None if value is None else numbers(name, value)
-        for name, value in (("low", low), ("high", high), ("rate", rate), ("switching_weight", switching_weight))
+        for name, value in (
+            ("low", low),
+            ("high", high),
+            ("rate", rate),
+            ("period", period),
+            ("switching_weight", switching_weight),
+        )
     )
     limits = None if v_limits is None else check_limits("v_limits", v_limits, start.size)
-    player = wrap_for_plant(policy, switching_weight=switching_weight, low=low, high=high, rate=rate)
+    player = wrap_for_plant(policy, switching_weight=switching_weight, low=low, high=high, rate=rate, period=period)
     number = integer("seed", seed, least=0)
     state = player.start(start, rounds, stream(number, run=0, purpose="policy"), max_delay=max_delay)
     within = (np.asarray(-np.inf if low is None else low), np.asarray(np.inf if high is None else high))
@@ -63,6 +70,7 @@ def first_snapshot(
         units=names.units,
         timestamps=bool(timestamps),
         seed=number,
+        period=period,
     )
     return snapshot, player
 
@@ -73,7 +81,7 @@ def check_same_settings(given: Snapshot, found: Snapshot, source: str | os.PathL
         raise ArgumentError(
             f"x0 must have the {found.state.x.size} actuators of the journal {source}, got {given.state.x.size}"
         )
-    names = ("policy", "low", "high", "rate", "switching_weight", "v_limits", "actuators", "units", "seed")
+    names = ("policy", "low", "high", "rate", "period", "switching_weight", "v_limits", "actuators", "units", "seed")
     pairs = [(name, getattr(given, name), getattr(found, name)) for name in names]
     pairs += [(name, getattr(given.state, name), getattr(found.state, name)) for name in ("horizon", "max_delay")]
     for name, asked, there in pairs:
@@ -94,7 +102,7 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def warn_if_not_portable(snapshot: Snapshot, *, stacklevel: int) -> None:
+def warn_if_not_portable(snapshot: object, *, stacklevel: int) -> None:
     """Warn at once if another program could not resume a journal, since it would be noticed only after a crash."""
     problems = list(dict.fromkeys(portability_problems(snapshot)))
     if problems:

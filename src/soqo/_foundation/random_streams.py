@@ -22,7 +22,9 @@ from soqo._foundation.arguments import choice, integer
 from soqo.errors import ArgumentError
 from soqo.typing import Array, RngLike
 
-_Purpose = Literal["curvature", "steps", "noise", "policy", "offset", "meter", "delay", "context", "factor"]
+_Purpose = Literal[
+    "curvature", "steps", "noise", "policy", "offset", "meter", "delay", "context", "factor", "unit", "outages"
+]
 """What a run draws random numbers for. The order is part of every seed: append only, never reorder."""
 
 _PURPOSES: tuple[_Purpose, ...] = get_args(_Purpose)

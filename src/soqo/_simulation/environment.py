@@ -1,144 +1,42 @@
-"""An environment: a problem, a process that moves v, and noise; it draws sample paths that policies share."""
+"""An environment: a problem, a process that moves v, noise, and what else a plant does; it draws sample paths."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from soqo._foundation.arguments import instance, integer, vector
+from soqo._foundation.arguments import instance, integer, numbers, vector
 from soqo._foundation.frozen_dataclasses import Value, freeze, set_fields
 from soqo._foundation.random_streams import streams
 from soqo._model.changing_curvature import Change
-from soqo._model.gains import recursive_gains
 from soqo._model.problem import Problem, RandomProblem
+from soqo._simulation.actuation import Actuation
 from soqo._simulation.context import Context
 from soqo._simulation.delay import Delay
 from soqo._simulation.factor import Factor
 from soqo._simulation.offset import Offset
+from soqo._simulation.outages import Outages
+from soqo._simulation.paths import Paths
 from soqo._storage.registry import add_fields, register
 from soqo.errors import ArgumentError
 from soqo.meters import Meter
 from soqo.noise import Noise
 from soqo.processes import Process
-from soqo.typing import Array, ArrayLike, IntArray
-
-
-@dataclass(frozen=True)
-class Paths(Value):
-    """Sample paths that are the same for every policy of a comparison.
-
-    Attributes
-    ----------
-    problem : Problem
-        The problem, with one A for all runs or one per run.
-    v : Array, shape (runs, T, d)
-        The minimizers.
-    noise : Noise
-        The noise, which turns the variates of a round into a perturbation of the readings.
-    variates : Array, shape (runs, T)
-        The random numbers of the noise.
-    x0 : Array, shape (runs, d)
-        The action before the first round.
-    seed, first_run : int
-        The seed and the number of the first run; a policy's own random numbers are drawn from the same seed, in
-        separate streams.
-    later : tuple of (int, Problem)
-        The rounds (counted from zero) in which A changes, and the problem from each of them on.
-    offset : Array of shape (runs, T, d), or None
-        The error of the minimizer that the player is told.
-    meters : tuple of (Meter, Array of shape (runs, T))
-        The meters through which a reading goes, in this order, and their random numbers.
-    delays : IntArray of shape (runs, T), or None
-        The number of rounds by which each reading is late.
-    max_delay : int
-        The largest delay that is possible.
-    context : Array of shape (runs, T, k), or None
-        What the player sees beside the minimizer that it is told.
-    shift : Array of shape (runs, T, d), or None
-        The part of v that depends on the context, which the player is not told.
-    factor : Array of shape (runs, T), or None
-        What multiplies the hitting cost, which the player is told; None for 1.
-    """
-
-    problem: Problem
-    v: Array = field(repr=False)
-    noise: Noise
-    variates: Array = field(repr=False)
-    x0: Array = field(repr=False)
-    seed: int
-    first_run: int = 0
-    later: tuple[tuple[int, Problem], ...] = field(default=(), repr=False)
-    offset: Array | None = field(default=None, repr=False)
-    meters: tuple[tuple[Meter, Array], ...] = field(default=(), repr=False)
-    delays: IntArray | None = field(default=None, repr=False)
-    max_delay: int = 0
-    context: Array | None = field(default=None, repr=False)
-    shift: Array | None = field(default=None, repr=False)
-    factor: Array | None = field(default=None, repr=False)
-
-    @property
-    def told(self) -> Array:
-        """The minimizers that the player is told, shape (runs, T, d): v plus the offset minus the shift."""
-        told = self.v if self.offset is None else self.v + self.offset
-        return told if self.shift is None else told - self.shift
-
-    @property
-    def runs(self) -> int:
-        """The number of runs."""
-        return int(self.v.shape[0])
-
-    @property
-    def horizon(self) -> int:
-        """The number of rounds T."""
-        return int(self.v.shape[1])
-
-    @property
-    def segments(self) -> list[tuple[int, int, Problem]]:
-        """The segments of rounds with the same A, each as (first, stop, problem), counted from zero."""
-        known = [(0, self.problem), *((t, p) for t, p in self.later if t < self.horizon)]
-        ends = [*(t for t, _ in known[1:]), self.horizon]
-        return [(first, end, problem) for (first, problem), end in zip(known, ends, strict=True)]
-
-    @cached_property
-    def gains(self) -> tuple[Array, Array]:
-        """The gains C_t of the optimal player who knows all changes of A and all factors, and their inverses."""
-        return recursive_gains(
-            [(first, stop, problem.plain.A) for first, stop, problem in self.segments],
-            None if self.factor is None else self.factor.T,
-        )
-
-    def costs(self, x: Array) -> tuple[Array, Array]:
-        """Return the hitting and the switching cost of every round.
-
-        Parameters
-        ----------
-        x : Array, shape (runs, T, d)
-            The actions.
-
-        Returns
-        -------
-        hitting, switching : Array, shape (runs, T)
-            The costs.
-        """
-        hitting, switching = self.problem.path_costs(x, self.v, x0=self.x0)
-        for first, stop, problem in self.segments[1:]:
-            here = slice(first, stop)
-            hitting[:, here] = problem.path_costs(x[:, here], self.v[:, here], x0=self.x0)[0]
-        return (hitting if self.factor is None else hitting * self.factor), switching
-
-    def policy_generators(self) -> list[np.random.Generator]:
-        """Return new generators for a policy's own draws, one per run, which are the same for every policy."""
-        return streams(self.seed, range(self.first_run, self.first_run + self.runs), "policy")
+from soqo.typing import Array, ArrayLike
 
 
 @register(
     "Environment",
-    version=3,
-    migrations={1: add_fields(offset=None, meters=()), 2: add_fields(delay=None, context=None, factor=None)},
+    version=4,
+    migrations={
+        1: add_fields(offset=None, meters=()),
+        2: add_fields(delay=None, context=None, factor=None),
+        3: add_fields(unit=None, outages=None, actuation=None, period=None),
+    },
 )
 @dataclass(frozen=True)
 class Environment(Value):
@@ -167,6 +65,18 @@ class Environment(Value):
         A part of the minimizer that the player is not told, but could learn from what it sees. The benchmark knows it.
     factor : Factor, optional
         What multiplies the hitting cost. The player is told it round by round; the benchmark knows it in advance.
+    unit : Factor, optional
+        The unit of the meter, which the player is told with each reading: noise and meters see the hitting cost in this
+        unit, so that a reading is y = s 1/2 u'Au + unit (base load + noise).
+    outages : Outages, optional
+        Actuators that are out of order: they stay, and do not count. The player is told which ones are active; the
+        benchmark knows all outages in advance.
+    actuation : Actuation, optional
+        What the plant makes of an action: the largest step, a deadband, a lag. The player is told where the actuators
+        went, and where the reading was felt. The benchmark knows the lag; its own actions are applied as they are.
+    period : float or array_like of shape (d,), optional
+        The period of positions that are angles; an infinite entry for one that is not. The player is told v modulo the
+        period, and each policy is made :class:`soqo.Periodic` by :func:`soqo.simulate`.
 
     Raises
     ------
@@ -194,6 +104,10 @@ class Environment(Value):
     delay: Delay | None = None
     context: Context | None = None
     factor: Factor | None = None
+    unit: Factor | None = None
+    outages: Outages | None = None
+    actuation: Actuation | None = None
+    period: Array | None = None
 
     def __init__(
         self,
@@ -209,6 +123,10 @@ class Environment(Value):
         delay: Delay | None = None,
         context: Context | None = None,
         factor: Factor | None = None,
+        unit: Factor | None = None,
+        outages: Outages | None = None,
+        actuation: Actuation | None = None,
+        period: ArrayLike | None = None,
     ) -> None:
         instance("problem", problem, Problem, RandomProblem)
         instance("process", process, Process)
@@ -220,14 +138,23 @@ class Environment(Value):
         chain = (meters,) if isinstance(meters, Meter) else tuple(meters)
         for meter in chain:
             instance("meters", meter, Meter)
-        if delay is not None:
-            instance("delay", delay, Delay)
+        parts: dict[str, tuple[Any, type]] = {
+            "delay": (delay, Delay),
+            "context": (context, Context),
+            "factor": (factor, Factor),
+            "unit": (unit, Factor),
+            "outages": (outages, Outages),
+            "actuation": (actuation, Actuation),
+        }
+        for name, (part, kind) in parts.items():
+            if part is not None:
+                instance(name, part, kind)
+            set_fields(self, **{name: part})
         if context is not None:
-            instance("context", context, Context)
             context.draw([np.random.default_rng(0)], 1, dim=problem.dim)  # which checks the dimension
-        if factor is not None:
-            instance("factor", factor, Factor)
-        set_fields(self, offset=offset, meters=chain, delay=delay, context=context, factor=factor)
+        if actuation is not None:
+            actuation.check_dim(problem.dim)
+        set_fields(self, offset=offset, meters=chain, period=_check_period(period, problem.dim))
         origin = np.zeros(problem.dim)
         for name, start in (("x0", x0), ("v0", v0)):
             set_fields(self, **{name: freeze(vector(name, origin if start is None else start, origin.shape))})
@@ -283,13 +210,17 @@ class Environment(Value):
         if self.offset is not None:
             offset = self.offset.paths(streams(seed, numbers, "offset"), horizon, dim=self.dim)
         meters = self._draw_meters(seed, numbers, horizon)
-        delays, max_delay, context, shift, factor = None, 0, None, None, None
+        delays, max_delay, context, shift, factor, unit, active = None, 0, None, None, None, None, None
         if self.delay is not None:
             delays, max_delay = self.delay.draw(streams(seed, numbers, "delay"), horizon), self.delay.max_rounds
         if self.context is not None:
             context, shift = self.context.draw(streams(seed, numbers, "context"), horizon, dim=self.dim)
         if self.factor is not None:
             factor = self.factor.draw(streams(seed, numbers, "factor"), horizon)
+        if self.unit is not None:
+            unit = self.unit.draw(streams(seed, numbers, "unit"), horizon)
+        if self.outages is not None:
+            active = self.outages.draw(streams(seed, numbers, "outages"), horizon, dim=self.dim)
         return Paths(
             problem,
             v,
@@ -306,6 +237,10 @@ class Environment(Value):
             context=context,
             shift=shift,
             factor=factor,
+            unit=unit,
+            active=active,
+            actuation=self.actuation,
+            period=self.period,
         )
 
     def _draw_meters(self, seed: int, numbers: range, horizon: int) -> tuple[tuple[Meter, Array], ...]:
@@ -330,6 +265,16 @@ class Environment(Value):
                 change = replace(change, problem=_select_runs(change.problem, numbers))
             later += change.problems(before, family, generators)
         return first, tuple(later)
+
+
+def _check_period(period: ArrayLike | None, dim: int) -> Array | None:
+    """Return the periods of the actuators."""
+    if period is None:
+        return None
+    periods = numbers("period", period)
+    if periods.shape not in ((), (dim,)) or not (periods > 0.0).all():
+        raise ArgumentError(f"period must be a number above 0 or one for each of {dim} actuators, got {period!r}")
+    return freeze(periods)
 
 
 def _as_changes(changes: Change | Iterable[Change], problem: Problem | RandomProblem) -> tuple[Change, ...]:

@@ -9,7 +9,7 @@ import threading
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any, Literal, get_args
 from weakref import WeakValueDictionary
 
@@ -39,8 +39,11 @@ Durability = Literal["disk", "process"]
 MIN_SNAPSHOT_BYTES = 1 << 16
 """Snapshots are at least this many bytes apart, and as many as the last one took: they at most double a file."""
 
-MAX_REPLAY_SECONDS = 5.0
+MAX_REPLAY_SECONDS = 0.5
 """A snapshot follows when the records since the last one took this long to compute, since a replay takes as long."""
+
+LARGE_SNAPSHOT_BYTES = 1 << 20
+"""Snapshots of larger states are so much rarer as they are larger, so that they neither fill a disk nor take long."""
 
 _sync = getattr(os, "fdatasync", os.fsync)
 """Writes data and length to the disk; the time of the last change is not needed there."""
@@ -76,6 +79,8 @@ class Journal:
     _undigested: list[bytes] = field(default_factory=list, init=False)
     _bytes_until_snapshot: int = field(default=MIN_SNAPSHOT_BYTES, init=False)
     _replay_seconds: float = field(default=0.0, init=False)
+    _processor_seconds: float = field(default=0.0, init=False)  # of this process at the last snapshot
+    _snapshot_bytes: int = field(default=0, init=False)  # of the last one
     _next_link_check: float = field(default=0.0, init=False)
     _close_reason: str = field(default="", init=False)
     _lock: Any = field(default_factory=threading.RLock, init=False)
@@ -135,6 +140,7 @@ class Journal:
                     journal._end, journal._checksum = closing.start, closing.checksum
                     journal._bytes_until_snapshot = closing.bytes_until_snapshot
                     journal._has_calls = journal._is_closed_cleanly = True
+                    journal._snapshot_bytes = len(closing.state)
                     return journal, Contents(closing.state, [], closing.start, closing.checksum, 0, 0)
                 data = file.read()
             contents = read(data, target)
@@ -147,6 +153,7 @@ class Journal:
         journal._end, journal._checksum = contents.end, contents.checksum
         journal._digest = hashlib.blake2b(memoryview(data)[: contents.end], digest_size=DIGEST_BYTES)
         journal._has_calls = contents.end > len(MAGIC) + contents.snapshot  # more than the first snapshot
+        journal._snapshot_bytes = contents.snapshot
         since = sum(record.end - record.start for record in contents.records)
         journal._bytes_until_snapshot = max(MIN_SNAPSHOT_BYTES, contents.snapshot) - since
         return journal, contents
@@ -154,7 +161,11 @@ class Journal:
     @property
     def snapshot_is_due(self) -> bool:
         """Whether the records since the last snapshot take more space than it, or too long to replay."""
-        return self._bytes_until_snapshot <= 0 or self._replay_seconds > MAX_REPLAY_SECONDS
+        if self._bytes_until_snapshot <= 0:
+            return True
+        limit = MAX_REPLAY_SECONDS * max(1.0, self._snapshot_bytes / LARGE_SNAPSHOT_BYTES)
+        # Calls that waited for a busy processor took longer than their replay will; that clock is slower to read.
+        return self._replay_seconds > limit and process_time() - self._processor_seconds > limit
 
     @property
     def position(self) -> tuple[int, int]:
@@ -185,8 +196,9 @@ class Journal:
         has_calls = self._has_calls
         self.append(SNAPSHOT, payload)
         self._has_calls = has_calls
-        self._bytes_until_snapshot = max(MIN_SNAPSHOT_BYTES, HEAD.size + len(payload) + CHECKSUM.size)
-        self._replay_seconds = 0.0
+        self._snapshot_bytes = HEAD.size + len(payload) + CHECKSUM.size
+        self._bytes_until_snapshot = max(MIN_SNAPSHOT_BYTES, self._snapshot_bytes)
+        self._replay_seconds, self._processor_seconds = 0.0, process_time()
 
     def _update_digest(self) -> bytes:
         """Return the digest of the file so far."""
@@ -235,6 +247,7 @@ class Journal:
             raise ArgumentError("journal must be None on a system without POSIX file locks; use save there")
         self._descriptor = os.open(path, flags | os.O_CLOEXEC, 0o644)
         self._owner, self._location = os.getpid(), os.path.abspath(self.path)
+        self._processor_seconds = process_time()
         status = os.fstat(self._descriptor)
         identity = (status.st_dev, status.st_ino)
         if (other := _WRITERS.get(identity)) is not None:

@@ -13,7 +13,8 @@ import numpy as np
 
 from soqo._foundation.arguments import integer
 from soqo._model.problem import Problem
-from soqo._simulation.environment import Environment, Paths
+from soqo._simulation.environment import Environment
+from soqo._simulation.paths import Paths
 from soqo._simulation.simulate import Progress, simulate
 from soqo.errors import ArgumentError
 from soqo.experiments.execution import BoundName, BoundsTable
@@ -175,6 +176,10 @@ class _Model:
             return "the hitting cost has a factor that changes, and the theorems are about one A"
         if self.environment.offset is not None or self.environment.context is not None:
             return "the player is not told v itself, and the theorems are about one who is"
+        if any(part is not None for part in (self.environment.outages, self.environment.actuation)):
+            return "the plant does not apply every action at once, and the theorems are about one that does"
+        if self.environment.period is not None:
+            return "positions are angles, and the theorems are about a quadratic cost"
         if not process.is_martingale:
             return f"{name} steps are not known to make v a martingale, without which LAI need not be the optimum"
         if process.covariance(self.environment.dim) is None:

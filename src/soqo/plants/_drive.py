@@ -101,7 +101,9 @@ def drive(
         moved = plant.move(now, x, asked)
         felt = moved + keep * (felt - moved)
         lost = plant.lost(now, felt)
-        record.store(t, moved, felt, lost, plant.switching_cost(x, moved), plant.violations(now, felt))
+        # Actuators that are out of order do not count, wherever they are felt.
+        told = felt if now.active is None else np.where(now.active, felt, moved)
+        record.store(t, moved, told, lost, plant.switching_cost(x, moved), plant.violations(now, felt))
         record.readings[:, t] = plant.read(now, lost)
         for k, player in enumerate(players):
             player.observe(t, record.readings[k], moved[k], record.felt[k])

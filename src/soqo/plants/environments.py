@@ -7,7 +7,7 @@ Importing this module registers ``soqo/Quadratic-v0``, ``soqo/WindFarm-v0`` and 
 >>> environment = gymnasium.make("soqo/Quadratic-v0", rounds=100)
 >>> observation, info = environment.reset(seed=0)
 >>> sorted(observation)
-['factor', 'reading', 'v', 'x']
+['active', 'age', 'factor', 'reading', 'v', 'x']
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ from soqo.typing import Array
 __all__ = ["Observation", "PlantEnvironment", "make_data_center", "make_quadratic", "make_wind_farm"]
 
 Observation = dict[str, Array]
-"""What an agent sees: ``x``, ``v``, ``factor`` and the last ``reading``."""
+"""What an agent sees: ``x``, ``v``, ``factor``, ``active``, and the last ``reading`` with its ``age``."""
 
 
 class PlantEnvironment(gymnasium.Env[Observation, Array]):
     """A plant as an environment: an action is a move, and the reward is minus the cost in kW.
 
     The observation has the position ``x`` and the minimizer ``v`` of the round that begins (at the turn nearest to x if
-    they are angles), the known ``factor`` of its hitting cost, and the last ``reading`` (0 if there was none). ``info``
-    has ``lost``, ``wear`` and ``reading`` (which may be NaN) of the round that ended.
-
-    Readings are not late here, and the plant answers at once; :func:`soqo.plants.drive` has both.
+    they are angles), the known ``factor`` of its hitting cost, which actuators are ``active`` (1 or 0), and the reading
+    of the latest round of which one has arrived, with its ``age`` in rounds (both 0 if there was none). The cost is
+    that of the place where a lagging plant is felt. ``info`` has ``lost``, ``wear`` and ``reading`` (NaN if there is
+    none, or none yet) of the round that ended, and in ``readings`` all that have just arrived, with what
+    :meth:`soqo.Policy.observe` takes: their ``round``, ``y``, ``unit``, and ``at`` if the plant lags.
 
     Parameters
     ----------
@@ -72,7 +73,9 @@ class PlantEnvironment(gymnasium.Env[Observation, Array]):
                 "x": box(-np.inf, np.inf, (d,), np.float64),
                 "v": box(-np.inf, np.inf, (d,), np.float64),
                 "factor": box(0.0, np.inf, (1,), np.float64),
+                "active": box(0.0, 1.0, (d,), np.float64),
                 "reading": box(-np.inf, np.inf, (1,), np.float64),
+                "age": box(0.0, np.inf, (1,), np.float64),
             }
         )
         self._conditions: Conditions | None = None
@@ -94,15 +97,19 @@ class PlantEnvironment(gymnasium.Env[Observation, Array]):
         observation : dict
             What the agent sees.
         info : dict
-            The switching weight of the plant.
+            The switching weight of the plant, and by how many rounds a reading may be late.
         """
         super().reset(seed=seed)
         drawn = int(self.np_random.integers(2**31))
         self._conditions = self.plant.draw(self.rounds, [drawn])
         self._round = 0
-        self._x = self._conditions.best[0]
-        self._reading = 0.0
-        return self._observe(), {"switching_weight": self.plant.switching_weight}
+        self._x = self._felt = self._conditions.best[0]
+        self._sent: list[tuple[int, dict[str, Any]]] = []
+        self._latest: tuple[int, float] | None = None
+        return self._observe(), {
+            "switching_weight": self.plant.switching_weight,
+            "max_delay": self.plant.max_delay,
+        }
 
     def step(self, action: Array) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Move the actuators, and pay for the round.
@@ -121,20 +128,44 @@ class PlantEnvironment(gymnasium.Env[Observation, Array]):
         terminated, truncated : bool
             False, and whether this was the last round.
         info : dict
-            The costs ``lost`` and ``wear``, and the ``reading``, which is NaN if there was none.
+            The costs ``lost`` and ``wear``, the ``reading``, which is NaN if there is none so far, and the ``readings``
+            that have just arrived.
         """
         if self._conditions is None:
             raise gymnasium.error.ResetNeeded("call reset before step")
         now = self._conditions[self._round]
         move = np.clip(np.asarray(action, dtype=np.float64), self.action_space.low, self.action_space.high)  # type: ignore[attr-defined]  # a Box
         x = self.plant.move(now, self._x, self._x + move)
-        lost = self.plant.lost(now, x)
+        keep = np.exp(-1.0 / self.plant.lag) if self.plant.lag else 0.0
+        self._felt = x + keep * (self._felt - x)
+        lost = self.plant.lost(now, self._felt)
         wear = self.plant.switching_cost(self._x, x)
-        reading = float(self.plant.read(now, lost)[0])
         self._x, self._round = x, self._round + 1
-        self._reading = 0.0 if np.isnan(reading) else reading
-        info = {"lost": float(lost[0]), "wear": float(wear[0]), "reading": reading}
+        arrived = self._exchange(now, float(self.plant.read(now, lost)[0]))
+        own = [one["y"] for one in arrived if one["round"] == self._round]
+        info = {
+            "lost": float(lost[0]),
+            "wear": float(wear[0]),
+            "reading": own[0] if own else np.nan,
+            "readings": arrived,
+        }
         return self._observe(), -float(lost[0] + wear[0]), False, self._round == self.rounds, info
+
+    def _exchange(self, now: Conditions, y: float) -> list[dict[str, Any]]:
+        """Send the reading of the round that ended, and return those that arrive now, oldest first."""
+        one: dict[str, Any] = {"round": self._round, "y": y, "unit": 1.0 if now.unit is None else float(now.unit[0])}
+        if self.plant.lag:
+            felt = self._felt if now.active is None else np.where(now.active, self._felt, self._x)
+            one["at"] = felt[0].copy()
+        delay = 0 if now.delay is None else int(now.delay[0])
+        if not np.isnan(y):
+            self._sent.append((self._round + delay, one))
+        arrived = [reading for due, reading in self._sent if due == self._round]
+        self._sent = [pair for pair in self._sent if pair[0] > self._round]
+        for reading in arrived:
+            if self._latest is None or reading["round"] > self._latest[0]:
+                self._latest = reading["round"], reading["y"]
+        return arrived
 
     def _observe(self) -> Observation:
         """Return what the agent sees of the round that begins; after the last round, of the last one."""
@@ -144,11 +175,15 @@ class PlantEnvironment(gymnasium.Env[Observation, Array]):
         if period is not None:
             v = v + period * np.round((self._x[0] - v) / period)
         factor = 1.0 if now.factor is None else float(now.factor[0])
+        active = np.ones(self.plant.dim) if now.active is None else now.active[0].astype(np.float64)
+        number, reading = (self._round, 0.0) if self._latest is None else self._latest
         return {
             "x": self._x[0].copy(),
             "v": v.copy(),
             "factor": np.array([factor]),
-            "reading": np.array([self._reading]),
+            "active": active,
+            "reading": np.array([reading]),
+            "age": np.array([float(self._round - number)]),
         }
 
 

@@ -275,6 +275,16 @@ class Policy(Value, ABC, Generic[_M]):
         """
         return memory
 
+    def nearest(self, position: Array, x: Array) -> Array:
+        """Return the position that is the same for the plant and nearest to x: another one only if it is an angle.
+
+        Parameters
+        ----------
+        position, x : Array, shape (*batch, d)
+            The position, and where the plant is thought to be.
+        """
+        return position
+
     # ---- what a policy may declare -----------------------------------------------------------------------------------
 
     @property
@@ -541,9 +551,10 @@ class Policy(Value, ABC, Generic[_M]):
         if applied is not None:
             position = vector("applied", applied, state.x.shape)
             if number is None or number == state.round:
-                state = evolve(state, x=position)
+                state = evolve(state, x=self.nearest(position, state.x))
             else:
-                moved = evolve(find_open(state.open_rounds, number), x=position)
+                one = find_open(state.open_rounds, number)
+                moved = evolve(one, x=self.nearest(position, one.x))
                 state = evolve(state, open_rounds=replace_open(state.open_rounds, moved))
         if at is None and unit is None:
             return self.observe_unchecked(state, reading, number)

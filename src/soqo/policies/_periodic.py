@@ -63,26 +63,22 @@ class Periodic(Wrapper[_M]):
         return super().begin(x0, horizon, rng)
 
     def decide(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
-        x = self._near(state.x, state.memory.x)
-        target = self._near(v, x)
+        target = self.nearest(v, state.x)
         forecast = state.forecast
         if forecast is not None:
             turns, last = [], target
             for k in range(forecast.shape[-2]):
-                last = self._near(forecast[..., k, :], last)
+                last = self.nearest(forecast[..., k, :], last)
                 turns.append(last)
             forecast = np.stack(turns, axis=-2) if turns else forecast
-        return self.act_inside(evolve(state, x=x, forecast=forecast), target)
+        return self.act_inside(evolve(state, forecast=forecast), target)
 
     def learn(self, state: State[State[_M]], y: Array) -> State[_M]:
-        is_current = state.round == state.memory.round
-        x = self._near(state.x, state.memory.x) if is_current else state.x
-        felt = None if state.felt is None else self._near(state.felt, x)
-        return super().learn(evolve(state, x=x, v=self._near(state.v, x), felt=felt), y)
+        felt = None if state.felt is None else self.nearest(state.felt, state.x)
+        return super().learn(evolve(state, v=self.nearest(state.v, state.x), felt=felt), y)
 
-    def _near(self, angle: Array, x: Array) -> Array:
-        """Return the angles at the turn nearest to x."""
+    def nearest(self, position: Array, x: Array) -> Array:
         period = np.asarray(self.period)
         finite = np.isfinite(period)
         whole = np.where(finite, period, 1.0)
-        return np.where(finite, angle - whole * np.round((angle - x) / whole), angle)
+        return np.where(finite, position - whole * np.round((position - x) / whole), position)

@@ -15,7 +15,6 @@ from soqo._model.problem import Problem
 from soqo._storage.registry import add_fields, register, rename_fields
 from soqo.errors import ArgumentError
 from soqo.policies._base import Policy, State
-from soqo.policies._known_curvature import KnownCurvature
 from soqo.policies._runs import join_states, shift_state, take_state
 from soqo.typing import Array, ArrayLike, BoolArray, IntArray, Rng
 
@@ -81,6 +80,9 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
 
     def shift_rounds(self, memory: State[_M], by: int) -> State[_M]:
         return shift_state(self.policy, memory, by)
+
+    def nearest(self, position: Array, x: Array) -> Array:
+        return self.policy.nearest(position, x)
 
     def act_inside(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
         """Return the action of the inner policy, in its coordinates, and its new state.
@@ -348,65 +350,3 @@ def match_switching_weight(policy: Policy[Any], switching_weight: ArrayLike | No
     if isinstance(policy, Wrapper) and policy.goes_around_weights:
         return replace(policy, policy=match_switching_weight(policy.policy, switching_weight))
     return policy if policy.in_plant_coordinates or switching_weight is None else Weighted(policy, switching_weight)
-
-
-def wrap_for_plant(
-    policy: Policy[Any],
-    *,
-    switching_weight: ArrayLike | None,
-    low: ArrayLike | None,
-    high: ArrayLike | None,
-    rate: ArrayLike | None = None,
-) -> Policy[Any]:
-    """Return the policy for a plant with this switching weight and these limits.
-
-    Parameters
-    ----------
-    policy : Policy
-        The policy, in coordinates where the switching cost is unweighted if a weight or a limit is given.
-    switching_weight : None, float, array_like of shape (d,) or (d, d)
-        The weight W, as in :class:`soqo.Problem`.
-    low, high, rate : float or array_like of shape (d,), or None
-        The limits, as in :class:`Limited`.
-
-    Raises
-    ------
-    ArgumentError
-        If the policy is in plant coordinates already, or knows an A that is in the coordinates of another plant.
-
-    Examples
-    --------
-    >>> from soqo import FTM
-    >>> wrap_for_plant(FTM(), switching_weight=2.0, low=None, high=[1.0, 3.0])
-    Limited(policy=Weighted(policy=FTM(), switching_weight=array(2.)), high=array([1., 3.]))
-    """
-    if not isinstance(policy, Policy):
-        raise ArgumentError(f"policy must be a Policy, got {type(policy).__name__}")
-    given = not (low is None and high is None and rate is None and switching_weight is None)
-    if given and policy.in_plant_coordinates:
-        raise ArgumentError(
-            "policy must be for an unweighted switching cost where low, high, rate or switching_weight is given, "
-            f"got a {type(policy).__name__}: give the policy inside of it"
-        )
-    if not policy.in_plant_coordinates:
-        _check_curvature(policy, switching_weight)
-    weighted = match_switching_weight(policy, switching_weight)
-    if low is None and high is None and rate is None:
-        return weighted
-    return Limited(weighted, low=low, high=high, rate=rate)
-
-
-def _check_curvature(policy: Policy[Any], switching_weight: ArrayLike | None) -> None:
-    """Refuse a policy that knows an A in the coordinates of another plant, also inside of a guard."""
-    inner: Any = policy
-    while isinstance(inner, Policy) and not isinstance(inner, KnownCurvature):
-        inner = getattr(inner, "policy", None)
-    if inner is None or inner.has_curvature_for(switching_weight):
-        return
-    name = type(inner).__name__
-    made = "no switching weight" if inner.plain_for is None else f"the switching weight {inner.plain_for}"
-    asked = "has none" if switching_weight is None else f"has {np.asarray(switching_weight)}"
-    raise ArgumentError(
-        f"policy must be a {name} whose A is for the switching weight of the plant, got one for {made}, and the plant "
-        f"{asked}: use {name}.for_problem(Problem(A, switching_weight)) with A in the units of the plant"
-    )

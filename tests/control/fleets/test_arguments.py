@@ -56,7 +56,7 @@ def test_a_masked_reading_is_a_missing_one() -> None:
 
 
 def test_limits_of_the_wrong_length_are_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"low must have shape \(2,\), got \(3,\)"):
+    with pytest.raises(ArgumentError, match=r"low must have shape \(2,\) or \(1, 2\), got \(3,\)"):
         Fleet(FTM(), np.zeros((1, 2)), low=[0.0, 0.0, 0.0])
 
 

@@ -46,7 +46,9 @@ class Twin:
 
     def __init__(self, policy: Policy[Any], plants: int, **options: Any) -> None:
         journal = {name: options.pop(name) for name in ("journal", "durability") if name in options}
-        self.policy, self.options, self.begun = policy, options, 0
+        self.policy, self.options, self.begun, self.calls = policy, options, 0, 0
+        self.tells = options.pop("tells", False)
+        self.limits: dict[Any, dict[str, Any]] = {}
         self.fleet = Fleet(policy, np.zeros((plants, DIM)), **options, **journal)
         self.controllers: dict[Any, Controller] = {}
         self.plants: dict[Any, int] = {}
@@ -55,16 +57,26 @@ class Twin:
 
     def _begin(self, name: Any, x0: Any) -> None:
         options = {**self.options, "seed": self.options.get("seed", 0) + self.begun}
+        own = {key: value for key, value in options.items() if key in ("low", "high", "rate") and np.ndim(value) == 2}
+        if own and name not in self.limits:
+            self.limits[name] = {key: value[self.begun] for key, value in own.items()}
+        options |= self.limits.get(name, {})
         self.controllers[name] = Controller(self.policy, x0, **options)
         self.plants[name] = self.begun
         self.begun += 1
 
     def join(self, x0: Any) -> None:
-        for name, position in zip(self.fleet.join(x0), x0, strict=True):
+        limits: dict[str, Any] = {}
+        if any(np.ndim(value) == 2 for value in self.options.values()):
+            limits = {"low": x0 - 1.0, "high": x0 + np.array([1.0, 2.0, np.inf]), "rate": np.full(x0.shape, 0.5)}
+        for row, (name, position) in enumerate(zip(self.fleet.join(x0, **limits), x0, strict=True)):
+            self.limits |= {name: {key: value[row] for key, value in limits.items()}} if limits else {}
             self._begin(name, np.asarray(position))
 
     def restart(self, name: Any, x0: Any = None) -> None:
         position = self.controllers[name].x if x0 is None else x0
+        if x0 is not None and name in self.limits:
+            x0 = position = np.clip(x0, self.limits[name]["low"], self.limits[name]["high"])
         self.fleet.restart(name, x0)
         self._begin(name, position)
 
@@ -75,13 +87,25 @@ class Twin:
     def act(self, names: list[Any]) -> None:
         clocks = {name: self.controllers[name].state.round for name in names}
         v = np.array([minimizer(self.plants[name], clocks[name]) for name in names])
-        x = self.fleet.act(v, names)
+        self.calls += 1
+        rng, told = np.random.default_rng(self.calls), dict[str, Any]()
+        if self.tells and self.calls % 3:
+            told = {"factor": rng.uniform(0.0, 2.0, len(names)), "active": rng.random((len(names), DIM)) < 0.8}
+        x = self.fleet.act(v, names, **told)
         for row, name in enumerate(names):
-            assert_same(self.policy, x[row], self.controllers[name].act(v[row]))
+            own = {key: value[row] for key, value in told.items()}
+            assert_same(self.policy, x[row], self.controllers[name].act(v[row], **own))
 
     def observe(self, names: list[Any], *, applied: bool = False) -> None:
         moved = np.full((len(names), DIM), np.nan)
         y = np.empty(len(names))
+        self.calls += 1
+        told = dict[str, Any]()
+        if self.tells and self.calls % 3:
+            rng = np.random.default_rng(self.calls)
+            felt = rng.standard_normal((len(names), DIM))
+            felt[::2] = np.nan  # at the position
+            told = {"unit": rng.uniform(0.5, 2.0, len(names)), "at": felt}
         for row, name in enumerate(names):
             controller = self.controllers[name]
             t = controller.state.round - 1
@@ -89,8 +113,9 @@ class Twin:
             if applied and row % 2:
                 moved[row] = x = x + 0.25
             y[row] = reading(self.plants[name], t, x)
-            controller.observe(y[row], moved[row] if applied and row % 2 else None)
-        self.fleet.observe(y, names, moved if applied else None)
+            own = {key: value[row] for key, value in told.items() if not np.isnan(value[row]).any()}
+            controller.observe(y[row], moved[row] if applied and row % 2 else None, **own)
+        self.fleet.observe(y, names, moved if applied else None, **told)
 
     def check(self) -> None:
         names = self.fleet.names
@@ -144,6 +169,18 @@ CASES: dict[str, tuple[Policy[Any], dict[str, Any]]] = {
         Guarded(GLIDE(), ratio=1.1),
         {"low": -4.0, "high": [4.0, 5.0, np.inf], "switching_weight": WEIGHTS},
     ),
+    "RLS, rate and angles": (RLS(), {"rate": [1.0, 2.0, np.inf], "period": [3.0, np.inf, 5.0], "tells": True}),
+    "RLS, limits of each": (
+        RLS(),
+        {
+            "low": np.array([[-1.0, -2.0, -3.0], [-np.inf, -1.0, -1.0], [-1.0, -1.0, -1.0], [0.0, 0.0, 0.0]]),
+            "high": np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0], [np.inf, 4.0, 4.0], [5.0, 0.5, 0.5]]),
+            "rate": np.array([[9.0, 9.0, 9.0], [0.5, 0.5, 0.5], [1.0, np.inf, 1.0], [2.0, 2.0, 2.0]]),
+            "switching_weight": WEIGHTS,
+            "tells": True,
+        },
+    ),
+    "GLIDE, told everything": (GLIDE(), {"tells": True, "low": -4.0}),
     "SCaLE, which draws": (SCaLE(0.2, 1, min_eigenvalue=0.3, c1=2.0), {"horizon": 40, "seed": 3}),
     "HySCaLE, without a horizon": (HySCaLE(0.2, 1, min_eigenvalue=0.3, c1=1.5, gamma2=2.0), {"seed": 1}),
 }
@@ -439,7 +476,9 @@ def diagnostics_of(fleet: Fleet) -> dict[str, Any]:
     return {**fleet.diagnostics(), "x": fleet.x, "names": fleet.names, "pending": fleet.pending}
 
 
-@pytest.mark.parametrize("name", ["POL with a horizon", "GLIDE", "SCaLE, which draws"])
+@pytest.mark.parametrize(
+    "name", ["POL with a horizon", "GLIDE", "SCaLE, which draws", "RLS, rate and angles", "RLS, limits of each"]
+)
 def test_a_journal_continues_every_plant_to_the_bit(name: str, tmp_path: Path) -> None:
     policy, options = CASES[name]
     path = tmp_path / "journal"

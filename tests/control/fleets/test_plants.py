@@ -12,7 +12,7 @@ from soqo._control.fleets.plants import Plants
 from soqo._control.fleets.records import ActCall, FleetCall, JoinCall, LeaveCall, ObserveCall, RestartCall
 from soqo._control.fleets.snapshot import FleetSnapshot
 
-NO_EXTRAS: dict[str, Any] = {"forecast": None, "context": None, "factor": None}
+NO_EXTRAS: dict[str, Any] = {"forecast": None, "context": None, "factor": None, "active": None}
 
 
 def plants_of(count: int, **settings: Any) -> Plants:
@@ -44,7 +44,7 @@ def test_a_call_takes_effect_when_it_is_stored() -> None:
     plants.store(change)
     np.testing.assert_array_equal(plants.status([0, 1]).x, x)
     after = plants.snapshot()
-    change = plants.observe(np.array([1]), np.array([0.5]), None, None)
+    change = plants.observe(ObserveCall(np.array([1]), np.array([0.5])))
     assert plants.snapshot() == after
     plants.store(change)
     assert plants.status([0, 1]).pending.tolist() == [True, False]
@@ -56,7 +56,7 @@ def test_a_replay_ends_where_the_calls_did_with_the_actions_of_the_records() -> 
     both = np.array([1, 0])
     x, change = plants.act(both, v, NO_EXTRAS)
     plants.store(change)
-    plants.store(plants.observe(both, y, None, None))
+    plants.store(plants.observe(ObserveCall(both, y)))
     plants.begin(["new"], np.array([[5.0]]))
     plants.begin([0], np.array([[6.0]]))
     plants.leave([1])
@@ -87,7 +87,7 @@ def test_a_round_is_missed_when_it_can_have_no_reading_any_more(max_delay: int) 
         missed.append(int(plants.status([0]).missed[0]))
     # Round k is closed by the action of round k + 1 + max_delay.
     assert missed == [max(0, t - max_delay) for t in range(5)]
-    plants.store(plants.observe(one, np.array([np.nan]), None, None))
+    plants.store(plants.observe(ObserveCall(one, np.array([np.nan]))))
     assert int(plants.status([0]).missed[0]) == missed[-1] + (max_delay == 0)
 
 
@@ -99,7 +99,7 @@ def test_rounds_are_counted_by_each_plant() -> None:
     assert plants.status([0, 1]).rounds.tolist() == [3, 1]
     for rounds, expected in (([3, 1], [True, True]), ([2, 1], [True, True]), ([1, 2], [False, False])):
         assert plants.is_open([0, 1], np.array(rounds)).tolist() == expected
-    plants.store(plants.observe(np.array([0, 1]), np.array([0.5, np.nan]), None, np.array([2, 1])))
+    plants.store(plants.observe(ObserveCall(np.array([0, 1]), np.array([0.5, np.nan]), rounds=np.array([2, 1]))))
     assert plants.is_open([0, 1], np.array([2, 1])).tolist() == [False, True]
 
 

@@ -27,6 +27,11 @@ CALLS: list[Any] = [
     ActCall(PLANTS, ROWS, ROWS + 1.0),
     ActCall(PLANTS, ROWS, ROWS + 1.0, np.zeros((2, 0, 2)), np.ones((2, 3)), np.array([0.5, 2.0])),
     ActCall(PLANTS, ROWS, ROWS + 1.0, np.arange(12.0).reshape(2, 3, 2)),
+    ActCall(PLANTS, ROWS, ROWS + 1.0, active=np.array([[True, False], [False, True]])),
+    ActCall(PLANTS, ROWS, ROWS + 1.0, factor=np.array([0.5, 2.0]), active=np.array([[True, False], [True, True]])),
+    ObserveCall(PLANTS, np.array([0.5, 1.0]), None, None, ROWS, np.array([2.0, 3.0])),
+    ObserveCall(PLANTS, np.array([0.5, 1.0]), ROWS, np.array([3, 4]), None, np.array([2.0, 3.0])),
+    JoinCall(("east",), ROWS[:1], np.ones((1, 3, 2))),
     ObserveCall(PLANTS, np.array([0.5, np.nan])),
     ObserveCall(PLANTS, np.array([0.5, 1.0]), ROWS * np.nan),
     ObserveCall(PLANTS, np.array([0.5, 1.0]), ROWS, np.array([3, 4])),
@@ -56,6 +61,11 @@ def test_the_layout_is_that_of_the_description() -> None:
     kind, payload = encode_fleet_call(ObserveCall(PLANTS, np.array([0.5, 1.0]), None, np.array([3, 4])))
     assert kind == b"o"
     assert payload == struct.pack("<IBB2I2d2I", 2, 0, 1, 7, 2, 0.5, 1.0, 3, 4)
+    one = np.array([7])
+    felt = ObserveCall(one, np.array([0.5]), None, None, np.array([[1.0, 2.0]]), np.array([4.0]))
+    assert encode_fleet_call(felt)[1] == struct.pack("<IBBI4d", 1, 6, 0, 7, 0.5, 1.0, 2.0, 4.0)
+    masked = ActCall(one, ROWS[:1], ROWS[:1], active=np.array([[True, False]]))
+    assert encode_fleet_call(masked)[1] == struct.pack("<IIIBI4dBB", 1, 0, 0, 2, 7, *ROWS[0], *ROWS[0], 1, 0)
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: type(call).__name__)

@@ -12,7 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soqo import LAI, POL, ROBD, Context, Delay, Factor, HySCaLE, Offset, Problem, RandomProblem, SCaLE, meters
+from soqo import (
+    LAI,
+    POL,
+    ROBD,
+    Actuation,
+    Context,
+    Delay,
+    Factor,
+    HySCaLE,
+    Offset,
+    Outages,
+    Problem,
+    RandomProblem,
+    SCaLE,
+    meters,
+)
 from soqo.errors import FileFormatError
 from soqo.experiments import Setting, SweepPoint, parse_settings, read_settings
 from soqo.noise import Adversarial, Uniform
@@ -382,6 +397,10 @@ policy = [{ kind = "RLS" }]
 delay = { rounds = 2, jitter = 1 }
 context = { size = 0.5, dim = 3 }
 factor = { swing = 0.3, period = 12.0 }
+unit = { deviation = 0.2 }
+outages = { share = 0.1, duration = 3 }
+actuation = { rate = [1.0, 2.0], deadband = 0.1, lag = 1.5 }
+period = [360.0, inf]
 """
 
 
@@ -395,6 +414,23 @@ def test_a_file_describes_delays_contexts_and_factors() -> None:
     assert setting.environment.context == Context([[1.0], [0.0]])
     (setting,) = parse_settings(PLANT.replace("rounds = 2, jitter = 1", ""), "plant.toml", name="plant")
     assert setting.environment.delay == Delay(1)  # the defaults
+
+
+def test_a_file_describes_what_a_plant_does() -> None:
+    (setting,) = parse_settings(PLANT, "plant.toml", name="plant")
+    environment = setting.environment
+    assert environment.unit == Factor(deviation=0.2)
+    assert environment.outages == Outages(0.1, duration=3.0)
+    assert environment.actuation == Actuation(rate=[1.0, 2.0], deadband=0.1, lag=1.5)
+    np.testing.assert_array_equal(environment.period, [360.0, np.inf])
+    for key, message in (
+        ("period = [360.0, inf]", "period must be a number above 0 or one for each of 2 actuators"),
+        ("rate = [1.0, 2.0]", "rate must be a number or have shape"),
+    ):
+        with pytest.raises(FileFormatError, match=message):
+            parse_settings(PLANT.replace(key, f"{key[:-1]}, 3.0]"), "plant.toml", name="plant")
+    with pytest.raises(FileFormatError, match="'shares' is unknown"):
+        parse_settings(PLANT.replace("share =", "shares ="), "plant.toml", name="plant")
 
 
 def test_a_file_describes_an_offset_and_the_meters_of_a_plant() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from soqo._control.fleets.records import Name
 from soqo._foundation.arguments import finite_array, integer, numbers
 from soqo.errors import ArgumentError
-from soqo.typing import Array, ArrayLike, IntArray
+from soqo.typing import Array, ArrayLike, BoolArray, IntArray
 
 
 def is_name(value: object) -> bool:
@@ -100,6 +100,20 @@ def optional_rows(argument: str, value: ArrayLike | None, count: int, *, single:
     return array
 
 
+def optional_flags(argument: str, value: ArrayLike | None, count: int, dim: int, *, single: bool) -> BoolArray | None:
+    """Return a mask with one row per plant."""
+    if value is None:
+        return None
+    flags = np.asarray(value)
+    expected = (dim,) if single else (count, dim)
+    if flags.dtype != np.bool_ or flags.shape != expected:
+        raise ArgumentError(
+            f"{argument} must be True or False for each actuator, with shape {expected}, got {flags.dtype} of shape "
+            f"{flags.shape}"
+        )
+    return flags.reshape(count, dim)
+
+
 def plant_rounds(value: Any, names: Sequence[Name]) -> IntArray:
     """Return the number of a round for each plant."""
     rounds = np.asarray(value)
@@ -117,12 +131,12 @@ def check_limits(x0: Array, names: Sequence[Name], low: ArrayLike | None, high: 
     for limit, argument, outside in ((low, "low", np.less), (high, "high", np.greater)):
         if limit is None:
             continue
-        if np.shape(limit) not in ((), x0.shape[1:]):
-            raise ArgumentError(f"{argument} must have shape {x0.shape[1:]}, got {np.shape(limit)}")
+        if np.shape(limit) not in ((), x0.shape[1:], x0.shape):
+            raise ArgumentError(f"{argument} must have shape {x0.shape[1:]} or {x0.shape}, got {np.shape(limit)}")
         bad = outside(x0, limit)
         if bad.any():
             place, k = (int(i) for i in np.argwhere(bad)[0])
-            bound = np.broadcast_to(np.asarray(limit), x0.shape[1:])[k]
+            bound = np.broadcast_to(np.asarray(limit), x0.shape)[place, k]
             relation = "at least" if argument == "low" else "at most"
             raise ArgumentError(
                 f"x0 must be {relation} {argument}, {bound:g} for actuator {k}, got {x0[place, k]:g} for plant "

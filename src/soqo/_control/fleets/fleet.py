@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
+from pathlib import Path
 from threading import RLock
 from time import perf_counter
 from typing import Any, Self
@@ -16,40 +17,42 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from soqo._control.actuators import check_names as check_actuators
+from soqo._control.actuators import Actuators
+from soqo._control.descriptions import Limits, describe_round
 from soqo._control.fleets.arguments import (
     check_limits,
-    check_names,
     check_whole_rows,
     is_name,
     new_names,
+    optional_flags,
     optional_rows,
     plant_rounds,
     plant_values,
 )
 from soqo._control.fleets.journal import FleetJournal
+from soqo._control.fleets.limits import differ, limit_rows
 from soqo._control.fleets.log import read_fleet_log
 from soqo._control.fleets.plants import Plants
 from soqo._control.fleets.records import ActCall, FleetCall, JoinCall, LeaveCall, Name, Names, ObserveCall, RestartCall
+from soqo._control.fleets.saved import read_plants, write_saved
+from soqo._control.fleets.selection import bounds, check_horizon, check_open, limits_of_new, select
 from soqo._control.fleets.snapshot import FleetSnapshot
 from soqo._control.log import Log
+from soqo._control.settings import warn_if_not_portable
 from soqo._foundation.arguments import choice, file_path, finite_array, horizon_or_none, integer, numbers
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._storage.journal import Durability
-from soqo.errors import ArgumentError, ProtocolError, UnknownNameError
-from soqo.policies import Limited, Policy
+from soqo.errors import ArgumentError
+from soqo.policies import Policy
 from soqo.typing import Array, ArrayLike, IntArray
-
-_SHOWN_NAMES = 5
-"""Messages list this many names of plants."""
 
 
 class Fleet:
     """Steer many plants of one dimension, each on its own clock, as one batch.
 
-    All plants have the same policy, limits and weight. Each plant gets the actions that a :class:`soqo.Controller`
-    with the same readings would return. The i-th plant to begin, counted from zero over the constructor, :meth:`join`
-    and :meth:`restart`, draws its random numbers as ``Controller(seed=seed + i)`` does.
+    All plants have the same policy and weight, and the same limits or limits of their own. Each plant gets the actions
+    that a :class:`soqo.Controller` with the same readings would return. The i-th plant to begin, counted from zero over
+    the constructor, :meth:`join` and :meth:`restart`, draws its random numbers as ``Controller(seed=seed + i)`` does.
 
     A call is for all of its plants or for none: if an argument is refused for one plant, nothing changes. Calls from
     several threads are serialized.
@@ -66,8 +69,12 @@ class Fleet:
         The number of rounds of each plant; None for an infinite horizon.
     seed : int
         The seed of the random numbers that a policy may draw.
-    low, high : float or array_like of shape (d,), optional
-        The limits of the actuators, which no action exceeds.
+    low, high : float or array_like of shape (d,) or (n, d), optional
+        The limits of the actuators, which no action exceeds: for all plants, or one row for each.
+    rate : float or array_like of shape (d,) or (n, d), optional
+        The largest step of each actuator in a round: for all plants, or one row for each.
+    period : float or array_like of shape (d,), optional
+        The period of positions that are angles, as in :class:`soqo.Controller`.
     switching_weight : float or array_like of shape (d,) or (d, d), optional
         The cost of moving, 1/2 (x - x_prev)'W(x - x_prev), in the unit of the measured cost.
     max_delay : int
@@ -106,6 +113,8 @@ class Fleet:
         seed: int = 0,
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
+        rate: ArrayLike | None = None,
+        period: ArrayLike | None = None,
         switching_weight: ArrayLike | None = None,
         max_delay: int = 0,
         journal: str | os.PathLike[str] | None = None,
@@ -114,9 +123,11 @@ class Fleet:
         start = finite_array("x0", x0)
         if start.ndim != 2 or not start.shape[1]:
             raise ArgumentError(f"x0 must have shape (n, d), one row per plant, got {start.shape}")
-        low, high, switching_weight = (
-            None if value is None else numbers(name, value)
-            for name, value in (("low", low), ("high", high), ("switching_weight", switching_weight))
+        given = {"low": low, "high": high, "rate": rate}
+        limits = limit_rows(given, *start.shape) if differ(given) else None
+        low, high, rate, period, switching_weight = (
+            None if value is None or (name in given and np.ndim(value) == 2) else numbers(name, value)
+            for name, value in (*given.items(), ("period", period), ("switching_weight", switching_weight))
         )
         nothing = np.zeros(0, dtype=np.int64)
         empty = FleetSnapshot(
@@ -133,13 +144,17 @@ class Fleet:
             missed=nothing,
             begun=0,
             batches=(),
+            rate=rate,
+            period=period,
+            limits=None if limits is None else limits[:0],
         )
         choice("durability", durability, ("disk", "process"))
         fresh = new_names(names, len(start), (), 0)
         plants = Plants(empty)
-        check_limits(start, fresh, low, high)
-        plants.begin(fresh, start)
-        self._assume(plants, None if journal is None else FleetJournal.create(journal, durability, plants.snapshot))
+        check_limits(start, fresh, given["low"], given["high"])
+        plants.begin(fresh, start, limits)
+        self._assume(plants, None)
+        self._create_journal(journal, durability, stacklevel=2)
 
     # ---- a round -----------------------------------------------------------------------------------------------------
 
@@ -151,6 +166,7 @@ class Fleet:
         forecast: ArrayLike | None = None,
         context: ArrayLike | None = None,
         factor: ArrayLike | None = None,
+        active: ArrayLike | None = None,
     ) -> Array:
         """Return the actions of some plants for these minimizers.
 
@@ -167,7 +183,9 @@ class Fleet:
         context : array_like, shape (k, c), optional
             What is known about this round beside v.
         factor : array_like, shape (k,), optional
-            What multiplies the hitting cost of this round, above 0.
+            What multiplies the hitting cost of this round, at least 0.
+        active : array_like of bool, shape (k, d), optional
+            The actuators that can move; the others stay, and do not count in this round.
 
         Returns
         -------
@@ -175,15 +193,16 @@ class Fleet:
             The actions.
         """
         with self._lock:
-            names, single = self._select(plants)
+            names, single = select(self._plants, plants)
             target = plant_values("v", v, names, (self._settings.dim,), single=single)
-            given = {
+            given: dict[str, Any] = {
                 name: optional_rows(name, value, len(names), single=single)
                 for name, value in (("forecast", forecast), ("context", context), ("factor", factor))
             }
+            given["active"] = optional_flags("active", active, len(names), self._settings.dim, single=single)
             if not names:
                 return target
-            self._check_horizon(names)
+            check_horizon(self._plants, names)
             begun, selected = perf_counter(), self._plants.numbers_of(names)
             x, change = self._plants.act(selected, target, given)
             self._record(ActCall(selected, target, x, **given), perf_counter() - begun)
@@ -198,6 +217,8 @@ class Fleet:
         applied: ArrayLike | None = None,
         *,
         round: ArrayLike | None = None,  # noqa: A002  # the property of that name; the builtin is not used here
+        at: ArrayLike | None = None,
+        unit: ArrayLike | None = None,
     ) -> None:
         """Learn from the measured costs of the pending actions of some plants.
 
@@ -212,28 +233,48 @@ class Fleet:
         round : int or array_like of int, shape (k,), optional
             The round that each reading belongs to, counted from 1 by each plant; the current one by default. A reading
             whose round is not open is refused.
+        at : array_like, shape (k, d), optional
+            Where each reading was felt, if the plant follows its actuators with a lag; a row of NaN for a plant that
+            was felt at its position.
+        unit : array_like, shape (k,), optional
+            The size of noise and base load of each reading relative to others, above 0.
         """
         with self._lock:
-            names, single = self._select(plants)
+            names, single = select(self._plants, plants)
             reading = plant_values("y", y, names, (), single=single, missing=True)
-            moved = None
-            if applied is not None:
-                shape = (self._settings.dim,)
-                moved = plant_values("applied", applied, names, shape, single=single, missing=True)
-                check_whole_rows("applied", moved, names)
+            moved, felt = (
+                None if value is None else self._whole_rows(name, value, names, single=single)
+                for name, value in (("applied", applied), ("at", at))
+            )
+            size = optional_rows("unit", unit, len(names), single=single)
             rounds = None if round is None else plant_rounds(round, names)
             if not names:
                 return
-            self._check_open(names, rounds)
-            begun, selected = perf_counter(), self._plants.numbers_of(names)
-            change = self._plants.observe(selected, reading, moved, rounds)
-            self._record(ObserveCall(selected, reading, moved, rounds), perf_counter() - begun)
+            check_open(self._plants, names, rounds)
+            begun = perf_counter()
+            call = ObserveCall(self._plants.numbers_of(names), reading, moved, rounds, felt, size)
+            change = self._plants.observe(call)
+            self._record(call, perf_counter() - begun)
             self._plants.store(change)
             self._conclude()
 
+    def _whole_rows(self, argument: str, value: ArrayLike, names: tuple[Name, ...], *, single: bool) -> Array:
+        """Return positions of plants, of which whole rows may be NaN."""
+        rows = plant_values(argument, value, names, (self._settings.dim,), single=single, missing=True)
+        check_whole_rows(argument, rows, names)
+        return rows
+
     # ---- plants ------------------------------------------------------------------------------------------------------
 
-    def join(self, x0: ArrayLike, names: Names | None = None) -> tuple[Name, ...]:
+    def join(
+        self,
+        x0: ArrayLike,
+        names: Names | None = None,
+        *,
+        low: ArrayLike | None = None,
+        high: ArrayLike | None = None,
+        rate: ArrayLike | None = None,
+    ) -> tuple[Name, ...]:
         """Add plants, which begin with their first round, and return their names.
 
         Parameters
@@ -242,6 +283,8 @@ class Fleet:
             The positions of the plants.
         names : sequence of str or int, or one of them, optional
             Their names; the next unused integers by default.
+        low, high, rate : float or array_like of shape (d,) or (k, d), optional
+            Their own limits, if the fleet has limits; by default those that are common to all plants.
 
         Returns
         -------
@@ -257,8 +300,9 @@ class Fleet:
             start = start.reshape(-1, dim)
             given: Any = [names] if single else names
             fresh = new_names(given, len(start), self._plants.numbers, self._plants.begun)
-            check_limits(start, fresh, self._settings.low, self._settings.high)
-            self._begin(JoinCall(fresh, start))
+            limits = limits_of_new(self._plants, {"low": low, "high": high, "rate": rate}, len(start))
+            check_limits(start, fresh, *bounds(self._plants, limits))
+            self._begin(JoinCall(fresh, start, limits))
             return fresh
 
     def leave(self, names: Names) -> None:
@@ -270,7 +314,7 @@ class Fleet:
             The names.
         """
         with self._lock:
-            call = LeaveCall(self._select(names)[0])
+            call = LeaveCall(select(self._plants, names)[0])
             self._record(call, 0.0)
             self._plants.leave(call.names)
             self._conclude()
@@ -286,13 +330,13 @@ class Fleet:
             The positions of the plants; by default where they are.
         """
         with self._lock:
-            chosen, single = self._select(names)
+            chosen, single = select(self._plants, names)
             shape = (self._settings.dim,)
             if x0 is None:
                 start = self._plants.status(chosen).x
             else:
                 start = plant_values("x0", x0, chosen, shape, single=single)
-                check_limits(start, chosen, self._settings.low, self._settings.high)
+                check_limits(start, chosen, *bounds(self._plants, self._plants.own_limits(chosen)))
             self._begin(RestartCall(chosen, start))
 
     def _begin(self, call: JoinCall | RestartCall) -> None:
@@ -301,7 +345,7 @@ class Fleet:
             begun = perf_counter()
             self._plants.start(range(len(call.names)), call.x0)  # a policy may refuse x0: before it is recorded
             self._record(call, perf_counter() - begun)
-            self._plants.begin(call.names, call.x0)
+            self._plants.begin(call.names, call.x0, call.limits if isinstance(call, JoinCall) else None)
             self._conclude()
 
     @property
@@ -357,7 +401,7 @@ class Fleet:
             :meth:`soqo.Controller.diagnostics` returns.
         """
         with self._lock:
-            names, single = self._select(plants)
+            names, single = select(self._plants, plants)
             status = self._plants.status(names)
             found: dict[str, Any] = {"round": status.rounds - status.pending, "missed": status.missed}
             for state, places in self._plants.batches.select(self._plants.numbers_of(names).tolist()):
@@ -386,18 +430,13 @@ class Fleet:
         with self._lock:
             if not is_name(plant):
                 raise ArgumentError(f"plant must be the name of one plant, got {plant!r}")
-            names, _ = self._select(plant)
+            names, _ = select(self._plants, plant)
             missed = int(self._plants.status(names).missed[0])
             state = self._plants.batches.state_of(self._plants.numbers[names[0]])
-        of = "" if state.horizon is None else f" of {state.horizon}"
-        progress = "waits for its reading" if state.pending else "completed"
-        begun = f"Round {state.round}{of} {progress}" if state.round else "No round played yet"
-        names_of = check_actuators(None, None, state.x.shape[-1])
-        player = self._plants.player
-        low, high = (player.low, player.high) if isinstance(player, Limited) else (None, None)
-        limits = names_of.reached_limits(state.x.reshape(-1), None, low, high, None)
-        note = f"{missed} readings were missed so far." if missed else ""
-        return " ".join(filter(None, (f"{begun}: {player.explain(state)}", limits, note)))
+            limits = self._plants.own_limits(names)
+        settings = self._settings
+        plant_limits = Limits(settings.low, settings.high, settings.rate) if limits is None else Limits(*limits[0])
+        return describe_round(self._plants.player, state, missed, Actuators(settings.dim), plant_limits)
 
     def __repr__(self) -> str:
         journal = "" if self._journal is None else f", journal={str(self._journal.path)!r}"
@@ -422,8 +461,8 @@ class Fleet:
         path : path
             The journal.
         policy, x0, durability, **options
-            As in the constructor. If the journal exists, its plants continue where they were, whatever ``x0`` and
-            ``names`` are; everything else must be what it was.
+            As in the constructor. If the journal exists, its plants continue where they were, whatever ``x0``,
+            ``names`` and limits that differ between plants are; everything else must be what it was.
 
         Raises
         ------
@@ -434,7 +473,18 @@ class Fleet:
             return cls(policy, x0, journal=path, durability=durability, **options)
         wanted = cls(policy, x0, **options)._settings
         fleet = cls.resume(path, durability=durability)
-        for name in ("policy", "dim", "horizon", "seed", "max_delay", "low", "high", "switching_weight"):
+        for name in (
+            "policy",
+            "dim",
+            "horizon",
+            "seed",
+            "max_delay",
+            "low",
+            "high",
+            "rate",
+            "period",
+            "switching_weight",
+        ):
             there, given = getattr(fleet._settings, name), getattr(wanted, name)
             if evolve(wanted, **{name: there}) != wanted:
                 fleet.close()
@@ -467,6 +517,61 @@ class Fleet:
         journal, plants = FleetJournal.resume(path, durability)
         fleet = cls.__new__(cls)
         fleet._assume(plants, journal)
+        return fleet
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the complete state of all plants to one file, atomically; a journal is never overwritten.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Examples
+        --------
+        >>> import soqo, tempfile
+        >>> fleet = Fleet(soqo.FTM(), [[20.0], [21.0]])
+        >>> x = fleet.act([[22.0], [22.0]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     again = Fleet.load(fleet.save(f"{folder}/plants"))
+        >>> again.pending
+        (0, 1)
+        """
+        with self._lock:
+            snapshot = self._plants.snapshot()
+        return write_saved(path, snapshot)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        journal: str | os.PathLike[str] | None = None,
+        *,
+        durability: Durability = "disk",
+    ) -> Self:
+        """Continue all plants from a file that :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        journal, durability
+            As in the constructor.
+
+        Raises
+        ------
+        FileFormatError
+            If the file is damaged or of another kind.
+        """
+        choice("durability", durability, ("disk", "process"))
+        fleet = cls.__new__(cls)
+        fleet._assume(read_plants(path), None)
+        fleet._create_journal(journal, durability, stacklevel=2)
         return fleet
 
     @staticmethod
@@ -503,52 +608,17 @@ class Fleet:
 
     def _assume(self, plants: Plants, journal: FleetJournal | None) -> None:
         self._lock = RLock()
-        self._plants, self._journal = plants, journal
+        self._plants: Plants = plants
+        self._journal: FleetJournal | None = journal
+
+    def _create_journal(self, path: str | os.PathLike[str] | None, durability: Durability, *, stacklevel: int) -> None:
+        if path is not None:
+            warn_if_not_portable(self._plants.snapshot(), stacklevel=stacklevel + 1)
+            self._journal = FleetJournal.create(path, durability, self._plants.snapshot)
 
     @property
     def _settings(self) -> FleetSnapshot:
         return self._plants.settings
-
-    def _select(self, plants: Names | None) -> tuple[tuple[Name, ...], bool]:
-        """Return the names of plants, and whether a single one was given by its name."""
-        known = self._plants.numbers
-        if plants is None:
-            return tuple(known), False
-        single = is_name(plants)
-        names = check_names([plants] if single else plants)
-        for name in names:
-            if name not in known:
-                shown = ", ".join(repr(one) for one in list(known)[:_SHOWN_NAMES]) or "none"
-                more = ", ..." if len(known) > _SHOWN_NAMES else ""
-                raise UnknownNameError(f"plants must be in the fleet, got {name!r}; it has {shown}{more}")
-        return names, single
-
-    def _check_horizon(self, names: tuple[Name, ...]) -> None:
-        horizon = self._settings.horizon
-        if horizon is None:
-            return
-        over = np.flatnonzero(self._plants.status(names).rounds >= horizon)
-        if over.size:
-            raise ProtocolError(
-                f"act was called after the last round of plant {names[over[0]]!r}, horizon = {horizon}; no plant acted"
-            )
-
-    def _check_open(self, names: tuple[Name, ...], rounds: IntArray | None) -> None:
-        """Refuse readings of rounds that are not open."""
-        current = self._plants.status(names).rounds
-        when = current if rounds is None else rounds
-        closed = np.flatnonzero(~self._plants.is_open(names, when))
-        if not closed.size:
-            return
-        name, number, played = names[closed[0]], int(when[closed[0]]), int(current[closed[0]])
-        if rounds is None and not played:
-            raise ProtocolError(f"observe was called before act for plant {name!r}; no reading of this call was used")
-        if number > played:
-            raise ArgumentError(f"round must have been played, got {number} for plant {name!r}, which is in {played}")
-        raise ProtocolError(
-            f"round {number} of plant {name!r} is not open: it has had its reading, or is closed; no reading of this "
-            "call was used"
-        )
 
     def _record(self, call: FleetCall, seconds: float) -> None:
         if self._journal is not None:

@@ -2,13 +2,14 @@ r"""The records of a fleet's journal, in the layout of `soqo._storage.journal_fo
 
 ::
 
-    act       = n  k  c  f  plants v x forecast context factor
-    observe   = n  a  r  plants y applied rounds
-    change    = an encoded mapping of the names, and of x0 for plants that begin
+    act       = n  k  c  f  plants v x forecast context factor active
+    observe   = n  a  r  plants y applied rounds at unit
+    change    = an encoded mapping of the names, and of x0 and limits for plants that begin
 
 n, k and c are the numbers of plants, of forecast rounds and of entries of the context, 32 bits each, and f, a and r say
-whether there are factors, applied actions and rounds, one byte each. Plants and rounds are numbers of 32 bits, all else
-is float64. k and c are one more than the number, and zero for none.
+what else there is, one byte each: f has a bit for factors and one for masks, a has one each for applied actions, places
+where readings were felt and units, and r is 1 if there are rounds. Plants and rounds are numbers of 32 bits, masks are
+bytes, all else is float64. k and c are one more than the number, and zero for none.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy.typing as npt
 from soqo._storage.codec import decode, encode
 from soqo._storage.journal_records import ACT_WITH_PARTS, JOIN, LEAVE, OBSERVE_WITH_PARTS, RESTART, Record
 from soqo.errors import FileFormatError
-from soqo.typing import Array, IntArray
+from soqo.typing import Array, BoolArray, IntArray
 
 Name = str | int
 """The name of a plant."""
@@ -47,24 +48,31 @@ class ActCall:
     forecast: Array | None = None
     context: Array | None = None
     factor: Array | None = None
+    active: BoolArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class ObserveCall:
-    """A call of ``observe``: the numbers of the plants, and what was given; rows of NaN were applied as planned."""
+    """A call of ``observe``: the numbers of the plants, and what was given.
+
+    Rows of NaN were applied as planned, or felt at the position.
+    """
 
     plants: IntArray
     y: Array
     applied: Array | None = None
     rounds: IntArray | None = None
+    at: Array | None = None
+    unit: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class JoinCall:
-    """A call of ``join``: the names of the plants and where they begin."""
+    """A call of ``join``: the names of the plants, where they begin, and their limits if these are their own."""
 
     names: tuple[Name, ...]
     x0: Array
+    limits: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,20 +98,28 @@ def encode_fleet_call(call: FleetCall) -> tuple[bytes, bytes]:
     if isinstance(call, ActCall):
         k = 0 if call.forecast is None else 1 + call.forecast.shape[1]
         c = 0 if call.context is None else 1 + call.context.shape[1]
-        head = _ACT_HEAD.pack(len(call.plants), k, c, call.factor is not None)
-        return _ACT, head + _join(call.plants, call.v, call.x, call.forecast, call.context, call.factor)
+        head = _ACT_HEAD.pack(len(call.plants), k, c, _bits(call.factor, call.active))
+        return _ACT, head + _join(call.plants, call.v, call.x, call.forecast, call.context, call.factor, call.active)
     if isinstance(call, ObserveCall):
-        head = _OBSERVE_HEAD.pack(len(call.plants), call.applied is not None, call.rounds is not None)
-        return _OBSERVE, head + _join(call.plants, call.y, call.applied, call.rounds)
+        given = _bits(call.applied, call.at, call.unit)
+        head = _OBSERVE_HEAD.pack(len(call.plants), given, call.rounds is not None)
+        return _OBSERVE, head + _join(call.plants, call.y, call.applied, call.rounds, call.at, call.unit)
     if isinstance(call, LeaveCall):
         return _LEAVE, encode({"names": call.names})
-    kind = _JOIN if isinstance(call, JoinCall) else _RESTART
-    return kind, encode({"names": call.names, "x0": call.x0})
+    if isinstance(call, RestartCall):
+        return _RESTART, encode({"names": call.names, "x0": call.x0})
+    limits = {} if call.limits is None else {"limits": call.limits}
+    return _JOIN, encode({"names": call.names, "x0": call.x0, **limits})
+
+
+def _bits(*parts: Any) -> int:
+    """Return a number with a bit for each part that is given, the first one lowest."""
+    return sum(1 << k for k, part in enumerate(parts) if part is not None)
 
 
 def _join(*arrays: Any) -> bytes:
-    """Return arrays as bytes: integers as 32 bits, numbers as float64."""
-    kinds = {"i": "<u4", "u": "<u4", "f": "<f8"}
+    """Return arrays as bytes: integers as 32 bits, numbers as float64, masks as bytes."""
+    kinds = {"i": "<u4", "u": "<u4", "f": "<f8", "b": "u1"}
     return b"".join(array.astype(kinds[array.dtype.kind]).tobytes() for array in arrays if array is not None)
 
 
@@ -125,7 +141,7 @@ def decode_fleet_call(record: Record, dim: int, source: str | os.PathLike[str]) 
 
 
 def _decode_act(payload: bytes, dim: int) -> ActCall:
-    n, k, c, factor = _ACT_HEAD.unpack_from(payload)
+    n, k, c, given = _ACT_HEAD.unpack_from(payload)
     rest = _Reader(payload, _ACT_HEAD.size)
     call = ActCall(
         rest.integers(n),
@@ -133,20 +149,23 @@ def _decode_act(payload: bytes, dim: int) -> ActCall:
         rest.floats(n, dim),
         rest.floats(n, k - 1, dim) if k else None,
         rest.floats(n, c - 1) if c else None,
-        rest.floats(n) if factor else None,
+        rest.floats(n) if given & 1 else None,
+        rest.flags(n, dim) if given & 2 else None,
     )
     rest.finish()
     return call
 
 
 def _decode_observe(payload: bytes, dim: int) -> ObserveCall:
-    n, applied, rounds = _OBSERVE_HEAD.unpack_from(payload)
+    n, given, rounds = _OBSERVE_HEAD.unpack_from(payload)
     rest = _Reader(payload, _OBSERVE_HEAD.size)
     call = ObserveCall(
         rest.integers(n),
         rest.floats(n),
-        rest.floats(n, dim) if applied else None,
+        rest.floats(n, dim) if given & 1 else None,
         rest.integers(n) if rounds else None,
+        rest.floats(n, dim) if given & 2 else None,
+        rest.floats(n) if given & 4 else None,
     )
     rest.finish()
     return call
@@ -164,6 +183,10 @@ class _Reader:
     def floats(self, *shape: int) -> Array:
         values = self._next("<f8", int(np.prod(shape, dtype=int)))
         return np.array(values, dtype=np.float64).reshape(shape)
+
+    def flags(self, *shape: int) -> BoolArray:
+        values = self._next("u1", int(np.prod(shape, dtype=int)))
+        return np.asarray(values, dtype=np.bool_).reshape(shape)
 
     def _next(self, kind: str, count: int) -> Any:
         values = np.frombuffer(self._data, kind, count, self._at) if count else np.empty(0, kind)

@@ -22,9 +22,9 @@ from soqo._control.fleets.records import Name
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._storage.atomic import remove_abandoned, temporary_path
 from soqo._storage.codec import decode, encode
-from soqo._storage.registry import register
+from soqo._storage.registry import add_fields, register
 from soqo.errors import FileFormatError
-from soqo.policies import Policy, State, wrap_for_plant
+from soqo.policies import Limited, Policy, State, wrap_for_plant
 from soqo.typing import Array, ArrayLike, IntArray
 
 _MAGIC = b"soqo-fleet-snapshot 1\n"
@@ -45,7 +45,7 @@ class FleetBatch(Value):
     x0: Array | None = None
 
 
-@register("Fleet")
+@register("Fleet", version=2, migrations={1: add_fields(rate=None, period=None, limits=None)})
 @dataclass(frozen=True)
 class FleetSnapshot(Value):
     """The complete state of a fleet.
@@ -56,8 +56,8 @@ class FleetSnapshot(Value):
         The policy, as the user gave it.
     dim : int
         The number of actuators of a plant.
-    horizon, seed, max_delay, low, high, switching_weight
-        As the user gave them.
+    horizon, seed, max_delay, low, high, switching_weight, rate, period
+        As the user gave them; limits that differ between plants are in ``limits``.
     names : tuple of str or int
         The names of the plants.
     numbers, missed : IntArray, shape (n,)
@@ -66,6 +66,8 @@ class FleetSnapshot(Value):
         How many plants have begun so far, which is the number of the next one.
     batches : tuple of FleetBatch
         Their states.
+    limits : Array of shape (n, 3, d), or None
+        The limits low, high and rate of each plant, if they differ.
     """
 
     policy: Policy[Any]
@@ -81,10 +83,22 @@ class FleetSnapshot(Value):
     missed: IntArray
     begun: int
     batches: tuple[FleetBatch, ...]
+    rate: ArrayLike | None = None
+    period: ArrayLike | None = None
+    limits: Array | None = None
 
     def player(self) -> Policy[Any]:
-        """Return the policy within limits and weight."""
-        return wrap_for_plant(self.policy, switching_weight=self.switching_weight, low=self.low, high=self.high)
+        """Return the policy within the weight and the limits that all plants have."""
+        player = wrap_for_plant(
+            self.policy,
+            switching_weight=self.switching_weight,
+            low=self.low,
+            high=self.high,
+            rate=self.rate,
+            period=self.period,
+        )
+        # The states of plants whose limits differ have a level for them, too.
+        return player if self.limits is None or isinstance(player, Limited) else Limited(player)
 
 
 def pack_batch(state: State[Any], plants: IntArray) -> FleetBatch:

@@ -15,8 +15,9 @@ import numpy as np
 
 from soqo._model.planner import Plan, lai_step
 from soqo._model.spectrum import Spectrum, quadratic_form
-from soqo._simulation.environment import Paths
-from soqo._simulation.simulate import Trajectory, make_policy, play
+from soqo._simulation.paths import Paths
+from soqo._simulation.play import Trajectory, play
+from soqo._simulation.simulate import make_policy
 from soqo.errors import SoqoError
 from soqo.estimators import GradientEstimate, projected_gradient_step
 from soqo.noise import Uniform
@@ -52,7 +53,7 @@ def play_jointly(policies: Mapping[str, object], paths: Paths) -> dict[str, Traj
     with np.errstate(over="ignore", invalid="ignore"):  # a cost that overflows marks the run as diverged
         for name, entry in policies.items():
             try:
-                policy = make_policy(entry, paths.problem)
+                policy = make_policy(entry, paths.problem, paths.period)
                 found = _begin(name, policy, paths, probed) if plain and is_joint(policy) else play(policy, paths)
             except SoqoError as error:
                 raise type(error)(f"policies[{name!r}]: {error}") from error
@@ -99,11 +100,12 @@ def is_joint(policy: object) -> bool:
 def _is_plain(paths: Paths) -> bool:
     """Return whether these paths have nothing beside the paper's model."""
     extras = (paths.offset, paths.delays, paths.context, paths.shift, paths.factor, paths.problem.switching_weight)
+    of_plants = (paths.unit, paths.active, paths.actuation, paths.period)
     one_per_run = paths.problem.A.ndim == 3
     return (
         one_per_run
         and not (paths.later or paths.meters)
-        and all(e is None for e in extras)
+        and all(e is None for e in (*extras, *of_plants))
         and isinstance(paths.noise, Uniform)
     )
 

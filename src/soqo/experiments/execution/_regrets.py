@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from soqo._foundation.frozen_dataclasses import Value
-from soqo._simulation.environment import Paths
-from soqo._simulation.simulate import Trajectory, benchmark_path
+from soqo._simulation.benchmark import benchmark_path
+from soqo._simulation.paths import Paths
+from soqo._simulation.play import Trajectory
 from soqo._storage.atomic import replacing
 from soqo.errors import FileFormatError
 from soqo.typing import Array, BoolArray

@@ -18,6 +18,10 @@ A file holds one setting, or several ``[[setting]]`` tables that override the re
     [delay]          rounds, jitter: how late readings are
     [context]        M, or size and dim; scale, correlation: what the player sees beside the minimizer it is told
     [factor]         swing, period, deviation, correlation: what multiplies the hitting cost
+    [unit]           the same: the unit of the meter
+    [outages]        share, duration: actuators that are out of order
+    [actuation]      rate, deadband, lag: what the plant makes of an action
+    period           the period of positions that are angles, a number or one for each actuator
     [common]         arguments for every policy that has them, such as c1
     [[policy]]       kind = "SCaLE" and its arguments, and a name if it is not the kind; role, single_horizon
     [adjust]         arguments of policies of the file that a setting changes, by the policy's name
@@ -43,11 +47,13 @@ from soqo._foundation.arguments import file_path, integer
 from soqo._foundation.text import MAX_LABEL, check_label
 from soqo._model.changing_curvature import Change
 from soqo._model.problem import Problem, RandomProblem
+from soqo._simulation.actuation import Actuation
 from soqo._simulation.context import Context
 from soqo._simulation.delay import Delay
 from soqo._simulation.environment import Environment
 from soqo._simulation.factor import Factor
 from soqo._simulation.offset import Offset
+from soqo._simulation.outages import Outages
 from soqo._simulation.simulate import check_names
 from soqo.errors import ArgumentError, FileFormatError
 from soqo.experiments.settings._constructors import (
@@ -77,6 +83,17 @@ _COUNTS = {"horizon": (1, MAX_HORIZON, 1000), "runs": (1, MAX_RUNS, 20), "seed":
 _ABOUT_A_POLICY = ("name", "kind", "role", "single_horizon")
 """The keys of a policy's table that are not its arguments."""
 
+_PARTS = {
+    "offset": Offset,
+    "delay": Delay,
+    "context": Context,
+    "factor": Factor,
+    "unit": Factor,
+    "outages": Outages,
+    "actuation": Actuation,
+}
+"""The parts of an environment that have a table of their own."""
+
 ROLES = ("paper", "calibrated", "ours")
 """What a policy is: the paper's own, the paper's with other defaults, or another one."""
 
@@ -87,7 +104,7 @@ SETTING_KEYS = (
     *_TEXTS,
     *_COUNTS,
     *("horizons", "problem", "process", "noise", "common", "policy", "adjust", "change", "offset", "meter"),
-    *("delay", "context", "factor", "sources", "contradictions", "setting"),
+    *("delay", "context", "factor", "unit", "outages", "actuation", "period", "sources", "contradictions", "setting"),
 )
 """The keys that a file may have; a ``[[setting]]`` table may have all but the last."""
 
@@ -284,11 +301,12 @@ class _Reader:
         entries = _as_list(self.document, path, value)
         changes = [self.change(entry, (*path, index)) for index, entry in enumerate(entries)]
         where = path if changes else self.path
-        parts = {"offset": Offset, "delay": Delay, "context": Context, "factor": Factor}
-        options = {key: self.part(key, made) for key, made in parts.items()}
+        options = {key: self.part(key, made) for key, made in _PARTS.items()}
+        period, place_of_period = self.find("period", None)
+        where = place_of_period if period is not None and not changes else where
         chain = self.meters()
         return self.attempt(
-            where, lambda: Environment(problem, process, found, changes=changes, meters=chain, **options)
+            where, lambda: Environment(problem, process, found, changes=changes, meters=chain, period=period, **options)
         )
 
     def part(self, key: str, made: type) -> Any:
