@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from soqo._foundation.figure_style import house_style
 from soqo.experiments.execution import Outcome, make_curves
 from soqo.experiments.presentation._axes import add_legend, add_title, label_ticks
 from soqo.experiments.presentation._charts import Chart, Curve, Panel, Statistic, beyond_axes, vertical_range
 from soqo.experiments.presentation._outcome_charts import beside_chart, regret_chart, split_titles, sweep_chart
 from soqo.experiments.presentation._rendering import new_figure
 from soqo.experiments.presentation._static_panel import format_ticks, linear_ticks
-from soqo.experiments.presentation._style import CAPTION_COLOR, house_style, typeset
+from soqo.experiments.presentation._style import CAPTION_COLOR, typeset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from soqo._foundation.figure_style import house_style
 from soqo.experiments.judgment import RubExperiment
 from soqo.experiments.presentation._axes import add_title
 from soqo.experiments.presentation._rendering import new_figure
-from soqo.experiments.presentation._style import POLICY_COLORS, house_style
+from soqo.experiments.presentation._style import POLICY_COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,13 +1,11 @@
-"""The style of all figures: a color per policy, safe for color-blind readers (Okabe and Ito), and quiet axes."""
+"""Colors and line styles of policies, safe for color-blind readers (Okabe and Ito), and the paper's symbols."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from zlib import crc32
 
-from soqo._foundation.figure_style import FIGURE_RC
 from soqo._foundation.optional_imports import require_extra
 
 POLICY_COLORS = {
@@ -44,27 +42,6 @@ _SYMBOLS = {
 """The paper's symbols for names that the text of a setting spells out."""
 
 _LINE_STYLES = ("-", "--", ":", "-.")
-
-
-def house_style() -> AbstractContextManager[None]:
-    """Return a context in which Matplotlib draws in the style of soqo's figures (extra ``lab``).
-
-    Returns
-    -------
-    context manager
-        The settings of Matplotlib are restored on exit.
-
-    Examples
-    --------
-    >>> from soqo.experiments.presentation import new_figure
-    >>> with house_style():
-    ...     figure = new_figure(6.0, 4.0)
-    ...     lines = figure.subplots().plot([1.0, 2.0])
-    >>> lines[0].get_linewidth()
-    1.6
-    """
-    matplotlib = require_extra("matplotlib", "lab")
-    return matplotlib.rc_context(FIGURE_RC)  # type: ignore[no-any-return]  # imported at run time, hence untyped
 
 
 def policy_styles(names: Iterable[str]) -> dict[str, tuple[str, str]]:
