@@ -26,8 +26,14 @@ CAPTION_COLOR = "#666666"
 """The gray of captions and of auxiliary lines."""
 
 _SYMBOLS = {
+    "A_hat": "Â",
     "alpha": "\N{GREEK SMALL LETTER ALPHA}",
+    "alpha_1": "\N{GREEK SMALL LETTER ALPHA}₁",
+    "alpha_2": "\N{GREEK SMALL LETTER ALPHA}₂",
+    "beta_1": "β₁",
+    "beta_2": "β₂",
     "delta": "δ",
+    "epsilon": "ε",
     "eta": "η",
     "gamma^2": "γ²",
     "sigma_r": "σᵣ",
@@ -38,9 +44,13 @@ _SYMBOLS = {
     "C2": "C₂",
     "x0": "x₀",
     "v0": "v₀",
+    "xi": "ξ",
+    "Omega": "Ω",
+    "Theta": "Θ",
 }
 """The paper's symbols for names that the text of a setting spells out."""
 
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LINE_STYLES = ("-", "--", ":", "-.")
 
 
@@ -113,12 +123,13 @@ def sequential_colors(count: int) -> list[str]:
 
 
 def typeset(text: str) -> str:
-    """Replace the names of parameters in a text by the paper's symbols.
+    """Replace the names of parameters in a text by the paper's symbols, and powers of ten by exponents.
 
     Examples
     --------
-    >>> typeset("Heavy tails: sigma_r = 0.01, eta = 50")
-    'Heavy tails: σᵣ = 0.01, η = 50'
+    >>> typeset("Heavy tails: sigma_r = 0.01, eta = 50, rate 1e-6")
+    'Heavy tails: σᵣ = 0.01, η = 50, rate 10⁻⁶'
     """
     names = "|".join(map(re.escape, _SYMBOLS))
-    return re.sub(rf"\b({names})\b", lambda match: _SYMBOLS[match[1]], text)
+    named = re.sub(rf"\b({names})\b", lambda match: _SYMBOLS[match[1]], text)
+    return re.sub(r"\b1e(-?\d+)\b", lambda match: f"10{match[1].translate(_SUPERSCRIPTS)}", named)
