@@ -58,7 +58,9 @@ class Section:
         if self.best is None:
             return Status.UNTESTED.value
         if self.stated == 1:
-            return f"its one stated claim holds in {len(self.all_hold)} of {self.readings} readings"
+            held = len(self.all_hold)
+            where = "no reading" if not held else "every reading" if held == self.readings else "some readings"
+            return f"its one stated claim holds in {where}"
         if self.all_hold:
             return (
                 f"all {self.stated} stated claims hold together in {len(self.all_hold)} of {self.readings} readings, "
