@@ -120,12 +120,11 @@ def _tell_primary(claims: Sequence[Claim]) -> str:
     assert alone.literal is not None
     share = alone.literal.cases[0].numbers[0]
     won, total = alone.counts[Status.HOLDS], len(alone.verdicts)
-    hybrid = both.counts[Status.HOLDS]
-    also = f"HySCaLE does so too in {hybrid}" if hybrid else "HySCaLE in none"
+    together = both.counts[Status.HOLDS] or "none"
     return (
         f"In the paper's primary evaluation, SCaLE exactly as printed has {format_short(share.value)} times the mean "
         f"regret of the best baseline. It beats all baselines in {won} of {total} ways to read what the text leaves "
-        f"open, {also}."
+        f"open; it and HySCaLE both do in {together}."
     )
 
 

@@ -68,7 +68,7 @@ def _check_signal() -> Case:
         name: float(np.corrcoef(distance**2, 0.5 * eigenvalue * distance**2 + noise)[0, 1] ** 2)
         for name, eigenvalue in (("along the eigenvector", 0.02), ("along a null direction", 0.0))
     }
-    numbers = tuple(Number(f"share of the readings' variance that is signal, {name}", v) for name, v in shares.items())
+    numbers = tuple(Number(f"share of the variance that is signal, {name}", v) for name, v in shares.items())
     seen, unseen = shares.values()
     return Case("r = 1, d = 2", Status.HOLDS if seen > 0.5 and unseen < 0.01 else Status.FAILS, numbers)
 

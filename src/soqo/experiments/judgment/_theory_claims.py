@@ -83,11 +83,11 @@ _RANDOM = "No violation in random cases is no proof; docs/theory.md has one, wit
 THEORY_CLAIMS = (
     _check(
         "figure2-noise",
-        "where A is singular, readings are pure noise",
+        "where A is singular, the measured costs are pure noise",
         "Section 1, Figure 2",
         "The bandit feedback provides no useful signal for learning, effectively collapsing to pure noise.",
         (
-            "the displacement explains most of the variance of readings along the eigenvector, and none along a "
+            "the displacement explains most of the variance of measured costs along the eigenvector, and none along a "
             "null direction"
         ),
     ),

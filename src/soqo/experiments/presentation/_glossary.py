@@ -16,8 +16,8 @@ _TERMS = {
     "LAI": "The optimal policy that knows A, by dynamic programming; regret is the cost above LAI's on the same path.",
     "FTM": "Follow the minimizer: x_t = v_t.",
     "POL, OAL": (
-        "The paper's learners: LAI with an estimate that takes one gradient step per reading, from noisy (POL) or "
-        "exact (OAL) readings."
+        "The paper's learners: LAI with an estimate that takes one gradient step per round, from the noisy (POL) or "
+        "the exact (OAL) hitting cost."
     ),
     "SCaLE, HySCaLE": "The paper's policies: explore, estimate A, play LAI with it; HySCaLE then goes on learning.",
     "ROBD": "Regularized online balanced descent, a policy of the literature that knows A. It is not in the paper.",
@@ -29,7 +29,8 @@ _TERMS = {
         "Theorem 2 requires."
     ),
     "radius": (
-        "How far the readings may be from those of the estimate, in the l1 norm: eta m in Algorithm 1, |eta|_1 in the "
+        "How far the measured costs may be from those of the estimate, in the l1 norm: eta m in Algorithm 1, "
+        "|eta|_1 in the "
         "proof; the residual is the smallest possible one, times 1.05."
     ),
     "handover": (

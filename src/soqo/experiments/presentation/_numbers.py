@@ -21,7 +21,7 @@ def render_text(text: str) -> str:
     """
     shown = re.sub(r"\bsqrt\(", "√(", escape(typeset(text)))
     shown = re.sub(r"\^\((-?[\w/]+)\)|\^(-?\w+)", lambda match: f"<sup>{match[1] or match[2]}</sup>", shown)
-    return re.sub(r"(?<=[RC|])_(val|basis|[\dt*])(?![\w/])", r"<sub>\1</sub>", shown)
+    return re.sub(r"(?<=[RCxv|])_(val|basis|[\dt*])(?![\w/])", r"<sub>\1</sub>", shown)
 
 
 def common_unit(values: Iterable[float]) -> int:
