@@ -44,6 +44,9 @@ HINGES = (
     ("theorem1-deficient", Reading(gamma2="guarantee", c1="elsewhere")),
     ("cauchy-scale-wins", Reading(statistic="median")),
     ("cauchy-scale-wins", Reading(radius="residual", statistic="median")),
+    ("cauchy-sublinear", Reading(statistic="median")),
+    ("cauchy-sublinear", Reading(gamma2="guarantee", radius="exact", statistic="median")),
+    ("rank-order-scale", Reading(c1="tuned", statistic="median")),
 )
 """Claims whose verdict depends on the reading, with readings that decide them differently."""
 
@@ -56,15 +59,15 @@ def format_short(value: float) -> str:
 def print_claims(folder: Path) -> None:
     """Print a row for every claim."""
     found = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
-    print(f"{found['finding']}\n")
-    print("| claim | where | to the letter | holds | fails | cannot be told | most charitable reading |")
-    print("|---|---|---|---|---|---|---|")
+    print(f"{found['headline']}\n\n{found['finding']}\n")
+    print("| claim | kind | where | to the letter | holds | fails | cannot be told | most charitable reading |")
+    print("|---|---|---|---|---|---|---|---|")
     for claim in found["claims"]:
         counts = claim["counts"]
         literal = next((v["status"] for v in claim["verdicts"]), "not tested")
         best = describe(claim["charitable"]) if counts["holds"] and counts["holds"] < len(claim["verdicts"]) else ""
         numbers = (counts[status] for status in ("holds", "fails", "cannot be told"))
-        print_row(claim["text"], claim["source"], literal, *numbers, best)
+        print_row(claim["text"], claim["kind"], claim["source"], literal, *numbers, best)
     print()
     for section in found["sections"]:
         print(f"- {section['title']}: {section['summary']}.")

@@ -16,7 +16,7 @@ from soqo.experiments import catalogue, quick_setting
 from soqo.experiments.execution import Cell, compute_cell, make_cells, split_into_cells
 from soqo.experiments.settings import all_readings, few_readings, plan_first_stage, plan_second_stage
 
-SAMPLE = 6
+SAMPLE = 16
 """Tasks of each kind that are timed."""
 
 

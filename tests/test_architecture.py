@@ -26,7 +26,11 @@ WHITE_BOX = {
     "tests/experiments/presentation/test_evidence_charts.py",
     "tests/experiments/presentation/test_static_panel.py",  # their pictures, and the parts of a page
     "tests/experiments/presentation/test_chart_elements.py",
+    "tests/experiments/execution/test_resampling.py",
+    "tests/experiments/judgment/test_theory_checks.py",
     "tests/experiments/presentation/test_claims_matrix.py",
+    "tests/experiments/presentation/test_glossary.py",
+    "tests/experiments/presentation/test_verdict_marks.py",
     "tests/experiments/presentation/test_evidence_section.py",
     "tests/experiments/presentation/test_interactive.py",
     "tests/experiments/presentation/test_numbers.py",

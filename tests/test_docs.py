@@ -12,6 +12,7 @@ import pytest
 
 from soqo import Change, Offset, Problem, RandomProblem, meters, noise, processes, simulate
 from soqo.experiments import find, judge
+from soqo.experiments.judgment import KIND_NAMES
 from soqo.experiments.settings import SETTING_KEYS, Constructor
 from soqo.typing import Spacing
 
@@ -45,29 +46,31 @@ def test_the_readme_shows_the_table_of_the_main_job() -> None:
 
 
 def claims_in_the_docs() -> list[list[str]]:
-    """The rows of the table of claims: text, source, status to the letter, and three numbers of readings."""
+    """The rows of the table of claims: text, kind, source, status to the letter, and three numbers of readings."""
     text = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
-    table = text[text.index("| claim | where | to the letter |") :].partition("\n\n")[0].splitlines()[2:]
+    table = text[text.index("| claim | kind | where | to the letter |") :].partition("\n\n")[0].splitlines()[2:]
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", row.strip())[1:-1]] for row in table]
 
 
 def test_the_table_of_verdicts_has_every_claim() -> None:
-    shown = [(text, source) for text, source, *_ in claims_in_the_docs()]
-    assert shown == [(claim.text, claim.source) for claim in judge([], {}, {}, []).claims]
+    shown = [(text, kind, source) for text, kind, source, *_ in claims_in_the_docs()]
+    assert shown == [(claim.text, claim.kind, claim.source) for claim in judge([], {}, {}, []).claims]
 
 
 def test_numbers_that_appear_twice_agree() -> None:
     """The finding and the table of claims, the table of regret and the sentences below it, and both and README."""
     rows = claims_in_the_docs()
     text = " ".join((ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8").replace("\n> ", " ").split())
-    found = re.search(r"Read to the letter, (\d+) of (\d+) claims hold, (\d+) fail and (\d+) cannot be told", text)
-    assert found is not None
-    statuses = [row[2] for row in rows]
-    counted = [statuses.count("holds"), len(rows), statuses.count("fails"), statuses.count("cannot be told")]
-    assert list(map(int, found.groups())) == counted
-    never = re.search(r"and (\d+) hold in no reading", text)
-    assert never is not None
-    assert int(never[1]) == sum(row[3] == "0" for row in rows)
+    for kind, words in KIND_NAMES.items():
+        found = re.search(rf"of (\d+) claims {words}, (\d+) hold, (\d+) fail and (\d+) cannot be told", text)
+        assert found is not None, kind
+        statuses = [row[3] for row in rows if row[1] == kind]
+        counted = [len(statuses), *(statuses.count(status) for status in ("holds", "fails", "cannot be told"))]
+        assert list(map(int, found.groups())) == counted
+    won = re.search(r"beats all baselines in (\d+) of (\d+) ways", text)
+    assert won is not None
+    (alone,) = [row for row in rows if row[0] == "SCaLE alone outperforms all baselines"]
+    assert list(map(int, won.groups())) == [int(alone[4]), sum(map(int, alone[4:7]))]
     scale = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
     block = re.search(r"paper_tables.py results settings\n(.*?)```", scale, flags=re.DOTALL)
     assert block is not None
@@ -86,6 +89,9 @@ def test_numbers_that_appear_twice_agree() -> None:
     printed = re.search(r"SCaLE alone outperforms all baselines \| to the letter \| \w+ \| [^0-9]*([\d.]+) ", text)
     assert printed is not None
     assert float(printed[1]) == pytest.approx(share, rel=0.01)
+    told = re.search(r"SCaLE exactly as printed has (\S+) times the mean regret of the best baseline", text)
+    assert told is not None
+    assert told[1] == printed[1]
 
 
 def test_the_table_of_a_settings_file_names_every_key_kind_and_argument() -> None:

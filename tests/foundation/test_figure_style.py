@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from soqo._foundation.figure_style import FIGURE_RC, find_theme, theme_context
+from soqo._foundation.figure_style import FIGURE_RC, find_theme, house_style, theme_context
 from soqo.errors import ArgumentError
 
 
@@ -45,6 +45,14 @@ def test_the_context_sets_and_restores_the_settings() -> None:
     with theme_context(find_theme("dark")):
         assert matplotlib.rcParams["axes.facecolor"] == find_theme("dark").background
         assert matplotlib.rcParams["lines.linewidth"] == FIGURE_RC["lines.linewidth"]
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_figures_on_white_have_the_same_style_and_matplotlibs_colors() -> None:
+    before = dict(matplotlib.rcParams)
+    with house_style():
+        assert matplotlib.rcParams["svg.hashsalt"] == FIGURE_RC["svg.hashsalt"]
+        assert matplotlib.rcParams["axes.facecolor"] == before["axes.facecolor"]
     assert dict(matplotlib.rcParams) == before
 
 

@@ -139,6 +139,8 @@ def _print_tables(outcomes: Sequence[Outcome]) -> None:
 
 def _print_claims(judgment: Judgment) -> None:
     """Print the finding, every claim with its verdict and numbers, and what each part of the paper says together."""
+    if judgment.headline:
+        print_text(judgment.headline)
     print_text(f"{judgment.finding}\n")
     for section in judgment.sections:
         if not section.claims:
@@ -146,7 +148,8 @@ def _print_claims(judgment: Judgment) -> None:
         print_text(f"{section.title}: {section.summary}")
         for name in section.claims:
             claim = judgment.claim(name)
-            print_text(f"  {claim.text}\n    {claim.summary}")
+            kind = f" [{claim.kind}]" if claim.kind in ("implied", "part") else ""
+            print_text(f"  {claim.text}{kind}\n    {claim.summary}")
             for label, verdict in (("to the letter", claim.literal), ("at best", claim.charitable)):
                 if verdict is not None and (label == "to the letter" or verdict is not claim.literal):
                     for case in verdict.cases[:_MAX_CASES]:

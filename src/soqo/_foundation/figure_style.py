@@ -90,6 +90,24 @@ def find_theme(name: ThemeName) -> Theme:
     return _THEMES[choice("theme", name, _THEMES)]
 
 
+def house_style() -> AbstractContextManager[None]:
+    """Return a context in which Matplotlib draws in the style of soqo's figures, on white.
+
+    Returns
+    -------
+    context manager
+        The settings of Matplotlib are restored on exit.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> with house_style():
+    ...     matplotlib.rcParams["lines.linewidth"]
+    1.6
+    """
+    return _change_settings(FIGURE_RC)
+
+
 def theme_context(theme: Theme) -> AbstractContextManager[None]:
     """Return a context in which Matplotlib draws in the style of soqo's figures and in the colors of a theme.
 
@@ -100,7 +118,6 @@ def theme_context(theme: Theme) -> AbstractContextManager[None]:
     ...     matplotlib.rcParams["figure.facecolor"]
     '#15171c'
     """
-    matplotlib = require_extra("matplotlib", "lab")
     colors = {
         "axes.edgecolor": theme.line,
         "axes.facecolor": theme.background,
@@ -115,4 +132,9 @@ def theme_context(theme: Theme) -> AbstractContextManager[None]:
         "ytick.color": theme.line,
         "ytick.labelcolor": theme.text,
     }
-    return matplotlib.rc_context({**FIGURE_RC, **colors})  # type: ignore[no-any-return]  # imported at run time
+    return _change_settings({**FIGURE_RC, **colors})
+
+
+def _change_settings(settings: dict[str, Any]) -> AbstractContextManager[None]:
+    matplotlib = require_extra("matplotlib", "lab")
+    return matplotlib.rc_context(settings)  # type: ignore[no-any-return]  # imported at run time, hence untyped

@@ -265,7 +265,7 @@ def _write_report(
     for outcome in outcomes:
         name = outcome.setting.name
         curves[name] = make_curves(outcome)
-        files.append(presentation.write_csv(folder / "tables" / f"{name}.csv", _summary_rows(outcome)))
+        files.append(presentation.write_csv(folder / "tables" / f"{name}.csv", _summary_rows(outcome, curves[name])))
         for horizon in outcome.horizons:
             suffix = "" if horizon == outcome.setting.horizon else f"_T{horizon}"
             files.append(outcome.results[horizon].save(folder / "data" / f"{name}{suffix}.nc"))
@@ -273,7 +273,7 @@ def _write_report(
         files.append(presentation.write_csv(folder / "claims.csv", _claim_rows(judgment)))
         files.append(_write_json(folder / "claims.json", judgment.to_dict()))
     files.append(_write_json(folder / "about.json", about))
-    planned = presentation.report_figures(outcomes, evidence)
+    planned = presentation.report_figures(outcomes, evidence, curves)
     svgs = _draw_figures(planned, folder / "figures", workers)
     figures = [figure for figure in planned if figure.name in svgs]
     files += [folder / "figures" / f"{figure.name}.{suffix}" for figure in figures for suffix in ("svg", "png")]
@@ -323,10 +323,10 @@ def _write_json(path: Path, content: Any) -> Path:
 def _claim_rows(judgment: Judgment) -> list[list[object]]:
     """Return a header, and a row for every claim and reading."""
     rows: list[list[object]] = [
-        ["claim", "section", "text", "source", "rule", "reading", "status", "settings", "numbers"]
+        ["claim", "kind", "section", "text", "source", "rule", "reading", "status", "settings", "numbers"]
     ]
     for claim in judgment.claims:
-        about = [claim.id, claim.section, claim.text, claim.source, claim.rule]
+        about = [claim.id, claim.kind.value, claim.section, claim.text, claim.source, claim.rule]
         for verdict in claim.verdicts:
             held = f"holds in {verdict.held} of {len(verdict.cases)}"
             numbers = "; ".join(f"{case.setting}: {case.numbers[0]}" for case in verdict.cases if case.numbers)
@@ -336,14 +336,27 @@ def _claim_rows(judgment: Judgment) -> list[list[object]]:
     return rows
 
 
-def _summary_rows(outcome: Outcome) -> list[list[object]]:
-    """Return a header, and a row for every policy and horizon."""
-    numbers = ("mean", "median", "lower_quartile", "upper_quartile")
+def _summary_rows(outcome: Outcome, curves: Curves) -> list[list[object]]:
+    """Return a header, and a row for every policy and horizon, with the intervals of the page."""
     rows: list[list[object]] = []
     for horizon in outcome.horizons:
-        summary = outcome.summary(horizon)
-        for name, row in summary.items():
-            statistics = (getattr(row, number) for number in numbers)
-            rows.append([name, horizon, row.runs, *statistics, *row.interval, row.diverged])
-    ends = (f"{summary.interval_of}_{end}_{summary.level:g}" for end in ("low", "high"))
-    return [["policy", "horizon", "runs", *numbers, *ends, "diverged"], *rows]
+        for name, row in outcome.summary(horizon).items():
+            found = curves.policies[name]
+            k = found.horizons.index(horizon)
+            bands = (found.mean_by_horizon, found.median_by_horizon)
+            ends = [float(end[k]) for band in bands for end in (band.low, band.high)]
+            numbers = (row.mean, row.median, row.lower_quartile, row.upper_quartile, *ends)
+            rows.append([name, horizon, row.runs, *numbers, row.diverged])
+    intervals = [f"{statistic}_{end}_0.95" for statistic in ("mean", "median") for end in ("low", "high")]
+    heads: list[object] = [
+        "policy",
+        "horizon",
+        "runs",
+        "mean",
+        "median",
+        "lower_quartile",
+        "upper_quartile",
+        *intervals,
+        "diverged",
+    ]
+    return [heads, *rows]

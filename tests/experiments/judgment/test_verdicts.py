@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from soqo.experiments import Claim, Reading, Status
-from soqo.experiments.judgment import Case, Number, Verdict
+from soqo.experiments.judgment import Case, Kind, Number, Verdict
 from soqo.experiments.settings import LITERAL
 
 
@@ -13,7 +13,18 @@ def claim(*statuses: tuple[Status, ...]) -> Claim:
         Verdict(Reading(gamma2=gamma2).on(["gamma2"]), tuple(Case(f"setting {k}", one) for k, one in enumerate(row)))
         for gamma2, row in zip(("algorithm", "appendix", "guarantee"), statuses, strict=False)
     ]
-    return Claim("c", "a claim", "somewhere", "primary", "a rule", ("setting 0",), 20, tuple(verdicts))
+    return Claim(
+        id="c",
+        kind=Kind.EXPERIMENT,
+        text="a claim",
+        source="somewhere",
+        quote="They claim.",
+        section="primary",
+        rule="a rule",
+        settings=("setting 0",),
+        runs=20,
+        verdicts=tuple(verdicts),
+    )
 
 
 def test_the_summary_names_the_literal_status_the_counts_and_the_best_reading() -> None:
@@ -41,6 +52,14 @@ def test_a_verdict_is_found_by_the_axes_that_matter() -> None:
     assert found.axes == ("gamma2",)
     assert found.verdict(Reading(gamma2="appendix", c1="tuned", statistic="median")) is found.verdicts[1]
     assert found.verdict(LITERAL) is found.literal is found.verdicts[0]
+
+
+def test_the_case_of_a_setting_is_that_of_the_literal_reading() -> None:
+    found = claim((Status.FAILS, Status.HOLDS), (Status.HOLDS, Status.HOLDS))
+    case = found.case("setting 1")
+    assert case is not None
+    assert case.status is Status.HOLDS
+    assert found.case("elsewhere") is None
 
 
 def test_a_number_shows_its_interval() -> None:

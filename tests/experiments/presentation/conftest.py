@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from soqo.experiments.execution import Outcome, make_curves
-from soqo.experiments.judgment import Case, Claim, Evidence, Judgment, Number, Section, Status, Verdict
+from soqo.experiments.judgment import Case, Claim, Evidence, Judgment, Kind, Number, Section, Status, Verdict
 from soqo.experiments.presentation import ReportData, render_svg, report_figures
 from soqo.experiments.settings import LITERAL, Reading, all_readings
 from soqo.typing import Array
@@ -62,14 +62,14 @@ def judgment() -> Judgment:
     ]
     none = [Verdict(Reading(*[None] * 6), (Case("intro", Status.FAILS), Case("second", Status.HOLDS)))]
     claims = (
-        Claim("all", "It holds & holds", "Section 1", "first", "slope < 1", ("intro",), 3, tuple(every)),
-        Claim("some", "It holds at c1 = 3", "Section 2", "first", "rule", ("intro",), 3, tuple(some), "a <remark>"),
-        Claim("none", "It fails", "Section 3", "second", "never", ("intro", "elsewhere"), 3, tuple(none)),
-        Claim("open", "Nobody knows", "Section 4", "second", "", ("laplace_r4_1",), 3, ()),
+        claim("all", Kind.EXPERIMENT, "It holds & holds", "Section 1, Figure 1", "first", ("intro",), every),
+        claim("some", Kind.IMPLIED, "It holds at c1 = 3", "Section 2", "first", ("intro",), some, "a <remark>"),
+        claim("none", Kind.THEORY, "It fails as T^(1/2)", "Theorem 3", "second", ("intro", "elsewhere"), none),
+        claim("open", Kind.EXPERIMENT, "Nobody knows", "Section 4", "second", ("laplace_r4_1",), ()),
     )
     sections = (
-        Section("first", "The first part", ("all", "some"), 6, (), replace(LITERAL, statistic="median"), 2),
-        Section("second", "The second part", ("none",), 6, (), LITERAL, 0),
+        Section("first", "The first part", ("all", "some"), 1, 6, (), replace(LITERAL, statistic="median"), 2),
+        Section("second", "The second part", ("none",), 1, 6, (), LITERAL, 0),
     )
     columns = {
         "to the letter": LITERAL,
@@ -79,7 +79,22 @@ def judgment() -> Judgment:
         "best of the first part": Reading(gamma2="guarantee", c1="tuned"),
         "best of the second part": LITERAL,
     }
-    return Judgment(claims, sections, columns, "To the letter, 1 of 3 claims holds at c1 = 3.")
+    return Judgment(claims, sections, columns, "It wins at c1 = 3.", "To the letter, 1 of 3 claims holds at c1 = 3.")
+
+
+def claim(
+    name: str,
+    kind: Kind,
+    text: str,
+    source: str,
+    section: str,
+    settings: tuple[str, ...],
+    verdicts: Sequence[Verdict],
+    remark: str = "",
+) -> Claim:
+    """A claim with 3 runs."""
+    quote, rule = f"The paper says: {text}.", "slope < 1"
+    return Claim(name, kind, text, source, quote, section, rule, settings, 3, tuple(verdicts), remark)
 
 
 MakeReport = Callable[..., ReportData]

@@ -10,14 +10,7 @@ from soqo.experiments.judgment import EstimationRisk, Evidence, SpectralSplit, T
 from soqo.experiments.presentation._evidence_charts import risk_chart
 from soqo.experiments.presentation._evidence_section import render_evidence
 
-SPLIT = SpectralSplit(
-    "primary",
-    "algorithm",
-    "cap",
-    (200, 2000),
-    np.array([[0.0] * 3, [3.0, 1.0, 2.0]]),
-    np.array([[0.0] * 3, [-2.5, -9.0, -1.0]]),
-)
+SPLIT = SpectralSplit("primary", "algorithm", "cap", 2000, np.array([3.0, 1.0, 2.0]), np.array([-2.5, -9.0, -1.0]))
 TAIL = Tail("heavy_tails_1", "POL & co", {0.5: 2e6}, {0.1: 3e6}, 4e9, 0.875)
 
 

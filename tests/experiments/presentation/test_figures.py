@@ -62,9 +62,15 @@ def test_medians_are_thick_where_there_is_no_mean(outcomes: dict[str, Outcome]) 
 def test_policies_that_are_not_in_the_paper_have_a_panel_of_their_own(of_the_paper: Outcome) -> None:
     figure = regret_figure(of_the_paper)
     labels = [axes.get_legend_handles_labels()[1] for axes in figure.axes]
-    assert labels[:3] == [["FTM", "POL, rate 1e-4"]] * 3
+    assert labels[:3] == [["FTM", "POL, xi = 0.0001"]] * 3
     assert {"ROBD (knows A)", "GLIDE"} < set(labels[3])
     assert figure.axes[3].get_title(loc="left").startswith("Not in the paper")
+
+
+def test_the_first_panel_of_the_introduction_is_wide_at_the_top(of_the_paper: Outcome) -> None:
+    places = [axes.get_subplotspec() for axes in regret_figure(of_the_paper).axes]
+    spans = [(place.rowspan.start, len(place.colspan)) for place in places if place is not None]
+    assert spans == [(0, 3), (1, 1), (1, 1), (1, 1)]
 
 
 def test_one_horizon_makes_two_panels(outcomes: dict[str, Outcome]) -> None:

@@ -14,6 +14,7 @@ from soqo.experiments.execution import Outcome, make_curves
 from soqo.experiments.presentation._charts import Chart, Curve
 from soqo.experiments.presentation._outcome_charts import (
     beside_chart,
+    display_name,
     find_best,
     first_statistic,
     regret_chart,
@@ -71,8 +72,8 @@ def test_the_papers_policies_are_among_themselves_and_the_others_beside_their_be
     chart, beside = regret_chart(of_the_paper, curves), beside_chart(of_the_paper, curves)
     assert beside is not None
     for panel in chart.panels:
-        assert [curve.label for curve in panel.curves] == ["FTM", "POL, rate 1e-4"]
-    best = find_best(of_the_paper, ["FTM", "POL, rate 1e-4"], "mean")
+        assert [curve.label for curve in panel.curves] == ["FTM", "POL, xi = 0.0001"]
+    best = display_name(of_the_paper, find_best(of_the_paper, ["FTM", "POL, rate 1e-4"], "mean"))
     assert [curve.label for curve in beside.panels[1].curves] == [best, "ROBD (knows A)", "GLIDE"]
 
 

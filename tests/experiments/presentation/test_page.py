@@ -234,7 +234,7 @@ def test_curves_can_be_switched_off_and_on(desk: Page) -> None:
     wait_until(desk, "document.querySelector('.headline .touch').data.some(t => t.name === 'FTM')")
 
 
-def test_the_axis_can_be_linear_or_logarithmic_and_intervals_off(desk: Page) -> None:
+def test_the_axis_can_be_linear_or_logarithmic_and_intervals_on(desk: Page) -> None:
     chart = desk.locator(".headline")
     kind = "document.querySelector('.headline .touch').layout.yaxis.type"
     chart.get_by_role("button", name="Log").click()
@@ -242,9 +242,9 @@ def test_the_axis_can_be_linear_or_logarithmic_and_intervals_off(desk: Page) -> 
     chart.get_by_role("button", name="Linear").click()
     wait_until(desk, f"{kind} === 'linear'")
     chart.get_by_role("button", name="Intervals").click()
-    wait_until(desk, "document.querySelector('.headline .touch').data.length === 2")
-    chart.get_by_role("button", name="Intervals").click()
     wait_until(desk, "document.querySelector('.headline .touch').data.length === 4")
+    chart.get_by_role("button", name="Intervals").click()
+    wait_until(desk, "document.querySelector('.headline .touch').data.length === 2")
 
 
 def test_a_figure_shows_means_or_medians(desk: Page, of_the_paper: Outcome) -> None:

@@ -51,7 +51,7 @@ def test_policies_that_are_not_in_the_paper_are_in_a_fold_and_below_in_the_table
     assert "GLIDE" not in main
     assert 'data-chart="intro_beside"' in beside
     rows = re.findall(r'<tr[^>]*><th scope="row"><span[^>]*></span>([^<]+)', beside)
-    assert rows == ["FTM", "POL, rate 1e-4", "ROBD (knows A)", "GLIDE"]
+    assert rows == ["FTM", "POL, ξ = 0.0001", "ROBD (knows A)", "GLIDE"]
 
 
 def test_every_parameter_has_its_source_and_contradictions_are_listed(
@@ -99,6 +99,6 @@ def test_a_fold_tells_the_least_regret_and_that_of_scale_as_printed(
     }
     outcome = Outcome(replace(setting, policies=policies), results)
     known = with_regret(outcome, lambda name, r: np.full_like(r, 1.0 if name == "FTM" else 5.0))
-    assert '<small class="result">mean regret: FTM 60, SCaLE as printed 300</small>' in render_page(
+    assert '<small class="result">mean regret of FTM: 60; SCaLE as printed: 300</small>' in render_page(
         make_report([known])
     )

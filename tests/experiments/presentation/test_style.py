@@ -11,7 +11,7 @@ import pytest
 from matplotlib import colors
 
 from soqo import policies
-from soqo.experiments.presentation import CAPTION_COLOR, house_style, policy_styles, sequential_colors
+from soqo.experiments.presentation import policy_styles, sequential_colors
 
 WRAPPERS = {"Guarded", "Limited", "Periodic", "Weighted", "Wrapper"}
 """Their names are not those of curves: a curve has the name that its author gave it."""
@@ -75,13 +75,3 @@ def test_sequential_colors_become_lighter() -> None:
     lightness = [np.array(colors.to_rgb(color)) @ [0.21, 0.72, 0.07] for color in sequential_colors(6)]
     assert lightness == sorted(lightness)
     assert len(sequential_colors(1)) == 1
-
-
-def test_the_style_ends_with_its_context() -> None:
-    from matplotlib import rcParams
-
-    before = dict(rcParams)
-    with house_style():
-        assert rcParams["svg.hashsalt"] == "soqo"
-    assert dict(rcParams) == before
-    assert colors.to_rgb(CAPTION_COLOR)

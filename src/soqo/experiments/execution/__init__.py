@@ -18,6 +18,7 @@ from soqo.experiments.execution._joint_play import play_jointly
 from soqo.experiments.execution._outcome import Outcome
 from soqo.experiments.execution._pools import open_executor
 from soqo.experiments.execution._regrets import Regrets
+from soqo.experiments.execution._resampling import interval, resampled_runs
 
 __all__ = [
     "Band",
@@ -35,6 +36,7 @@ __all__ = [
     "code_version",
     "compute_cell",
     "compute_cells",
+    "interval",
     "join_policies",
     "make_cells",
     "make_curves",
@@ -42,6 +44,7 @@ __all__ = [
     "open_executor",
     "play_jointly",
     "policy_key",
+    "resampled_runs",
     "run",
     "run_with_plans",
     "split_into_cells",

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 
 import numpy as np
 
 from soqo._foundation.bootstrap_intervals import quantiles_over_runs
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.experiments.execution._outcome import Outcome
+from soqo.experiments.execution._resampling import interval, resampled_means, resampled_medians
 from soqo.typing import Array, IntArray
 
 _POINTS = 120
 """The most rounds of a curve."""
-
-_RESAMPLES = 400
-"""Bootstrap resamples of an interval in a picture, which needs fewer than a verdict."""
 
 _WINDOW = 10
 """The rounds over which regret per round is averaged, to see it through the noise of single rounds."""
@@ -26,9 +22,7 @@ _WINDOW = 10
 
 @dataclass(frozen=True)
 class Band(Value):
-    """A statistic over the runs with its 95 % interval, one entry for each point of a curve.
-
-    The interval of a mean is by the bootstrap over the runs, that of a median by order statistics.
+    """A statistic over the runs with its 95 % bootstrap interval, one entry for each point of a curve.
 
     Attributes
     ----------
@@ -49,7 +43,7 @@ class PolicyCurves(Value):
     mean, median : Band
         Of regret up to each of the rounds.
     mean_per_round, median_per_round : Band
-        Of regret per round, averaged over the last few rounds.
+        Of regret per round, averaged over the last few rounds; without intervals, which are too ragged to be seen.
     horizons : tuple of int
         The horizons T at which the policy was played.
     mean_by_horizon, median_by_horizon : Band
@@ -90,13 +84,16 @@ class Curves(Value):
     policies: Mapping[str, PolicyCurves] = field(repr=False)
 
 
-def make_curves(outcome: Outcome) -> Curves:
+def make_curves(outcome: Outcome, *, intervals: bool = True) -> Curves:
     """Return the curves of a setting's figure.
 
     Parameters
     ----------
     outcome : Outcome
         The outcome of the setting.
+    intervals : bool
+        Whether to compute intervals, which takes most of the time; otherwise their ends are NaN. The curves of a swept
+        policy over the rounds have none, since figures show the ends of its curves only.
 
     Returns
     -------
@@ -117,7 +114,7 @@ def make_curves(outcome: Outcome) -> Curves:
     """
     rounds = _thin_rounds(outcome.setting.horizon)
     windows = np.minimum(rounds, _WINDOW)
-    policies = {name: _policy_curves(outcome, name, rounds, windows) for name in outcome.policies}
+    policies = {name: _policy_curves(outcome, name, rounds, windows, intervals) for name in outcome.policies}
     return Curves(tuple(rounds.tolist()), tuple(windows.tolist()), policies)
 
 
@@ -128,7 +125,8 @@ def _thin_rounds(horizon: int) -> IntArray:
     return np.unique(np.concatenate([early, late]).round().astype(np.int64))
 
 
-def _policy_curves(outcome: Outcome, name: str, rounds: IntArray, windows: IntArray) -> PolicyCurves:
+def _policy_curves(outcome: Outcome, name: str, rounds: IntArray, windows: IntArray, intervals: bool) -> PolicyCurves:
+    over_rounds = intervals and not outcome.setting.swept
     curve = outcome.curve(name)
     summed = np.concatenate([np.zeros_like(curve[:, :1]), curve], axis=1)
     with np.errstate(invalid="ignore", over="ignore"):  # the regret of a diverged run may be infinite
@@ -137,42 +135,23 @@ def _policy_curves(outcome: Outcome, name: str, rounds: IntArray, windows: IntAr
         ends = np.stack([outcome.regret(name, h) for h in horizons], axis=1)
         lower, upper = quantiles_over_runs(summed[:, rounds], [0.25, 0.75], axis=0)
         return PolicyCurves(
-            mean=_band(summed[:, rounds], "mean"),
-            median=_band(summed[:, rounds], "median"),
-            mean_per_round=_band(per_round, "mean"),
-            median_per_round=_band(per_round, "median"),
+            mean=_band(summed[:, rounds], "mean", over_rounds),
+            median=_band(summed[:, rounds], "median", over_rounds),
+            mean_per_round=_band(per_round, "mean", False),
+            median_per_round=_band(per_round, "median", False),
             horizons=horizons,
-            mean_by_horizon=_band(ends, "mean"),
-            median_by_horizon=_band(ends, "median"),
+            mean_by_horizon=_band(ends, "mean", intervals),
+            median_by_horizon=_band(ends, "median", intervals),
             quartiles=(lower, upper),
             diverged=int(outcome.results[outcome.setting.horizon][name].diverged.sum()),
         )
 
 
-def _band(samples: Array, statistic: str) -> Band:
-    """Return a statistic over the runs of samples (runs, points)."""
-    if statistic == "median":
-        low, high = np.sort(samples, axis=0)[list(_median_ranks(samples.shape[0]))]
-        return Band(np.asarray(np.median(samples, axis=0)), low, high)
-    picks = np.random.default_rng(0).integers(len(samples), size=(_RESAMPLES, len(samples)))
-    weights = np.apply_along_axis(np.bincount, 1, picks, minlength=len(samples)) / len(samples)
-    means = weights @ samples
-    low, high = np.quantile(means, [0.025, 0.975], axis=0)
-    return Band(np.asarray(samples.mean(axis=0)), low, high)
-
-
-@cache
-def _median_ranks(runs: int) -> tuple[int, int]:
-    """Return the ranks, from 0, of the runs between which the median lies with 95 %, whatever the distribution.
-
-    Examples
-    --------
-    >>> _median_ranks(20)
-    (5, 14)
-    """
-    below = 0.0
-    for rank in range(runs // 2):
-        below += math.comb(runs, rank) / 2.0**runs
-        if below > 0.025:
-            return rank - 1 if rank else 0, runs - rank if rank else runs - 1
-    return 0, runs - 1
+def _band(samples: Array, statistic: str, intervals: bool) -> Band:
+    """Return a statistic over the runs of samples (runs, points), with its bootstrap interval."""
+    reduce, resample = (np.median, resampled_medians) if statistic == "median" else (np.mean, resampled_means)
+    with np.errstate(invalid="ignore", over="ignore"):
+        value = np.asarray(reduce(samples, axis=0))
+        if not intervals:
+            return Band(value, np.full_like(value, np.nan), np.full_like(value, np.nan))
+        return Band(value, *interval(resample(samples)))

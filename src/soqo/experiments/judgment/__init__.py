@@ -1,28 +1,23 @@
-"""Judgment: the paper's claims that simulation can test, judged by stated rules under every reading of the text.
+"""Judgment: the paper's claims that numbers can test, judged by stated rules under every reading of the text.
 
-A claim is a :class:`ClaimRule` in one of the modules ``_ranking_claims``, ``_growth_claims``, ``_tuning_claims`` and
-``_evidence_claims``; :func:`judge` applies the rules.
+A claim is a :class:`ClaimRule` in one of the modules ``_ranking_claims``, ``_growth_claims``, ``_tuning_claims``,
+``_query_claims`` and ``_theory_claims``; :func:`judge` applies the rules.
 """
 
 from soqo.experiments.judgment._decisions import decide, measure
-from soqo.experiments.judgment._evidence import (
-    EstimationRisk,
-    Evidence,
-    RubExperiment,
-    SpectralSplit,
-    Tail,
-    gather_evidence,
-    measure_risk,
-    measure_rub,
-    measure_split,
-    measure_tails,
-)
+from soqo.experiments.judgment._evidence import Evidence, gather_evidence
 from soqo.experiments.judgment._judge import RULES, SECTIONS, judge
+from soqo.experiments.judgment._judgment import KIND_NAMES, Judgment, Section
+from soqo.experiments.judgment._query_evidence import EstimationRisk, RubExperiment, measure_risk, measure_rub
 from soqo.experiments.judgment._rules import ClaimRule
 from soqo.experiments.judgment._samples import Samples, trimmed_mean, tune_c1
-from soqo.experiments.judgment._verdicts import Case, Claim, Judgment, Number, Section, Status, Verdict
+from soqo.experiments.judgment._spectral_evidence import SpectralSplit, measure_split
+from soqo.experiments.judgment._tails import Tail, measure_tails
+from soqo.experiments.judgment._theory_checks import check_theory
+from soqo.experiments.judgment._verdicts import Case, Claim, Kind, Number, Status, Verdict
 
 __all__ = [
+    "KIND_NAMES",
     "RULES",
     "SECTIONS",
     "Case",
@@ -31,6 +26,7 @@ __all__ = [
     "EstimationRisk",
     "Evidence",
     "Judgment",
+    "Kind",
     "Number",
     "RubExperiment",
     "Samples",
@@ -39,6 +35,7 @@ __all__ = [
     "Status",
     "Tail",
     "Verdict",
+    "check_theory",
     "decide",
     "gather_evidence",
     "judge",

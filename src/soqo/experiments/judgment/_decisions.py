@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from soqo.experiments.execution import interval
 from soqo.experiments.judgment._verdicts import Case, Number, Status
 from soqo.typing import Array, BoolArray
 
@@ -68,13 +69,28 @@ def measure(label: str, values: Array) -> Number:
     resampled = values[1:][~np.isnan(values[1:])]
     if not resampled.size or np.isnan(values[0]):
         return Number(label, float(values[0]))
-    ordered = np.sort(resampled)
-    ends = (ordered.size - 1) * np.array([0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)])
-    below, above = ordered[np.floor(ends).astype(int)], ordered[np.ceil(ends).astype(int)]
-    # Between infinite numbers there is nothing to interpolate.
-    with np.errstate(invalid="ignore"):
-        low, high = np.where(np.isfinite(above), below + (ends % 1.0) * (above - below), below)
+    low, high = interval(resampled)
     return Number(label, float(values[0]), float(low), float(high))
+
+
+def compare(label: str, value: float, bound: float, case: str) -> Case:
+    """Return the case of an exact number that should not exceed another one.
+
+    Parameters
+    ----------
+    label : str
+        What the number is, as a share of the bound.
+    value, bound : float
+        The number, and the bound.
+    case : str
+        What the case is about.
+
+    Examples
+    --------
+    >>> compare("regret over bound", 3.0, 4.0, "r = 1").status.value
+    'holds'
+    """
+    return Case(case, Status.HOLDS if value <= bound else Status.FAILS, (Number(label, value / bound),))
 
 
 def lowest(*values: Array) -> Array:

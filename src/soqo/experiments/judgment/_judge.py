@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from soqo._simulation.summary import format_short
 from soqo.experiments.execution import RegretTable
 from soqo.experiments.judgment._evidence import Evidence
-from soqo.experiments.judgment._evidence_claims import EVIDENCE_CLAIMS
 from soqo.experiments.judgment._growth_claims import GROWTH_CLAIMS
+from soqo.experiments.judgment._judgment import (
+    KIND_NAMES,
+    Judgment,
+    choose_best,
+    count_held,
+    count_statuses,
+    make_section,
+)
+from soqo.experiments.judgment._query_claims import QUERY_CLAIMS
 from soqo.experiments.judgment._ranking_claims import RANKING_CLAIMS
 from soqo.experiments.judgment._samples import Samples
+from soqo.experiments.judgment._theory_claims import THEORY_CLAIMS
 from soqo.experiments.judgment._tuning_claims import TUNING_CLAIMS
-from soqo.experiments.judgment._verdicts import Claim, Judgment, Section, Status, make_section
+from soqo.experiments.judgment._verdicts import Claim, Kind, Status
 from soqo.experiments.settings import AXES, LITERAL, Reading, Setting, TunedC1
 
 SECTIONS = {
@@ -21,12 +31,12 @@ SECTIONS = {
     "rank_deficient": "Section 4.2, rank-deficient settings",
     "tuning": "Section 4.2, hyperparameter tuning",
     "appendix": "Appendix, additional experiments",
-    "theory": "Theorems, corollary and remarks",
+    "theory": "Theorems, proposition, corollary and remarks",
 }
 """The parts of the paper, by id."""
 
-RULES = (*RANKING_CLAIMS, *GROWTH_CLAIMS, *TUNING_CLAIMS, *EVIDENCE_CLAIMS)
-"""The claims that simulation can test."""
+RULES = (*RANKING_CLAIMS, *GROWTH_CLAIMS, *QUERY_CLAIMS, *TUNING_CLAIMS, *THEORY_CLAIMS)
+"""The claims that numbers can test."""
 
 
 def judge(
@@ -64,23 +74,25 @@ def judge(
     samples = Samples(settings, table, tuned)
     found = [rule.judge(samples, evidence or Evidence(), readings) for rule in RULES]
     order = list(SECTIONS)
-    claims = tuple(sorted(found, key=lambda claim: order.index(claim.section)))
+    # Within a section, what the paper only implies comes last.
+    claims = tuple(sorted(found, key=lambda claim: (order.index(claim.section), claim.kind is Kind.IMPLIED)))
     sections = tuple(make_section(name, title, claims, readings) for name, title in SECTIONS.items())
-    columns = _choose_columns(sections, readings)
-    return Judgment(claims, sections, columns, _summarize([claim for claim in claims if claim.verdicts], readings))
+    columns = _choose_columns(claims, readings)
+    tested = [claim for claim in claims if claim.verdicts]
+    return Judgment(claims, sections, columns, _tell_primary(tested), _count(tested, readings))
 
 
-def _choose_columns(sections: Sequence[Section], readings: Sequence[Reading]) -> dict[str, Reading]:
-    """Return the literal reading, those that differ from it on one axis, and the best of each section, by title."""
+def _choose_columns(claims: Sequence[Claim], readings: Sequence[Reading]) -> dict[str, Reading]:
+    """Return the literal reading, those that differ from it on one axis, and the best for experiments, by title."""
     columns = {"to the letter": LITERAL}
     for axis, choices in AXES.items():
         if axis != "statistic":
             columns |= {_SHORT[axis, one.key]: Reading(**{axis: one.key}) for one in choices[1:]}
-    for section in sections:
-        if section.best is not None:
-            best = replace(section.best, statistic="mean")
-            if best not in columns.values():
-                columns[f"best for {section.id.replace('_', ' ')}"] = best
+    stated = [claim for claim in claims if claim.kind is Kind.EXPERIMENT and claim.verdicts]
+    if stated:
+        best = replace(choose_best(count_held(stated, readings)), statistic="mean")
+        if best not in columns.values():
+            columns["best for experiments"] = best
     known = set(readings)
     return {title: reading for title, reading in columns.items() if reading in known}
 
@@ -99,21 +111,41 @@ _SHORT = {
 """Titles of the readings that differ from the literal one on one axis."""
 
 
-def _summarize(claims: Sequence[Claim], readings: Sequence[Reading]) -> str:
-    """Return the result in one sentence."""
+def _tell_primary(claims: Sequence[Claim]) -> str:
+    """Return in plain words what the primary evaluation shows."""
+    found = {claim.id: claim for claim in claims}
+    if "primary-scale-outperforms" not in found or found["primary-scale-outperforms"].literal is None:
+        return ""
+    alone, both = found["primary-scale-outperforms"], found["primary-outperform"]
+    assert alone.literal is not None
+    share = alone.literal.cases[0].numbers[0]
+    won, total = alone.counts[Status.HOLDS], len(alone.verdicts)
+    together = both.counts[Status.HOLDS] or "none"
+    return (
+        f"In the paper's primary evaluation, SCaLE exactly as printed has {format_short(share.value)} times the mean "
+        f"regret of the best baseline. It beats all baselines in {won} of {total} ways to read what the text leaves "
+        f"open; it and HySCaLE both do in {together}."
+    )
+
+
+def _count(claims: Sequence[Claim], readings: Sequence[Reading]) -> str:
+    """Return how many claims hold, by kind, to the letter and in the best single reading."""
     if not claims:
         return "No claim of the paper was tested."
-    literal = [claim.status for claim in claims]
-    held = {
-        reading: sum(v.status is Status.HOLDS for c in claims if (v := c.verdict(reading)) is not None)
-        for reading in readings
-    }
-    best = max(held, key=lambda reading: (held[reading], -len(reading.changes())))
-    never = sum(not claim.counts[Status.HOLDS] for claim in claims)
-    runs = min(claim.runs for claim in claims)
-    total = len(claims)
+    runs = max(claim.runs for claim in claims)
+    parts = []
+    for kind, name in KIND_NAMES.items():
+        counts = count_statuses(claims, kind)
+        if total := sum(counts.values()):
+            hold, fail, unknown = (counts[status] for status in (Status.HOLDS, Status.FAILS, Status.UNKNOWN))
+            parts.append(f"of {total} claims {name}, {hold} hold, {fail} fail and {unknown} cannot be told")
+    stated = [claim for claim in claims if claim.kind is Kind.EXPERIMENT]
+    sentence = f"Read to the letter, by means of {runs} runs: {'; '.join(parts)}."
+    if not stated:
+        return sentence
+    held = count_held(stated, readings)
+    best = choose_best(held)
     return (
-        f"Read to the letter, {literal.count(Status.HOLDS)} of {total} claims hold, {literal.count(Status.FAILS)} fail "
-        f"and {literal.count(Status.UNKNOWN)} cannot be told with {runs} runs; the best single reading "
-        f"({best.describe()}) makes {held[best]} hold, and {never} hold in no reading."
+        f"{sentence} The best single reading for experiments ({best.describe()}) makes {held[best]} of {len(stated)} "
+        "hold."
     )

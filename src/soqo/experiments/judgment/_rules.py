@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from soqo._simulation.summary import format_short
 from soqo.experiments.judgment._evidence import Evidence
 from soqo.experiments.judgment._samples import Samples
-from soqo.experiments.judgment._verdicts import Case, Claim, Status, Verdict
+from soqo.experiments.judgment._verdicts import Case, Claim, Kind, Status, Verdict
 from soqo.experiments.settings import (
     AXES,
-    LITERAL,
     SLOW_HYSCALE,
     SLOW_LEARNERS,
     SLOW_SCALE,
@@ -27,6 +26,9 @@ EVERY_AXIS = tuple(AXES)
 NO_HYBRID = ("gamma2", "radius", "spectrum", "c1", "statistic")
 """The axes of a claim about SCaLE alone."""
 
+R1_AXES = tuple(axis for axis in EVERY_AXIS if axis != "spectrum")
+"""The axes of a claim about settings of rank 1, where A has one eigenvalue."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimRule:
@@ -34,7 +36,7 @@ class ClaimRule:
 
     Attributes
     ----------
-    id, text, source, section, rule : str
+    id, kind, text, source, quote, section, rule
         As in :class:`Claim`.
     settings : tuple of str
         The settings that it needs.
@@ -51,8 +53,10 @@ class ClaimRule:
     """
 
     id: str
+    kind: Kind
     text: str
     source: str
+    quote: str
     section: str
     rule: str
     settings: tuple[str, ...]
@@ -79,7 +83,9 @@ class ClaimRule:
         Claim
             The claim with its verdicts.
         """
-        words = {key: getattr(self, key) for key in ("id", "text", "source", "section", "rule", "settings")}
+        words = {
+            key: getattr(self, key) for key in ("id", "kind", "text", "source", "quote", "section", "rule", "settings")
+        }
         if not samples.has(self.settings) or any(
             len({*samples.settings[name].horizons, samples.settings[name].horizon}) < self.horizons
             for name in self.settings
@@ -121,8 +127,8 @@ class ClaimRule:
                 shown = [
                     format_short(samples.statistic(name, reading, policy)[0]) for policy in (SLOW_SCALE, SLOW_HYSCALE)
                 ]
-                others = ("FTM", *SLOW_LEARNERS, *samples.learners(LITERAL))
-                best = min(samples.statistic(name, reading, other)[0] for other in others if other in found.policies)
+                others = ("FTM", "POL", "OAL", *SLOW_LEARNERS)
+                best = min(samples.statistic(name, reading, other)[0] for other in others)
                 place = name if len(spectra) == 1 else f"{name}, spectrum {spectrum}"
                 parts.append(f"{place}: {shown[0]} and {shown[1]}, best baseline {format_short(best)}")
         if not parts:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from soqo._model.problem import RandomProblem
-from soqo.experiments.execution import Regrets, RegretTable
+from soqo.experiments.execution import Regrets, RegretTable, resampled_runs
 from soqo.experiments.settings import (
     Reading,
     Setting,
@@ -22,9 +22,6 @@ from soqo.experiments.settings import (
 )
 from soqo.processes import Cauchy
 from soqo.typing import Array
-
-RESAMPLES = 1000
-"""Bootstrap resamples of the runs."""
 
 TRIMMED = 0.1
 """The share of the runs that a trimmed mean leaves out at each end."""
@@ -49,7 +46,7 @@ class Samples:
     Examples
     --------
     >>> from soqo.experiments.settings import LITERAL, find
-    >>> Samples(find("primary"), {}, {}).scale("primary", LITERAL)
+    >>> Samples(find("primary"), {}, {}).policy("SCaLE", "primary", LITERAL)
     'SCaLE/algorithm/cap/3'
     """
 
@@ -63,11 +60,6 @@ class Samples:
     def runs(self) -> int:
         """The smallest number of runs."""
         return min((regrets.runs for regrets in self.table.values()), default=0)
-
-    @cached_property
-    def picks(self) -> Array:
-        """The runs of each resample."""
-        return np.asarray(np.random.default_rng(0).integers(self.runs, size=(RESAMPLES, self.runs)))
 
     def has(self, names: Sequence[str]) -> bool:
         """Return whether all these settings were simulated.
@@ -95,6 +87,18 @@ class Samples:
         spectrum = canonical_spectrum(setting, reading.spectrum if reading is not None else None)
         return self.table.get((name, spectrum, setting.horizon if horizon is None else horizon))
 
+    def spectrum(self, name: str, reading: Reading) -> str:
+        """Return the spectrum of a reading in a setting.
+
+        Parameters
+        ----------
+        name : str
+            The setting's name.
+        reading : Reading
+            The reading.
+        """
+        return canonical_spectrum(self.settings[name], reading.spectrum)
+
     def c1(self, name: str, reading: Reading) -> float:
         """Return the c1 of a reading in a setting.
 
@@ -108,8 +112,8 @@ class Samples:
         setting = self.settings[name]
         if reading.c1 != "tuned":
             return c1_values(setting, reading.c1)[0]
-        spectrum = canonical_spectrum(setting, reading.spectrum)
-        return self.tuned[name, spectrum, str(reading.gamma2), str(reading.radius)][str(reading.statistic)]
+        place = (name, self.spectrum(name, reading), str(reading.gamma2), str(reading.radius))
+        return self.tuned[place][str(reading.statistic)]
 
     def exploration_rounds(self, name: str, reading: Reading) -> int:
         """Return the number m of probes under a reading.
@@ -125,40 +129,43 @@ class Samples:
         assert isinstance(problem, RandomProblem)
         return math.ceil(self.c1(name, reading) * problem.rank * problem.dim)
 
-    def scale(self, name: str, reading: Reading) -> str:
-        """Return the name of SCaLE under a reading.
+    def policy(self, label: str, name: str, reading: Reading) -> str:
+        """Return the name that one of the paper's policies has under a reading.
+
+        Parameters
+        ----------
+        label : {"FTM", "POL", "OAL", "SCaLE", "HySCaLE"} or str
+            The policy of the paper; another name stays as it is.
+        name : str
+            The setting's name.
+        reading : Reading
+            The reading.
+        """
+        gamma2, radius, gradient = (str(getattr(reading, axis)) for axis in ("gamma2", "radius", "gradient"))
+        if label == "SCaLE":
+            return scale_name(gamma2, radius, self.c1(name, reading))
+        if label == "HySCaLE":
+            return hyscale_name(gamma2, radius, gradient, self.c1(name, reading))
+        return dict(zip(("POL", "OAL"), learner_names(gradient), strict=True)).get(label, label)
+
+    def by_c1(self, name: str, reading: Reading) -> tuple[Array, Array]:
+        """Return the values of c1 that a line search tries, and SCaLE's statistic at each of them.
 
         Parameters
         ----------
         name : str
             The setting's name.
         reading : Reading
-            The reading.
+            The reading; its c1 does not matter.
+
+        Returns
+        -------
+        tuple of Array
+            The values, and the statistics for the runs and for the resamples, shape (values, 1 + resamples).
         """
-        return scale_name(str(reading.gamma2), str(reading.radius), self.c1(name, reading))
-
-    def hyscale(self, name: str, reading: Reading) -> str:
-        """Return the name of HySCaLE under a reading.
-
-        Parameters
-        ----------
-        name : str
-            The setting's name.
-        reading : Reading
-            The reading.
-        """
-        c1 = self.c1(name, reading)
-        return hyscale_name(str(reading.gamma2), str(reading.radius), str(reading.gradient), c1)
-
-    def learners(self, reading: Reading) -> tuple[str, str]:
-        """Return the names of POL and OAL under a reading.
-
-        Parameters
-        ----------
-        reading : Reading
-            The reading.
-        """
-        return learner_names(str(reading.gradient))
+        values = c1_values(self.settings[name], "tuned")
+        names = [scale_name(str(reading.gamma2), str(reading.radius), c1) for c1 in values]
+        return np.array(values), np.stack([self.statistic(name, reading, policy) for policy in names])
 
     def horizons(self, name: str, reading: Reading, policy: str) -> list[int]:
         """Return the horizons at which a policy was played, in increasing order.
@@ -170,9 +177,10 @@ class Samples:
         reading : Reading
             The reading, for its spectrum.
         policy : str
-            The policy's name.
+            The policy: one of the paper's, as in :meth:`policy`, or a name in the table.
         """
         setting = self.settings[name]
+        policy = self.policy(policy, name, reading)
         every = sorted({setting.horizon, *setting.horizons})
         return [h for h in every if (found := self.of(name, reading, h)) is not None and policy in found.policies]
 
@@ -186,12 +194,13 @@ class Samples:
         reading : Reading
             The reading, for its spectrum and its statistic.
         policy : str
-            The policy's name.
+            The policy: one of the paper's, as in :meth:`policy`, or a name in the table.
         horizon : int, optional
             The horizon; the setting's own by default.
         """
         setting = self.settings[name]
-        spectrum = canonical_spectrum(setting, reading.spectrum)
+        policy = self.policy(policy, name, reading)
+        spectrum = self.spectrum(name, reading)
         used = setting.horizon if horizon is None else horizon
         key = (name, spectrum, used, policy, str(reading.statistic))
         if key not in self._cache:
@@ -211,7 +220,7 @@ class Samples:
             The numbers; NaN counts as infinite.
         """
         used = np.where(np.isnan(values), np.inf, values)[: self.runs]
-        drawn = np.concatenate([used[None], used[self.picks]])
+        drawn = np.concatenate([used[None], used[resampled_runs(self.runs)]])
         with np.errstate(invalid="ignore", over="ignore"):
             if reading.statistic == "median":
                 middle = [(self.runs - 1) // 2, self.runs // 2]
@@ -228,9 +237,9 @@ class Samples:
         name : str
             The setting's name.
         reading : Reading
-            The reading, for its spectrum and its statistic.
+            The reading.
         policy : str
-            The policy's name.
+            The policy: one of the paper's, as in :meth:`policy`, or a name in the table.
         """
         horizons = self.horizons(name, reading, policy)
         regret = np.stack([self.statistic(name, reading, policy, h) for h in horizons])
@@ -292,10 +301,9 @@ def tune_c1(settings: Iterable[Setting], table: RegretTable, readings: Sequence[
         for name, setting in samples.settings.items():
             if setting.swept:
                 continue
-            spectrum = canonical_spectrum(setting, reading.spectrum)
+            spectrum = samples.spectrum(name, reading)
             gamma2, radius = str(reading.gamma2), str(reading.radius)
             choices = found.setdefault((name, spectrum, gamma2, radius), {})
-            grid = c1_values(setting, "tuned")
-            regret = [samples.statistic(name, reading, scale_name(gamma2, radius, c1))[0] for c1 in grid]
-            choices[str(reading.statistic)] = grid[int(np.argmin(regret))]
+            grid, regret = samples.by_c1(name, reading)
+            choices[str(reading.statistic)] = float(grid[int(np.argmin(regret[:, 0]))])
     return found

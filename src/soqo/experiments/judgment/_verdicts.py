@@ -1,13 +1,12 @@
-"""The data of a judgment: claims, their verdicts under every reading, and what they say together."""
+"""Claims of the paper, and their verdicts under every reading."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
 
 from soqo._simulation.summary import format_short
 from soqo.experiments.settings import AXES, LITERAL, Reading
@@ -62,6 +61,19 @@ class Status(StrEnum):
             if status in found:
                 return status
         return cls.HOLDS
+
+
+class Kind(StrEnum):
+    """What the paper says, and how."""
+
+    EXPERIMENT = "experiment"
+    """A sentence of the paper about what its experiments show."""
+    THEORY = "theory"
+    """A theorem, proposition, corollary or remark, or a sentence about one."""
+    IMPLIED = "implied"
+    """No sentence states it: a figure is there to show it, or another claim suggests it. It is counted apart."""
+    PART = "part"
+    """A part of the claim before it, which is not counted again."""
 
 
 @dataclass(frozen=True)
@@ -141,14 +153,18 @@ class Claim:
     ----------
     id : str
         A short name, which is also that of its anchor on the page.
+    kind : Kind
+        Whether the paper states it, of its experiments or of its theory, or only implies it.
     text, source : str
         The claim in our words, and its place in the paper.
+    quote : str
+        The paper's own words.
     section : str
         The id of its :class:`Section`.
     rule : str
         The condition under which it holds.
     settings : tuple of str
-        The names of the settings in which it is tested; "" for a claim that no setting tests.
+        The names of the settings in which it is tested; none for a claim about theory that needs no simulation.
     runs : int
         The number of runs.
     verdicts : tuple of Verdict
@@ -161,8 +177,10 @@ class Claim:
     """
 
     id: str
+    kind: Kind
     text: str
     source: str
+    quote: str
     section: str
     rule: str
     settings: tuple[str, ...]
@@ -202,6 +220,17 @@ class Claim:
     def status(self) -> Status:
         """The claim's status under the most literal reading."""
         return Status.UNTESTED if self.literal is None else self.literal.status
+
+    def case(self, setting: str) -> Case | None:
+        """Return the test in one setting under the most literal reading, or None.
+
+        Parameters
+        ----------
+        setting : str
+            The name of the setting.
+        """
+        found = self.literal.cases if self.literal is not None else ()
+        return next((case for case in found if case.setting == setting), None)
 
     @property
     def summary(self) -> str:
@@ -250,169 +279,3 @@ def _phrase(verdict: Verdict, runs: int) -> str:
     if len(verdict.cases) == 1 or verdict.status is Status.HOLDS:
         return told
     return f"{told} (holds in {verdict.held} of {len(verdict.cases)} settings)"
-
-
-@dataclass(frozen=True)
-class Section:
-    """The claims of one part of the paper, taken together.
-
-    Attributes
-    ----------
-    id, title : str
-        A short name, and the heading of that part of the paper.
-    claims : tuple of str
-        The ids of its claims that were tested.
-    readings : int
-        The number of readings.
-    all_hold : tuple of Reading
-        The readings in which all its claims hold.
-    best : Reading or None
-        The reading in which most of them hold; of equals, the most literal.
-    best_holds : int
-        The number of its claims that hold in that reading.
-    """
-
-    id: str
-    title: str
-    claims: tuple[str, ...]
-    readings: int
-    all_hold: tuple[Reading, ...] = field(repr=False)
-    best: Reading | None
-    best_holds: int
-
-    @property
-    def summary(self) -> str:
-        """Whether one reading makes all claims of the section hold, in words."""
-        if self.best is None:
-            return Status.UNTESTED.value
-        total = len(self.claims)
-        if total == 1:
-            return f"its one claim holds in {len(self.all_hold)} of {self.readings} readings"
-        if self.all_hold:
-            return (
-                f"all {total} claims hold together in {len(self.all_hold)} of {self.readings} readings, for example: "
-                f"{self.best.describe()}"
-            )
-        return (
-            f"no reading makes all {total} claims hold; at most {self.best_holds} "
-            f"{'does' if self.best_holds == 1 else 'do'}, for example: {self.best.describe()}"
-        )
-
-
-@dataclass(frozen=True)
-class Judgment:
-    """All claims, judged.
-
-    Attributes
-    ----------
-    claims : tuple of Claim
-        The claims in the order of the paper; those that were not tested have no verdicts.
-    sections : tuple of Section
-        The parts of the paper, in order.
-    columns : mapping of str to Reading
-        Readings that a table of claims shows, by their titles: the literal one, each that differs from it on one axis,
-        and the best of each section. All have the statistic "mean"; the same with "median" is a column too.
-    finding : str
-        The result in one sentence.
-    """
-
-    claims: tuple[Claim, ...]
-    sections: tuple[Section, ...]
-    columns: Mapping[str, Reading]
-    finding: str
-
-    def claim(self, name: str) -> Claim:
-        """Return the claim with this id.
-
-        Parameters
-        ----------
-        name : str
-            The id.
-        """
-        return next(claim for claim in self.claims if claim.id == name)
-
-    @property
-    def tested(self) -> tuple[Claim, ...]:
-        """The claims that were tested."""
-        return tuple(claim for claim in self.claims if claim.verdicts)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data, for a JSON file."""
-        return {
-            "finding": self.finding,
-            "axes": {axis: [[one.key, one.label, one.source] for one in values] for axis, values in AXES.items()},
-            "columns": {title: reading.key for title, reading in self.columns.items()},
-            "sections": [
-                {
-                    "id": section.id,
-                    "title": section.title,
-                    "claims": list(section.claims),
-                    "summary": section.summary,
-                    "all_hold": [reading.key for reading in section.all_hold],
-                }
-                for section in self.sections
-            ],
-            "claims": [_claim_to_dict(claim) for claim in self.claims],
-        }
-
-
-def _claim_to_dict(claim: Claim) -> dict[str, Any]:
-    words = {key: getattr(claim, key) for key in ("id", "text", "source", "section", "rule", "runs", "remark")}
-    return {
-        **words,
-        "settings": list(claim.settings),
-        "summary": claim.summary,
-        "counts": {status.value: count for status, count in claim.counts.items()},
-        "charitable": claim.charitable.reading.key if claim.charitable else None,
-        "verdicts": [
-            {
-                "reading": verdict.reading.key,
-                "status": verdict.status.value,
-                "cases": [
-                    [case.setting, case.status.value, [_number_to_list(one) for one in case.numbers]]
-                    for case in verdict.cases
-                ],
-            }
-            for verdict in claim.verdicts
-        ],
-    }
-
-
-def _number_to_list(number: Number) -> list[Any]:
-    """Return the label and the three numbers; JSON has no NaN and no infinity."""
-    values = (number.value, number.low, number.high)
-    return [number.label, *(float(f"{value:.4g}") if math.isfinite(value) else None for value in values)]
-
-
-def make_section(name: str, title: str, claims: Sequence[Claim], readings: Sequence[Reading]) -> Section:
-    """Take the claims of a part of the paper together.
-
-    Parameters
-    ----------
-    name, title : str
-        Its short name and its heading.
-    claims : sequence of Claim
-        All claims; those of other sections and those that were not tested are ignored.
-    readings : sequence of Reading
-        The readings, the most literal first.
-
-    Returns
-    -------
-    Section
-        The section.
-    """
-    own = [claim for claim in claims if claim.section == name and claim.verdicts]
-    held = {
-        reading: sum(v.status is Status.HOLDS for claim in own if (v := claim.verdict(reading)) is not None)
-        for reading in readings
-    }
-    best = max(held, key=lambda reading: (held[reading], -len(reading.changes()))) if own and held else None
-    return Section(
-        id=name,
-        title=title,
-        claims=tuple(claim.id for claim in own),
-        readings=len(readings),
-        all_hold=tuple(reading for reading, count in held.items() if own and count == len(own)),
-        best=best,
-        best_holds=held[best] if best is not None else 0,
-    )

@@ -3,6 +3,7 @@
 Importing this package does not import Matplotlib.
 """
 
+from soqo._foundation.figure_style import house_style
 from soqo.experiments.presentation._axes import scale_regret_axes
 from soqo.experiments.presentation._bounds_report import bounds_figure, format_bounds, save_bounds
 from soqo.experiments.presentation._curvature_figure import curvature_figure
@@ -12,7 +13,7 @@ from soqo.experiments.presentation._progress_page import render_progress, write_
 from soqo.experiments.presentation._rendering import new_figure, render_svg, save_figure, write_atomically, write_csv
 from soqo.experiments.presentation._report_data import ReportData
 from soqo.experiments.presentation._report_figures import ReportFigure, figure_names, report_figures
-from soqo.experiments.presentation._style import CAPTION_COLOR, house_style, policy_styles, sequential_colors
+from soqo.experiments.presentation._style import CAPTION_COLOR, policy_styles, sequential_colors
 
 __all__ = [
     "CAPTION_COLOR",

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from soqo._foundation.figure_style import house_style
 from soqo._foundation.optional_imports import require_extra
 from soqo._simulation.summary import format_short
 from soqo.experiments.execution import BoundName, BoundsTable
 from soqo.experiments.presentation._axes import add_legend, add_title, label_ticks, quartiles, scale_regret_axes
 from soqo.experiments.presentation._rendering import new_figure, save_figure, write_csv
-from soqo.experiments.presentation._style import CAPTION_COLOR, POLICY_COLORS, house_style
+from soqo.experiments.presentation._style import CAPTION_COLOR, POLICY_COLORS
 from soqo.theory import Growth
 from soqo.typing import Array
 

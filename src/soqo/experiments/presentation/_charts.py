@@ -57,11 +57,9 @@ class Panel:
     explored : int
         The rounds at the beginning in which SCaLE explores; 0 for a horizontal axis that does not show rounds.
     marks : bool
-        Whether each value has a mark, and the smallest of each curve a circle.
+        Whether each value has a mark, and the smallest of each curve a ring.
     log : bool
         Whether the vertical axis is logarithmic before the reader chooses.
-    intervals : bool
-        Whether intervals are drawn before the reader chooses; where curves are ragged they hide each other.
     """
 
     title: str
@@ -72,7 +70,6 @@ class Panel:
     explored: int = 0
     marks: bool = False
     log: bool = False
-    intervals: bool = True
 
     @property
     def shown(self) -> list[Curve]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from itertools import groupby
 
-from soqo.experiments.judgment import Claim, Judgment, Number, Section, Status, Verdict
-from soqo.experiments.presentation._numbers import format_interval, format_number, pluralize
+from soqo.experiments.judgment import Claim, Judgment, Kind, Number, Section, Status, Verdict
+from soqo.experiments.presentation._glossary import render_term
+from soqo.experiments.presentation._numbers import format_interval, format_number, pluralize, render_text
 from soqo.experiments.presentation._style import typeset
+from soqo.experiments.presentation._verdict_marks import CLASSES, SIGNS, render_badge
 from soqo.experiments.settings import AXES, Reading
 
-_SIGNS = {Status.HOLDS: "✓", Status.FAILS: "✗", Status.UNKNOWN: "?", Status.UNTESTED: "\N{EN DASH}"}
-_CLASSES = {Status.HOLDS: "holds", Status.FAILS: "fails", Status.UNKNOWN: "unknown", Status.UNTESTED: "untested"}
 _AXIS_NAMES = {
     "gamma2": "γ²",
     "radius": "radius",
@@ -23,22 +24,26 @@ _AXIS_NAMES = {
     "statistic": "statistic",
 }
 _STATISTICS = ("mean", "median")
+_IMPLIED = {
+    Kind.IMPLIED: ". The paper does not state the claim: this is the nearest sentence.",
+    Kind.PART: ". A part of the claim above.",
+}
 
 
-def render_claims(judgment: Judgment, settings: Mapping[str, str]) -> str:
+def render_claims(judgment: Judgment, settings: Mapping[str, tuple[str, str]]) -> str:
     """Return the matrix, what each section says together, and a fold with the numbers of each claim.
 
     Parameters
     ----------
     judgment : Judgment
         The claims.
-    settings : mapping of str to str
-        For each setting that has a figure on the page, the id of that figure.
+    settings : mapping of str to (str, str)
+        For each setting that has a figure on the page, the id of that figure and its number.
     """
     tested = {claim.id: claim for claim in judgment.tested}
     columns = _distinct(judgment.columns)
     bodies = [
-        _render_section(section, [tested[name] for name in section.claims], columns)
+        _render_section(section, [tested[name] for name in section.claims], columns, settings)
         for section in judgment.sections
         if section.claims
     ]
@@ -63,7 +68,7 @@ def _distinct(columns: Mapping[str, Reading]) -> list[tuple[str, Reading]]:
 
 
 def _describe_matrix(judgment: Judgment) -> str:
-    shares = [(claim.counts, len(claim.verdicts)) for claim in judgment.tested]
+    shares = [(claim.counts, len(claim.verdicts)) for claim in judgment.tested if claim.kind is not Kind.PART]
     every = sum(counts[Status.HOLDS] == total for counts, total in shares)
     failed = sum(counts[Status.FAILS] == total for counts, total in shares)
     some = sum(0 < counts[Status.HOLDS] < total for counts, total in shares)
@@ -71,13 +76,14 @@ def _describe_matrix(judgment: Judgment) -> str:
     return (
         f"Of {pluralize(len(shares), 'claim')} that this report tests, {every} hold in every reading and {some} in "
         f"some; {failed} fail in every reading, and {rest} hold in none but cannot be told in some. Each cell is a "
-        "link to its numbers; its left half is by means, as the paper defines regret, its right half by medians."
+        "link to its numbers; its left half is by means, as the paper defines regret, its right half by medians. The "
+        f"heads link to what each {render_term('reading')} means. The learning rate is that of the text in all of them."
     )
 
 
 def _render_key() -> str:
     items = (
-        f'<span class="half {_CLASSES[status]}" aria-hidden="true">{_SIGNS[status]}</span> {escape(text)}'
+        f'<span class="half {CLASSES[status]}" aria-hidden="true">{SIGNS[status]}</span> {escape(text)}'
         for status, text in (
             (Status.HOLDS, "holds"),
             (Status.FAILS, "fails"),
@@ -86,7 +92,8 @@ def _render_key() -> str:
     )
     return " ".join(f"<span>{item}</span>" for item in items) + (
         ' <span><span class="half holds same" aria-hidden="true">✓</span> pale: the reading does not touch the claim'
-        "</span>"
+        f'</span> <span><span class="tag">{Kind.IMPLIED}</span> {render_term("implied", "not stated")}: counted apart'
+        f'</span> <span><span class="tag">{Kind.PART}</span> a part of the claim above: not counted again</span>'
     )
 
 
@@ -101,13 +108,13 @@ def _render_heads(columns: Sequence[tuple[str, Reading]]) -> str:
     for axis, members in groups:
         if axis is None:
             for title, reading in members:
-                head = f"<span>{escape(typeset(title))}</span>"
-                first += f'<th scope="col" rowspan="2" class="up" title="{_title(reading)}">{head}</th>'
+                first += f'<th scope="col" rowspan="2" class="up">{_render_head(title, reading, "readings")}</th>'
             continue
         first += f'<th scope="colgroup" colspan="{len(members)}">{_AXIS_NAMES[axis]}</th>'
         for _, reading in members:
-            value = reading.changes()[axis].replace("_", " ")
-            second += f'<th scope="col" class="up" title="{_title(reading)}"><span>{escape(value)}</span></th>'
+            value = reading.changes()[axis]
+            head = _render_head(value.replace("_", " "), reading, f"reading-{axis}-{value}")
+            second += f'<th scope="col" class="up">{head}</th>'
     return f"<thead><tr>{first}</tr><tr>{second}</tr></thead>"
 
 
@@ -117,20 +124,26 @@ def _axis(reading: Reading) -> str | None:
     return changed[0] if len(changed) == 1 else None
 
 
-def _title(reading: Reading) -> str:
-    return escape(typeset(reading.describe()), quote=True)
+def _render_head(title: str, reading: Reading, anchor: str) -> str:
+    """Return the head of a column, a link to the meaning of its reading, which is also a tooltip."""
+    told = escape(typeset(reading.describe()), quote=True)
+    return f'<a href="#{anchor}" title="{told}">{escape(typeset(title))}</a>'
 
 
 def _render_axes() -> str:
     """Return a table of all axes with the sources of their values."""
     rows = "".join(
-        f"<tr>{_axis_head(axis, len(choices)) if k == 0 else ''}<td>{escape(one.key.replace('_', ' '))}</td>"
-        f"<td>{escape(typeset(one.label))}</td><td>{escape(typeset(one.source))}</td></tr>"
+        f'<tr id="reading-{axis}-{one.key}">{_axis_head(axis, len(choices)) if k == 0 else ""}'
+        f"<td>{escape(one.key.replace('_', ' '))}</td><td>{render_text(one.label)}</td>"
+        f"<td>{render_text(one.source)}</td></tr>"
         for axis, choices in AXES.items()
         for k, one in enumerate(choices)
     )
     heads = "".join(f'<th scope="col">{name}</th>' for name in ("Axis", "Value", "Meaning", "Source"))
-    caption = "What the text leaves open. A reading is one value on each axis; the first of each is the most literal."
+    caption = (
+        "What the text leaves open. A reading is one value on each axis; the first of each is the most literal. The "
+        "learning rate is no axis, since the text names it; Figure 6 has one spectrum, linear up to 4, in all readings."
+    )
     return (
         f'<div class="scroll"><table class="axes"><caption>{caption}</caption><thead><tr>{heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
@@ -144,28 +157,50 @@ def _axis_head(axis: str, count: int) -> str:
 # ---- rows ----------------------------------------------------------------------------------------------------------
 
 
-def _render_section(section: Section, claims: Sequence[Claim], columns: Sequence[tuple[str, Reading]]) -> str:
+def _render_section(
+    section: Section,
+    claims: Sequence[Claim],
+    columns: Sequence[tuple[str, Reading]],
+    settings: Mapping[str, tuple[str, str]],
+) -> str:
     """Return the rows of a section of the paper, under what they say together."""
-    told = escape(typeset(section.summary))
+    told = render_text(section.summary)
     head = (
         f'<tr class="section"><th scope="rowgroup" colspan="{2 + len(columns)}"><div><b>{escape(section.title)}</b> '
         f"<small>{told}</small></div></th></tr>"
     )
-    rows = "\n".join(_render_row(claim, columns) for claim in claims)
+    rows = "\n".join(_render_row(claim, columns, settings) for claim in claims)
     return f"<tbody>{head}\n{rows}</tbody>\n"
 
 
-def _render_row(claim: Claim, columns: Sequence[tuple[str, Reading]]) -> str:
-    cells = "".join(_render_cell(claim, reading) for _, reading in columns)
-    text = f'<a href="#claim-{claim.id}">{escape(typeset(claim.text))}</a>'
-    return f'<tr><th scope="row">{text}</th><td>{_render_share(claim)}</td>{cells}</tr>'
+def _render_row(claim: Claim, columns: Sequence[tuple[str, Reading]], settings: Mapping[str, tuple[str, str]]) -> str:
+    if claim.axes:
+        cells = f"<td>{_render_share(claim)}</td>" + "".join(_render_cell(claim, reading) for _, reading in columns)
+    else:
+        told = f"{render_badge(claim.status)} <small>it does not depend on the reading</small>"
+        cells = f'<td colspan="{1 + len(columns)}"><a class="all" href="#claim-{claim.id}">{told}</a></td>'
+    text = f'<a href="#claim-{claim.id}">{render_text(claim.text)}</a>'
+    kind = f' <span class="tag">{claim.kind}</span>' if claim.kind in (Kind.IMPLIED, Kind.PART) else ""
+    part = ' class="part"' if claim.kind is Kind.PART else ""
+    return f'<tr{part}><th scope="row">{text}{kind} <small>{_link_source(claim, settings)}</small></th>{cells}</tr>'
+
+
+def _link_source(claim: Claim, settings: Mapping[str, tuple[str, str]]) -> str:
+    """Return the place of a claim in the paper, with links to the figures of this page."""
+    anchors = {number: anchor for anchor, number in reversed(list(settings.values()))}
+
+    def link(match: re.Match[str]) -> str:
+        anchor = anchors.get(f"Figure {match[1]}")
+        return f'<a href="#{anchor}">{match[0]}</a>' if anchor else match[0]
+
+    return re.sub(r"Figures? (\d+)", link, escape(claim.source))
 
 
 def _render_share(claim: Claim) -> str:
     """Return a bar with the shares of the readings in which a claim holds, cannot be told and fails."""
     counts, total = claim.counts, len(claim.verdicts)
     parts = "".join(
-        f'<i class="{_CLASSES[status]}" style="width:{100 * counts[status] / total:.1f}%"></i>'
+        f'<i class="{CLASSES[status]}" style="width:{100 * counts[status] / total:.1f}%"></i>'
         for status in (Status.HOLDS, Status.UNKNOWN, Status.FAILS)
         if counts[status]
     )
@@ -185,19 +220,19 @@ def _render_half(claim: Claim, verdict: Verdict | None, statistic: str, reading:
     status = Status.UNTESTED if verdict is None else verdict.status
     # A reading that differs from the literal one only on axes that do not matter for the claim says nothing new.
     same = " same" if reading.changes() and not reading.on(claim.axes).changes() else ""
-    kind = f"half {_CLASSES[status]}{same}{'' if statistic else ' whole'}"
+    kind = f"half {CLASSES[status]}{same}{'' if statistic else ' whole'}"
     if verdict is None:
-        return f'<span class="{kind}">{_SIGNS[status]}</span>'
+        return f'<span class="{kind}">{SIGNS[status]}</span>'
     told = ": ".join(filter(None, (statistic, status.value)))
-    return (
-        f'<a class="{kind}" href="#{_anchor(claim, verdict)}" title="{told}" aria-label="{told}">{_SIGNS[status]}</a>'
-    )
+    return f'<a class="{kind}" href="#{_anchor(claim, verdict)}" title="{told}" aria-label="{told}">{SIGNS[status]}</a>'
 
 
 # ---- numbers -------------------------------------------------------------------------------------------------------
 
 
-def _render_numbers(claim: Claim, columns: Sequence[tuple[str, Reading]], settings: Mapping[str, str]) -> str:
+def _render_numbers(
+    claim: Claim, columns: Sequence[tuple[str, Reading]], settings: Mapping[str, tuple[str, str]]
+) -> str:
     """Return a fold with the claim, its rule, its verdict in words, and a row for each cell of the matrix."""
     shown = [claim.verdict(replace(reading, statistic=name)) for _, reading in columns for name in _STATISTICS]
     verdicts = list({verdict.reading.key: verdict for verdict in shown if verdict is not None}.values())
@@ -205,18 +240,18 @@ def _render_numbers(claim: Claim, columns: Sequence[tuple[str, Reading]], settin
         verdicts.append(claim.charitable)
     rows = "\n".join(_render_verdict(claim, verdict) for verdict in verdicts)
     facts = {
-        "Verdict": escape(typeset(claim.summary)),
-        "Rule": escape(typeset(claim.rule)),
-        "In the paper": escape(claim.source),
+        "Verdict": render_text(claim.summary),
+        "The paper": f"<q>{render_text(claim.quote)}</q> {_link_source(claim, settings)}{_IMPLIED.get(claim.kind, '')}",
+        "Rule": render_text(f"It holds if {claim.rule}."),
         "Settings": ", ".join(_link(name, settings) for name in claim.settings),
-        "Remark": escape(typeset(claim.remark)),
+        "Remark": render_text(claim.remark),
     }
     listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items() if value)
     heads = "".join(f'<th scope="col">{name}</th>' for name in ("Reading", "Verdict", "Numbers, with 95 % intervals"))
     caption = f"{pluralize(len(verdicts), 'reading')} of {len(claim.verdicts)}; claims.json has all of them"
     return (
-        f'<details class="fold" id="claim-{claim.id}"><summary>{_render_badge(claim.status)} '
-        f"{escape(typeset(claim.text))}</summary>\n<dl>{listed}</dl>\n"
+        f'<details class="fold" id="claim-{claim.id}"><summary>{render_badge(claim.status)} '
+        f"{render_text(claim.text)}</summary>\n<dl>{listed}</dl>\n"
         f'<div class="scroll" tabindex="0" role="group" aria-label="Numbers"><table class="numbers"><caption>{caption}'
         f"</caption><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table></div></details>"
     )
@@ -226,13 +261,13 @@ def _render_verdict(claim: Claim, verdict: Verdict) -> str:
     words = [verdict.reading.statistic, _describe_changes(verdict.reading)]
     told = ", ".join(filter(None, words)) or "every reading"
     cases = "".join(
-        f'<li class="{_CLASSES[case.status]}"><span aria-hidden="true">{_SIGNS[case.status]}</span> '
-        f"{escape(case.setting)}: {'; '.join(map(_render_number, case.numbers))}</li>"
+        f'<li class="{CLASSES[case.status]}"><span aria-hidden="true">{SIGNS[case.status]}</span> '
+        f"{render_text(case.setting)}: {'; '.join(map(_render_number, case.numbers))}</li>"
         for case in verdict.cases
     )
     return (
-        f'<tr id="{_anchor(claim, verdict)}"><th scope="row">{escape(typeset(told))}</th>'
-        f'<td>{_render_badge(verdict.status)}</td><td><ul class="cases">{cases}</ul></td></tr>'
+        f'<tr id="{_anchor(claim, verdict)}"><th scope="row">{render_text(told)}</th>'
+        f'<td>{render_badge(verdict.status)}</td><td><ul class="cases">{cases}</ul></td></tr>'
     )
 
 
@@ -242,20 +277,15 @@ def _describe_changes(reading: Reading) -> str:
 
 
 def _render_number(number: Number) -> str:
-    text = f"{escape(typeset(number.label))} {format_number(number.value)}"
+    text = f"{render_text(number.label)} {format_number(number.value)}"
     return text if number.low != number.low else f"{text} ({format_interval(number.low, number.high)})"
 
 
-def _render_badge(status: Status) -> str:
-    """Return a status with its sign, so that it does not depend on color."""
-    return (
-        f'<span class="verdict {_CLASSES[status]}"><span aria-hidden="true">{_SIGNS[status]}</span> '
-        f"{status.value}</span>"
-    )
-
-
-def _link(setting: str, settings: Mapping[str, str]) -> str:
-    return f'<a href="#{settings[setting]}">{escape(setting)}</a>' if setting in settings else escape(setting)
+def _link(setting: str, settings: Mapping[str, tuple[str, str]]) -> str:
+    if setting not in settings:
+        return escape(setting)
+    anchor, number = settings[setting]
+    return f'<a href="#{anchor}">{escape(number)}: {escape(setting)}</a>'
 
 
 def _anchor(claim: Claim, verdict: Verdict) -> str:
@@ -267,12 +297,12 @@ def _render_untested(judgment: Judgment) -> str:
     if not rest:
         return ""
     items = "".join(
-        f'<li>{escape(typeset(claim.text))} <span class="source">{escape(claim.source)}; needs '
+        f'<li>{render_text(claim.text)} <span class="source">{escape(claim.source)}; needs '
         f"{escape(', '.join(claim.settings))}</span></li>"
         for claim in rest
     )
     return (
-        f'<details class="fold" id="untested"><summary>{_render_badge(Status.UNTESTED)} '
+        f'<details class="fold" id="untested"><summary>{render_badge(Status.UNTESTED)} '
         f"{pluralize(len(rest), 'claim')}, for which <code>soqo reproduce</code> runs all settings</summary>"
         f"<ul>{items}</ul></details>"
     )

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from soqo._foundation.figure_style import house_style
 from soqo.experiments.presentation._axes import add_title
 from soqo.experiments.presentation._charts import Surface
 from soqo.experiments.presentation._rendering import new_figure
-from soqo.experiments.presentation._style import CAPTION_COLOR, POLICY_COLORS, house_style
+from soqo.experiments.presentation._style import CAPTION_COLOR, POLICY_COLORS
 from soqo.typing import Array
 
 if TYPE_CHECKING:

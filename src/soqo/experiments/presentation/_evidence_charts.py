@@ -37,7 +37,7 @@ def _rub_panel(found: RubExperiment, title: str) -> Panel:
         Curve(name, *styles[name], queries, {"median": _quartiles(ratios)}) for name, ratios in found.ratios.items()
     )
     ticks = tuple(queries.tolist())
-    return Panel(title, "number of first queries", "C₂/C₁", curves, ticks=ticks, log=True)
+    return Panel(title, "number of queries", "C2/C1", curves, ticks=ticks, log=True)
 
 
 def risk_chart(evidence: Evidence) -> Chart | None:

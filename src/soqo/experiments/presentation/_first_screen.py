@@ -1,18 +1,28 @@
-"""The first screen of the page: the finding in a sentence, one large picture and one small table."""
+"""The first screen of the page: the finding in plain words, one large picture and one small table."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 
 from soqo._simulation.summary import format_short
 from soqo.experiments.execution import Band, Outcome
+from soqo.experiments.judgment import Judgment, Kind, Status
 from soqo.experiments.presentation._chart_elements import render_headline_chart, render_swatch
 from soqo.experiments.presentation._charts import Chart, Statistic
-from soqo.experiments.presentation._numbers import format_interval, format_number
-from soqo.experiments.presentation._outcome_charts import display_name, end_regret, find_best, main_policies
+from soqo.experiments.presentation._glossary import render_term
+from soqo.experiments.presentation._numbers import common_unit, format_interval, format_number, pluralize, render_text
+from soqo.experiments.presentation._outcome_charts import (
+    display_name,
+    end_regret,
+    find_best,
+    main_policies,
+    slower_learners,
+)
 from soqo.experiments.presentation._report_data import ReportData
 from soqo.experiments.presentation._style import policy_styles, typeset
 
+_KINDS = {Kind.EXPERIMENT: "Experiments", Kind.THEORY: "Theory", Kind.IMPLIED: "Implied, not stated"}
 _STATISTICS: tuple[Statistic, ...] = ("mean", "median")
 _HEADLINE = "primary"
 """The setting of the large picture, if it was simulated; otherwise the first that does not sweep a parameter."""
@@ -24,25 +34,24 @@ def headline_outcome(data: ReportData) -> Outcome | None:
     return next((o for o in plain if o.setting.name == _HEADLINE), plain[0] if plain else None)
 
 
-def render_first_screen(data: ReportData, charts: dict[str, Chart]) -> str:
+def render_first_screen(data: ReportData, charts: Mapping[str, Chart]) -> str:
     """Return the finding, the large picture and the table.
 
     Parameters
     ----------
     data : ReportData
         The report.
-    charts : dict of str to Chart
+    charts : mapping of str to Chart
         The charts by name.
     """
     outcome = headline_outcome(data)
-    finding = f'<p class="finding">{escape(typeset(_find(data, outcome)))}</p>'
+    finding = _render_finding(data, outcome)
     if outcome is None:
         return finding
     title, picture = outcome.setting.title, ""
-    chart = charts.get(outcome.setting.name)
+    chart = charts.get(f"{outcome.setting.name}_headline")
     if chart is not None:  # a figure that could not be drawn is not in the report
-        index = next(k for k, panel in enumerate(chart.panels) if panel.x_label == "round t")
-        picture = render_headline_chart(chart, index, title)
+        picture = render_headline_chart(chart, 0, title)
     source = f" <span>{escape(outcome.setting.source)}</span>" if outcome.setting.source else ""
     return (
         f'{finding}\n<section class="card" id="headline">\n<h2>{escape(typeset(title))}{source}</h2>\n'
@@ -50,10 +59,43 @@ def render_first_screen(data: ReportData, charts: dict[str, Chart]) -> str:
     )
 
 
-def _find(data: ReportData, outcome: Outcome | None) -> str:
-    """Return the finding: that of the judgment, or which policy has the least regret."""
-    if data.judgment is not None and data.judgment.tested:
-        return data.judgment.finding
+# ---- the finding ---------------------------------------------------------------------------------------------------
+
+
+def _render_finding(data: ReportData, outcome: Outcome | None) -> str:
+    """Return the finding of the judgment with its counts, or which policy has the least regret."""
+    judgment = data.judgment
+    if judgment is None or not judgment.tested:
+        return f'<p class="finding">{render_text(_compare(outcome))}</p>'
+    plain = f'<p class="finding">{render_text(judgment.headline)}</p>\n' if judgment.headline else ""
+    return f"{plain}{_render_counts(judgment)}"
+
+
+def _render_counts(judgment: Judgment) -> str:
+    """Return how many claims of each kind hold to the letter, as a row of figures, and the best single reading."""
+    items = []
+    for kind, name in _KINDS.items():
+        counts = judgment.counts(kind)
+        if total := sum(counts.values()):
+            parts = ", ".join(
+                f'<b class="{style}">{counts[status]} {word}</b>'
+                for status, word, style in (
+                    (Status.HOLDS, "hold", "holds"),
+                    (Status.FAILS, "fail", "fails"),
+                    (Status.UNKNOWN, "cannot be told", "unknown"),
+                )
+                if counts[status]
+            )
+            items.append(f"<li>{name}, {pluralize(total, 'claim')}: {parts}</li>")
+    _, _, best = judgment.finding.partition(". ")
+    told = f" {render_text(best)}" if best else ""
+    return (
+        f'<div class="counts"><ul>{"".join(items)}<li><a href="#claims">All claims</a></li></ul>\n'
+        f"<p>To the letter of the paper, by means.{told}</p></div>"
+    )
+
+
+def _compare(outcome: Outcome | None) -> str:
     if outcome is None:
         return "The settings of this report sweep a parameter; the figures below show regret against it."
     names = main_policies(outcome)
@@ -68,25 +110,35 @@ def _find(data: ReportData, outcome: Outcome | None) -> str:
     return f"After {outcome.setting.horizon:,} rounds, {told}."
 
 
+# ---- the table -----------------------------------------------------------------------------------------------------
+
+
 def _render_table(data: ReportData, outcome: Outcome) -> str:
     """Return the mean and the median of the regret at the end, with 95 % intervals."""
-    names = main_policies(outcome)
+    main, extra = main_policies(outcome), slower_learners(outcome)
+    names = [*main, *extra]
     styles = policy_styles(outcome.policies)
     curves = data.curves[outcome.setting.name].policies
+    bands: dict[tuple[str, Statistic], Band] = {(n, s): getattr(curves[n], s) for n in names for s in _STATISTICS}
+    unit = common_unit(float(band.value[-1]) for band in bands.values())
     best = {s: find_best(outcome, names, s) for s in _STATISTICS}
     body = []
     for name in names:
         cells = "".join(
             f'<td role="cell" data-label="{s.capitalize()}"{_mark(best[s] == name)}>'
-            f"{_render_cell(getattr(curves[name], s))}</td>"
+            f"{_render_cell(bands[name, s], unit)}</td>"
             for s in _STATISTICS
         )
-        shown = escape(typeset(display_name(outcome, name)))
-        head = f'<th role="rowheader" scope="row">{render_swatch(*styles[name])}{shown}</th>'
+        policy, comma, rate = display_name(outcome, name).partition(", xi")
+        shown = escape(typeset(policy)) + (f" <small>{escape(typeset(f'xi{rate}'))}</small>" if comma else "")
+        note = " <small>not in the paper</small>" if name in extra else ""
+        head = f'<th role="rowheader" scope="row">{render_swatch(*styles[name])}{shown}{note}</th>'
         body.append(f'<tr role="row">{head}{cells}</tr>')
     heads = "".join(f'<th role="columnheader" scope="col">{text}</th>' for text in ("Policy", "Mean", "Median"))
+    units = f", in units of 10<sup>{unit}</sup>" if unit else ""
     caption = (
-        f"Regret after {outcome.setting.horizon:,} rounds, {outcome.runs} runs, with 95 % intervals; marked: the least"
+        f"Regret after {outcome.setting.horizon:,} rounds{units}, {outcome.runs} runs, with 95 % intervals; marked: "
+        "the least"
     )
     rows = "\n".join(body)
     return (
@@ -101,9 +153,12 @@ def _explain(outcome: Outcome) -> str:
     if "calibrated" not in outcome.setting.roles.values():
         return ""
     return (
-        '<p class="source">As printed: the paper&rsquo;s text to the letter. Calibrated: soqo&rsquo;s defaults, with a '
-        "radius from the residual of the readings and a direct handover. FTM, POL and OAL are the paper&rsquo;s "
-        "baselines; policies that it does not have are beside its figures.</p>"
+        f'<p class="source">{render_term("as printed", "As printed")}: the paper&rsquo;s text to the letter. '
+        f"{render_term('calibrated', 'Calibrated')}: the same policies with the defaults of {render_term('soqo')}. The "
+        f"learning rate {typeset('xi')} is {typeset('1e-6')}, as the text says, in every {render_term('reading')} of "
+        f"the paper: no reading changes it. The calibrated HySCaLE has {typeset('1e-8')}, which is our choice; POL and "
+        "OAL at that rate are beside it, so that policies of one rate can be compared. "
+        f"{render_term('GLIDE')} and {render_term('ROBD')}, which the paper does not have, are beside its figures.</p>"
     )
 
 
@@ -111,6 +166,6 @@ def _mark(best: bool) -> str:
     return ' class="best"' if best else ""
 
 
-def _render_cell(band: Band) -> str:
-    value, low, high = (float(end[-1]) for end in (band.value, band.low, band.high))
+def _render_cell(band: Band, unit: int) -> str:
+    value, low, high = (float(end[-1]) / 10.0**unit for end in (band.value, band.low, band.high))
     return f"<b>{format_number(value)}</b> <small>{format_interval(low, high)}</small>"

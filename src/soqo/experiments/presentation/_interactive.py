@@ -71,11 +71,11 @@ def _describe_surface(surface: Surface) -> dict[str, Any]:
 def _describe_panel(panel: Panel) -> dict[str, Any]:
     return {
         "xLabel": typeset(panel.x_label),
+        "yLabel": typeset(panel.y_label),
         "ticks": list(panel.ticks),
         "explored": panel.explored,
         "marks": panel.marks,
         "log": panel.log,
-        "intervals": panel.intervals,
         "curves": [_describe_curve(curve) for curve in panel.curves],
     }
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
+from soqo._simulation.summary import format_short
 from soqo.errors import ArgumentError
 from soqo.experiments.execution import Band, Curves, Outcome, PolicyCurves
 from soqo.experiments.presentation._charts import Chart, Curve, Panel, Statistic, drawable
 from soqo.experiments.presentation._style import policy_styles, sequential_colors
-from soqo.policies import Policy, SCaLE
+from soqo.policies import OAL, POL, Policy, SCaLE
 
 _STATISTICS: tuple[Statistic, ...] = ("mean", "median")
-_MAX_SHOWN = 8
+_UP_TO_ROUND = "Regret up to round t"
+_MAX_SHOWN = 9
 """Curves that are drawn before the reader chooses; more are a tangle."""
 
 
@@ -24,7 +27,24 @@ def regret_chart(outcome: Outcome, curves: Curves) -> Chart:
 
     Policies that are not in the paper are in :func:`beside_chart`, if the setting has policies of the paper.
     """
-    return _chart_policies(outcome, curves, outcome.setting.name, main_policies(outcome), per_round=True)
+    return _chart_policies(outcome, curves, outcome.setting.name, main_policies(outcome))
+
+
+def headline_chart(outcome: Outcome, curves: Curves) -> Chart:
+    """Return the chart of the page's first picture: regret up to each round, with the paper's learners at our rate too.
+
+    A calibrated HySCaLE has another learning rate than the paper's POL and OAL, so that both of these are there twice.
+    """
+    policies = [*main_policies(outcome), *slower_learners(outcome)]
+    chart = _chart_policies(outcome, curves, f"{outcome.setting.name}_headline", policies)
+    return replace(chart, panels=tuple(panel for panel in chart.panels if panel.title == _UP_TO_ROUND))
+
+
+def slower_learners(outcome: Outcome) -> list[str]:
+    """Return the learners that are not in the paper, and differ from its own in their learning rate."""
+    main = main_policies(outcome)
+    kinds = {type(outcome.setting.policies[name]) for name in main if outcome.setting.roles.get(name) == "paper"}
+    return [n for n in outcome.policies if n not in main and type(outcome.setting.policies[n]) in kinds & {POL, OAL}]
 
 
 def beside_chart(outcome: Outcome, curves: Curves) -> Chart | None:
@@ -34,7 +54,7 @@ def beside_chart(outcome: Outcome, curves: Curves) -> Chart | None:
     if not others:
         return None
     best = find_best(outcome, main, first_statistic(outcome))
-    return _chart_policies(outcome, curves, f"{outcome.setting.name}_beside", [best, *others], per_round=True)
+    return _chart_policies(outcome, curves, f"{outcome.setting.name}_beside", [best, *others])
 
 
 def sweep_chart(outcomes: Sequence[Outcome], curves: Mapping[str, Curves]) -> Chart:
@@ -64,8 +84,12 @@ def main_policies(outcome: Outcome) -> list[str]:
 
 
 def display_name(outcome: Outcome, name: str) -> str:
-    """Return the name of a policy for readers, who should see which of the paper's policies are not as printed."""
-    return f"{name}, calibrated" if outcome.setting.roles.get(name) == "calibrated" else name
+    """Return the name of a policy for readers, who should see which are not as printed, and each learning rate."""
+    if not outcome.setting.roles:
+        return name
+    rate = getattr(outcome.setting.policies[name], "learning_rate", None)
+    shown = f"{name}, calibrated" if outcome.setting.roles.get(name) == "calibrated" else name
+    return shown if rate is None else f"{shown.partition(', rate')[0]}, xi = {format_short(rate)}"
 
 
 def first_statistic(outcome: Outcome) -> Statistic:
@@ -95,8 +119,8 @@ def end_regret(outcome: Outcome, name: str, statistic: Statistic) -> float:
 _What = Literal["", "_per_round", "_by_horizon"]
 
 
-def _chart_policies(outcome: Outcome, curves: Curves, name: str, policies: Sequence[str], per_round: bool) -> Chart:
-    """Return a chart of some policies of an outcome; the panel of regret per round is optional."""
+def _chart_policies(outcome: Outcome, curves: Curves, name: str, policies: Sequence[str]) -> Chart:
+    """Return a chart of some policies of an outcome."""
     drawn = {policy: curves.policies[policy] for policy in policies}
     explored = _exploration_rounds(outcome, policies)
     panels = []
@@ -105,16 +129,11 @@ def _chart_policies(outcome: Outcome, curves: Curves, name: str, policies: Seque
         lines = _curves(outcome, curves, by_horizon, "_by_horizon")
         panels.append(Panel("Regret at the end, by horizon T", "horizon T", "regret", lines))
     lines = _curves(outcome, curves, drawn, "")
-    panels.append(Panel("Regret up to round t", "round t", "regret", lines, explored=explored))
-    if per_round:
-        width = max(curves.windows)
-        mean_of = f", over {width} rounds" if width > 1 else ""
-        lines = _curves(outcome, curves, drawn, "_per_round")
-        panels.append(
-            Panel(
-                f"Regret per round{mean_of}", "round t", "regret per round", lines, explored=explored, intervals=False
-            )
-        )
+    panels.append(Panel(_UP_TO_ROUND, "round t", "regret", lines, explored=explored))
+    width = max(curves.windows)
+    mean_of = f", over {width} rounds" if width > 1 else ""
+    lines = _curves(outcome, curves, drawn, "_per_round")
+    panels.append(Panel(f"Regret per round{mean_of}", "round t", "regret per round", lines, explored=explored))
     return Chart(name, tuple(panels), first_statistic(outcome), outcome.runs)
 
 
@@ -145,8 +164,19 @@ def _sweep_panel(family: str, outcomes: Sequence[Outcome], drawn: Sequence[Curve
     values = sorted({point.value for point in points})
     wide = values[0] > 0.0 and values[-1] >= 5.0 * values[0]
     ticks = tuple(values) if wide else ()
-    title = f"regret at the end, T = {outcomes[0].setting.horizon}"
-    return Panel(family, points[0].parameter, title, tuple(drawn), ticks=ticks, marks=True)
+    label = f"regret after {outcomes[0].setting.horizon} rounds"
+    shown = display_family(outcomes[0], family)
+    # Settings of a sweep may differ by orders of magnitude, and so do the ends of one curve.
+    positive = all((curve.bands[s].value > 0.0).all() for curve in drawn for s in _STATISTICS)
+    return Panel(shown, points[0].parameter, label, tuple(drawn), ticks=ticks, marks=True, log=positive)
+
+
+def display_family(outcome: Outcome, family: str) -> str:
+    """Return the name of a swept policy for readers, as :func:`display_name` does."""
+    member = next((name for name, point in outcome.setting.swept.items() if point.family == family), None)
+    if member is None:
+        return family
+    return display_name(outcome, member).replace(member, family)
 
 
 def _sweep_curve(outcome: Outcome, curves: Curves, family: str, color: str, label: str) -> Curve:

@@ -9,20 +9,23 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+from soqo.experiments.judgment import Judgment
 from soqo.experiments.presentation._chart_elements import chart_colors
 from soqo.experiments.presentation._charts import Chart
 from soqo.experiments.presentation._claims_matrix import render_claims
 from soqo.experiments.presentation._curvature_figure import SURFACE, curvature_surface
 from soqo.experiments.presentation._evidence_charts import risk_chart, rub_chart
 from soqo.experiments.presentation._evidence_section import render_evidence
-from soqo.experiments.presentation._first_screen import render_first_screen
+from soqo.experiments.presentation._first_screen import headline_outcome, render_first_screen
+from soqo.experiments.presentation._glossary import render_glossary
 from soqo.experiments.presentation._interactive import embed_charts
 from soqo.experiments.presentation._numbers import pluralize
-from soqo.experiments.presentation._outcome_charts import beside_chart, regret_chart, sweep_chart
+from soqo.experiments.presentation._outcome_charts import beside_chart, headline_chart, regret_chart, sweep_chart
 from soqo.experiments.presentation._page_sections import make_anchor, render_article, render_result, render_title
 from soqo.experiments.presentation._report_data import ReportData
 from soqo.experiments.presentation._report_figures import ReportFigure
 from soqo.experiments.presentation._svg import inline_svg, render_color_rules
+from soqo.experiments.presentation._verdict_marks import render_chips
 from soqo.experiments.settings import catalogue
 
 
@@ -57,9 +60,9 @@ def render_page(data: ReportData) -> str:
     for figure in data.figures:
         groups.setdefault(figure.group, []).append(figure)
     svgs = {name: element for name, (element, _) in drawn.items()}
-    sections = "\n".join(_render_group(group, charts, svgs) for group in groups.values())
+    sections = "\n".join(_render_group(group, charts, svgs, data.judgment) for group in groups.values())
     surfaces = [curvature_surface()] if SURFACE in drawn else []
-    script = read_resource("page.js") if charts or surfaces else ""
+    script = _join_scripts() if charts or surfaces else ""
     return Template(read_resource("page.html")).substitute(
         title="The SCaLE paper&rsquo;s experiments, reproduced" if data.judgment else "Simulated regret",
         refresh="",
@@ -74,6 +77,7 @@ def render_page(data: ReportData) -> str:
                 f'<section id="figures">\n<div class="head"><h2>{_figures_heading(data)}</h2><span id="folds"></span>'
                 f"</div>\n{sections}\n{_render_missing(data)}</section>",
                 render_evidence(data.evidence, charts),
+                render_glossary() if data.judgment else "",
                 _render_about(data),
                 "</main>",
             )
@@ -88,8 +92,7 @@ def read_resource(name: str) -> str:
     Parameters
     ----------
     name : str
-        ``"page.html"``, the frame with the places title, refresh, style, body and scripts, ``"page.css"`` or
-        ``"page.js"``.
+        ``"page.html"``, the frame with the places title, refresh, style, body and scripts, ``"page.css"``, or a script.
 
     Returns
     -------
@@ -104,9 +107,16 @@ def read_resource(name: str) -> str:
     return files("soqo.experiments.presentation").joinpath(name).read_text(encoding="utf-8")
 
 
+def _join_scripts() -> str:
+    """Return all scripts of the page in one scope of their own."""
+    parts = "\n".join(read_resource(name) for name in ("charts.js", "surface.js", "page.js"))
+    return f'"use strict";\n(() => {{\n{parts}}})();'
+
+
 def _make_charts(data: ReportData) -> dict[str, Chart]:
     """Return the charts of all figures of outcomes, by name."""
     charts: list[Chart | None] = []
+    headline = headline_outcome(data)
     for figure in data.figures:
         if figure.is_sweep:
             charts.append(sweep_chart(figure.outcomes, data.curves))
@@ -114,6 +124,8 @@ def _make_charts(data: ReportData) -> dict[str, Chart]:
             (outcome,) = figure.outcomes
             curves = data.curves[outcome.setting.name]
             charts += [regret_chart(outcome, curves), beside_chart(outcome, curves)]
+            if outcome is headline:
+                charts.append(headline_chart(outcome, curves))
     titles = {outcome.setting.name: outcome.setting.title.partition(": ")[2] for outcome in data.outcomes}
     charts += [rub_chart(data.evidence, titles), risk_chart(data.evidence)]
     return {chart.name: chart for chart in charts if chart is not None}
@@ -138,6 +150,8 @@ def _render_links(data: ReportData, groups: Mapping[str, Sequence[ReportFigure]]
     evidence = data.evidence
     if evidence.risk or evidence.split or evidence.tails or evidence.tuned_c1:
         links.append(("#evidence", "Evidence"))
+    if data.judgment:
+        links.append(("#terms", "Terms"))
     links.append(("#about", "About"))
     items = "".join(f'<li><a href="{href}">{text}</a></li>' for href, text in links)
     return f'<nav aria-label="Contents"><ul>{items}</ul></nav>'
@@ -147,12 +161,22 @@ def _short_name(group: Sequence[ReportFigure]) -> str:
     """Return the number of a figure in the paper, or a short form of its title."""
     if group[0].group == "rub":
         return "RUB"
-    match = re.search(r"Figure \d+", group[0].source)
-    if match:
-        return match[0]
-    if group[0].source.startswith("Appendix"):
-        return "Appendix"
-    return render_title(group[0].group.replace("_", " "))
+    numbers = list(dict.fromkeys(filter(None, map(figure_number, group))))
+    if len(numbers) > 1:
+        return f"Figures {numbers[0].partition(' ')[2]}\N{EN DASH}{numbers[-1].partition(' ')[2]}"
+    return numbers[0] if numbers else render_title(group[0].group.replace("_", " "))
+
+
+def figure_number(figure: ReportFigure) -> str:
+    """Return the number of a figure in the paper, such as "Figure 3"; empty if it has none.
+
+    Examples
+    --------
+    >>> figure_number(ReportFigure("mine", "mine", "Mine", "Appendix, Figure 7: a test", "", ()))
+    'Figure 7'
+    """
+    match = re.search(r"Figure \d+", figure.source)
+    return match[0] if match else ""
 
 
 def _render_notice(about: Mapping[str, Any]) -> str:
@@ -183,7 +207,8 @@ def _render_about(data: ReportData) -> str:
         '<section id="about" class="card">\n<h2>About this report</h2>\n'
         f"<p>It simulates {pluralize(len(settings), 'setting')} with {runs} runs{each}. Regret is the cost of a policy "
         "minus the cost of LAI, which knows A, on the same sample paths with the same noise; it is negative where a "
-        "policy pays less than LAI. Bands are 95 % intervals over the runs. A policy has the same color in every "
+        "policy pays less than LAI. Intervals have a level of 95 %, by a bootstrap over the runs; the button "
+        "&ldquo;Intervals&rdquo; draws them. A policy has the same color in every "
         f"figure.</p>\n<dl>\n{facts}\n</dl>\n</section>"
     )
 
@@ -204,7 +229,7 @@ def _render_claims(data: ReportData, groups: Mapping[str, Sequence[ReportFigure]
     if data.judgment is None:
         return ""
     settings = {
-        outcome.setting.name: make_anchor("figure", figure.name)
+        outcome.setting.name: (make_anchor("figure", figure.name), figure_number(figure) or figure.name)
         for group in groups.values()
         for figure in group
         for outcome in figure.outcomes
@@ -219,23 +244,28 @@ def _render_claims(data: ReportData, groups: Mapping[str, Sequence[ReportFigure]
 # ---- figures -------------------------------------------------------------------------------------------------------
 
 
-def _render_group(group: Sequence[ReportFigure], charts: Mapping[str, Chart], svgs: Mapping[str, str]) -> str:
+def _render_group(
+    group: Sequence[ReportFigure], charts: Mapping[str, Chart], svgs: Mapping[str, str], judgment: Judgment | None
+) -> str:
     """Return the fold of a figure of the paper: one article, or a fold for each of several."""
     title, rest = _split_group_titles(group)
     where = _short_name(group)
-    number = f"<b>{where}</b> " if where.startswith(("Figure", "Appendix", "RUB")) else ""
-    name = "Additional experiments" if where == "Appendix" and title.startswith("Appendix") else title
+    number = f"<b>{where}</b> " if where.startswith(("Figure", "RUB")) else ""
+    name = "Appendix, additional experiments" if title == "Appendix" else title
+    several = where.startswith("Figures")
+    chips = [render_chips(judgment, figure) for figure in group]
     articles = [render_article(figure, charts, svgs.get(figure.name, "")) for figure in group]
     if len(group) > 1:
         articles = [
-            f'<details class="fold"><summary>{render_title(text)} {render_result(figure)}</summary>\n'
-            f"{article}\n</details>"
-            for text, article, figure in zip(rest, articles, group, strict=True)
+            f'<details class="fold"><summary>{f"<b>{figure_number(figure)}</b> " if several else ""}'
+            f"{render_title(text)} {render_result(figure)} {chip}</summary>\n{article}\n</details>"
+            for text, article, figure, chip in zip(rest, articles, group, chips, strict=True)
         ]
     inner = "\n".join(articles)
     return (
         f'<details class="card group" id="{make_anchor("group", group[0].group)}"><summary><h3>{number}'
-        f"{render_title(name)}</h3> {render_result(group[0]) if len(group) == 1 else ''}</summary>\n{inner}\n</details>"
+        f"{render_title(name)}</h3> {f'{render_result(group[0])} {chips[0]}' if len(group) == 1 else ''}</summary>\n"
+        f"{inner}\n</details>"
     )
 
 

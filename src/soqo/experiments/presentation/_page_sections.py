@@ -14,8 +14,9 @@ from soqo.experiments.execution import Outcome
 from soqo.experiments.presentation._chart_elements import render_chart, render_swatch
 from soqo.experiments.presentation._charts import Chart
 from soqo.experiments.presentation._curvature_figure import SURFACE
-from soqo.experiments.presentation._numbers import format_number, pluralize
+from soqo.experiments.presentation._numbers import format_number, pluralize, render_text
 from soqo.experiments.presentation._outcome_charts import (
+    display_family,
     display_name,
     end_regret,
     find_best,
@@ -31,8 +32,11 @@ def render_article(figure: ReportFigure, charts: Mapping[str, Chart], svg: str) 
     """Return the article about a figure; ``svg`` is its picture, for a figure that is not a chart."""
     parts = [f'<p class="source">{escape(figure.source)}</p>' if figure.source else ""]
     parts.append(_render_picture(figure, charts, svg))
-    if figure.note:
-        parts.append(f'<p class="note"><strong>Note.</strong> {escape(typeset(figure.note))}</p>')
+    note = figure.note
+    if figure.is_sweep:
+        note = f"{note} A ring marks the smallest value of each curve.".strip()
+    if note:
+        parts.append(f'<p class="note"><strong>Note.</strong> {render_text(note)}</p>')
     beside = charts.get(f"{figure.name}_beside")
     if beside is not None:
         parts.append(
@@ -69,10 +73,11 @@ def render_result(figure: ReportFigure) -> str:
     (outcome,) = figure.outcomes
     statistic, names = first_statistic(outcome), main_policies(outcome)
     shown = dict.fromkeys([find_best(outcome, names, statistic), *(n for n in names if n == "SCaLE as printed")])
-    told = ", ".join(
-        f"{escape(display_name(outcome, name))} {format_number(end_regret(outcome, name, statistic))}" for name in shown
+    told = "; ".join(
+        f"{escape(typeset(display_name(outcome, name)))}: {format_number(end_regret(outcome, name, statistic))}"
+        for name in shown
     )
-    return f'<small class="result">{statistic} regret: {told}</small>'
+    return f'<small class="result">{statistic} regret of {told}</small>'
 
 
 def _render_picture(figure: ReportFigure, charts: Mapping[str, Chart], svg: str) -> str:
@@ -134,7 +139,11 @@ def _sweep_table(outcomes: Sequence[Outcome]) -> tuple[str, list[str], list[str]
                 best[family] = min(names, key=lambda name: _rank(rows[name]))
         lowest = min(best.values(), key=lambda name: _rank(rows[name]))
         for family, name in best.items():
-            body.append(_render_row([family, label, f"{swept[name].value:g}"], rows[name], name == lowest))
+            body.append(
+                _render_row(
+                    [display_family(outcome, family), label, f"{swept[name].value:g}"], rows[name], name == lowest
+                )
+            )
     caption = (
         f"The {parameter} with the smallest median regret after {outcomes[0].setting.horizon} rounds; "
         "bold: the lowest of its setting"

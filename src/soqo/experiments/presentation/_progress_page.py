@@ -87,7 +87,7 @@ def render_progress(landed: Landed, about: Mapping[str, Any]) -> str:
 
 
 def _first_curves(outcome: Outcome) -> Chart:
-    return regret_chart(outcome, make_curves(outcome))
+    return regret_chart(outcome, make_curves(outcome, intervals=False))
 
 
 def _render_settings(landed: Landed) -> str:

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from soqo._foundation.figure_style import house_style
 from soqo._foundation.optional_imports import require_extra
 from soqo._foundation.text import csv_cell
 from soqo._storage.atomic import replacing
-from soqo.experiments.presentation._style import house_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

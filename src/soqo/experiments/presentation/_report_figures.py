@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 from soqo.errors import ArgumentError
-from soqo.experiments.execution import Outcome
+from soqo.experiments.execution import Curves, Outcome
 from soqo.experiments.judgment import Evidence
 from soqo.experiments.presentation import _curvature_figure as _curvature
 from soqo.experiments.presentation import _rub_figure as _rub
@@ -35,6 +35,8 @@ class ReportFigure:
         One outcome, or those of all settings of a sweep. Figures of something else have none.
     drawing : callable, optional
         Draws the figure, if it shows no outcome.
+    curves : mapping of str to Curves, optional
+        The curves of the outcomes, if they are known already.
     """
 
     name: str
@@ -44,6 +46,7 @@ class ReportFigure:
     note: str
     outcomes: tuple[Outcome, ...]
     drawing: Callable[[], Figure] | None = None
+    curves: Mapping[str, Curves] | None = field(default=None, repr=False)
 
     @property
     def is_sweep(self) -> bool:
@@ -54,10 +57,15 @@ class ReportFigure:
         """Draw the figure (extra ``lab``)."""
         if self.drawing is not None:
             return self.drawing()
-        return sweep_figure(self.outcomes) if self.is_sweep else regret_figure(self.outcomes[0])
+        if self.is_sweep:
+            return sweep_figure(self.outcomes, self.curves)
+        (outcome,) = self.outcomes
+        return regret_figure(outcome, None if self.curves is None else self.curves[outcome.setting.name])
 
 
-def report_figures(outcomes: Sequence[Outcome], evidence: Evidence | None = None) -> list[ReportFigure]:
+def report_figures(
+    outcomes: Sequence[Outcome], evidence: Evidence | None = None, curves: Mapping[str, Curves] | None = None
+) -> list[ReportFigure]:
     """Return the figures of a report on some outcomes, in the order of the outcomes.
 
     Settings that sweep a parameter and have the same ``figure`` share one. The figure of the curvature follows that of
@@ -70,6 +78,8 @@ def report_figures(outcomes: Sequence[Outcome], evidence: Evidence | None = None
     evidence : Evidence, optional
         Numbers beside regret. If there are some on restricted uniform boundedness, their figure follows those on
         heavy tails.
+    curves : mapping of str to Curves, optional
+        The curves of the outcomes by the name of the setting, if they are known already.
 
     Returns
     -------
@@ -95,7 +105,8 @@ def report_figures(outcomes: Sequence[Outcome], evidence: Evidence | None = None
         title, _ = split_titles([setting.title for setting in settings])
         source = _join_unique(setting.source for setting in settings)
         note = _join_unique(setting.note for setting in settings)
-        figures.append(ReportFigure(name, settings[0].figure, title, source, note, tuple(members)))
+        known = None if curves is None else {setting.name: curves[setting.name] for setting in settings}
+        figures.append(ReportFigure(name, settings[0].figure, title, source, note, tuple(members), curves=known))
         if settings[0].figure == "intro":
             texts = (_curvature.TITLE, _curvature.SOURCE, _curvature.NOTE)
             figures.append(ReportFigure("curvature", "curvature", *texts, (), _curvature.curvature_figure))

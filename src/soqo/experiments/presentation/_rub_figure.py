@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from soqo._foundation.figure_style import house_style
 from soqo.experiments.judgment import RubExperiment
 from soqo.experiments.presentation._axes import add_title
 from soqo.experiments.presentation._rendering import new_figure
-from soqo.experiments.presentation._style import POLICY_COLORS, house_style
+from soqo.experiments.presentation._style import POLICY_COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +22,8 @@ SOURCE = "Section 4.2, robustness to heavy tails, and Remark 1"
 NOTE = (
     "C2/C1 of the first queries x - v, for matrices of rank 1, found by local search: near 1, the queries see every "
     "such matrix equally well. Lines are medians over the runs. SCaLE as printed probes with Gaussian offsets; POL and "
-    "OAL query wherever their play takes them. The paper asks the question and shows no figure."
+    "OAL query wherever their play takes them; HySCaLE's queries are those after its probes, which are SCaLE's. The "
+    "paper asks the question and shows no figure."
 )
 _TITLES = {
     "heavy_tails_0.01": "Cauchy, sigma_r = 0.01",
@@ -32,7 +34,7 @@ _TITLES = {
 
 
 def rub_figure(experiments: Sequence[RubExperiment]) -> Figure:
-    """Draw C2/C1 of the queries of POL, OAL and SCaLE against the number of queries (extra ``lab``).
+    """Draw C2/C1 of the queries of POL, OAL, SCaLE and HySCaLE against the number of queries (extra ``lab``).
 
     Parameters
     ----------
@@ -68,4 +70,4 @@ def _draw_panel(axes: Axes, experiment: RubExperiment) -> None:
             axes.plot(np.full(row.size, position + shift), row, "o", color=color, markersize=3.5, alpha=0.6)
     axes.set_yscale("log")
     axes.set_xticks(positions, [str(query) for query in experiment.queries])
-    axes.set(xlabel="first queries", title=_TITLES.get(experiment.setting, experiment.setting))
+    axes.set(xlabel="number of queries", title=_TITLES.get(experiment.setting, experiment.setting))

@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from soqo.experiments.execution import Band
 from soqo.experiments.presentation._charts import Curve, Panel, Statistic, vertical_range
 from soqo.experiments.presentation._style import typeset
 from soqo.typing import Array
 
-_SIZE, _SIZE_WITH_LABELS = (440.0, 290.0), (590.0, 318.0)
-_LEFT, _TOP, _BOTTOM = 56.0, 12.0, 42.0
-_RIGHT, _RIGHT_OF_LABELS = 12.0, 132.0
+_SIZE, _SIZE_WITH_LABELS = (440.0, 290.0), (600.0, 318.0)
+_LEFT, _TOP, _BOTTOM = 70.0, 12.0, 42.0
+_RIGHT, _RIGHT_OF_LABELS = 24.0, 178.0
 _LABEL_GAP = 14.0
 """The distance of direct labels, which are 12 units high."""
 
@@ -114,8 +113,8 @@ def _render_axes(panel: Panel, frame: _Frame) -> str:
     """Return grid lines, ticks and the labels of both axes."""
     left, right, bottom = _LEFT, frame.end, frame.bottom
     parts = []
-    ticks = _log_ticks(frame) if frame.log_y else linear_ticks(frame.y_low, frame.y_high)
-    texts = [f"{tick:g}" for tick in ticks] if frame.log_y else format_ticks(ticks)
+    ticks = (log_ticks if frame.log_y else linear_ticks)(frame.y_low, frame.y_high)
+    texts = [format_power(tick) for tick in ticks] if frame.log_y else format_ticks(ticks)
     for value, text in zip(ticks, texts, strict=True):
         y = float(frame.y(np.array(value)))
         kind = "zero" if value == 0.0 else "grid"
@@ -132,15 +131,25 @@ def _render_axes(panel: Panel, frame: _Frame) -> str:
         f'<text class="axis" x="{0.5 * (left + right):g}" y="{bottom + 34:g}" text-anchor="middle">'
         f"{escape(typeset(panel.x_label))}</text>"
     )
+    middle = 0.5 * (_TOP + bottom)
+    parts.append(
+        f'<text class="axis" x="12" y="{middle:g}" text-anchor="middle" transform="rotate(-90 12 {middle:g})">'
+        f"{escape(typeset(panel.y_label))}</text>"
+    )
     return "".join(parts)
 
 
-def _log_ticks(frame: _Frame) -> list[float]:
-    """Return powers of ten between the ends, with twice and five times them where there are few."""
-    powers = 10.0 ** np.arange(np.floor(np.log10(frame.y_low)), np.log10(frame.y_high) + 1.0)
-    few = frame.y_high < 300.0 * frame.y_low
-    values = np.sort(np.outer(powers, [1.0, 2.0, 5.0] if few else [1.0]).ravel())
-    return [float(f"{value:.3g}") for value in values if frame.y_low <= value <= frame.y_high]
+def log_ticks(low: float, high: float) -> list[float]:
+    """Return powers of ten between two ends, with twice and five times them where there are few.
+
+    Examples
+    --------
+    >>> log_ticks(8.0, 60.0), log_ticks(8.0, 1e4)
+    ([10.0, 20.0, 50.0], [10.0, 100.0, 1000.0, 10000.0])
+    """
+    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.log10(high) + 1.0)
+    values = np.sort(np.outer(powers, [1.0, 2.0, 5.0] if high < 300.0 * low else [1.0]).ravel())
+    return [float(f"{value:.3g}") for value in values if low <= value <= high]
 
 
 def linear_ticks(low: float, high: float, count: int = 5) -> list[float]:
@@ -174,6 +183,21 @@ def format_ticks(values: Sequence[float]) -> list[str]:
     return [*texts[:-1], f"{texts[-1]}·10{str(exponent).translate(_SUPERSCRIPTS)}"]
 
 
+def format_power(value: float) -> str:
+    """Format a tick of a logarithmic axis: as it is if it is short, and otherwise with a power of ten.
+
+    Examples
+    --------
+    >>> [format_power(value) for value in (0.5, 200.0, 2e6, 1e8)]
+    ['0.5', '200', '2·10⁶', '10⁸']
+    """
+    if 1e-2 <= value < 1e4:
+        return f"{value:g}"
+    exponent = int(np.floor(np.log10(value) + 1e-9))
+    digits = f"{value / 10.0**exponent:g}"
+    return f"{'' if digits == '1' else f'{digits}·'}10{str(exponent).translate(_SUPERSCRIPTS)}"
+
+
 def _render_exploration(rounds: int, frame: _Frame) -> str:
     """Return a shade over the rounds in which SCaLE explores."""
     start, end = frame.x(np.array([frame.x_low, float(rounds)])).tolist()
@@ -188,29 +212,18 @@ def _render_exploration(rounds: int, frame: _Frame) -> str:
 
 
 def _render_curve(curve: Curve, statistic: Statistic, frame: _Frame, panel: Panel) -> str:
-    """Return the band and the line of a curve."""
+    """Return the line of a curve, and a ring around its smallest value."""
     keep = np.unique(np.linspace(0, curve.x.size - 1, min(_MAX_POINTS, curve.x.size)).round().astype(int))
-    whole = curve.bands[statistic]
-    band = Band(whole.value[keep], whole.low[keep], whole.high[keep])
+    values = curve.bands[statistic].value[keep]
     x = frame.x(curve.x[keep])
     color = f"var(--c-{curve.color[1:].lower()})"
     dash = f";stroke-dasharray:{_DASHES[curve.dash]}" if _DASHES[curve.dash] else ""
-    line = f'<path class="line" style="stroke:{color}{dash}" d="{_path(x, frame.y(band.value))}"/>'
-    parts = [_render_band(x, band, frame, color) if panel.intervals else "", line]
-    if panel.marks and band.value.size > 2 and np.isfinite(band.value).any():
-        best = int(np.nanargmin(band.value))
-        place = f'cx="{x[best]:.1f}" cy="{float(frame.y(band.value[best])):.1f}"'
-        parts.append(f'<circle class="line" style="stroke:{color}" {place} r="5"/>')
-    return "".join(parts)
-
-
-def _render_band(x: Array, band: Band, frame: _Frame, color: str) -> str:
-    good = np.isfinite(band.low) & np.isfinite(band.high)
-    if not good.any():
-        return ""
-    low, high = frame.y(band.low[good]), frame.y(band.high[good])
-    outline = _path(np.append(x[good], x[good][::-1]), np.append(low, high[::-1]))
-    return f'<path class="band" style="fill:{color}" d="{outline}Z"/>'
+    line = f'<path class="line" style="stroke:{color}{dash}" d="{_path(x, frame.y(values))}"/>'
+    if panel.marks and values.size > 2 and np.isfinite(values).any():
+        best = int(np.nanargmin(values))
+        place = f'cx="{x[best]:.1f}" cy="{float(frame.y(values[best])):.1f}"'
+        line += f'<circle class="line" style="stroke:{color}" {place} r="5"/>'
+    return line
 
 
 def _path(x: Array, y: Array) -> str:
@@ -232,7 +245,7 @@ def _render_direct_labels(curves: Sequence[Curve], statistic: Statistic, frame: 
     x = frame.end + 6.0
     return "".join(
         f'<text x="{x:g}" y="{y + 4:.1f}" style="--own:var(--c-{curve.color[1:].lower()})" class="direct">'
-        f"{escape(typeset(curve.label))}</text>"
+        f"{escape(typeset(curve.label.replace('xi = ', '')))}</text>"
         for (curve, _), y in zip(ends, placed, strict=True)
     )
 

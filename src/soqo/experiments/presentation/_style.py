@@ -1,13 +1,11 @@
-"""The style of all figures: a color per policy, safe for color-blind readers (Okabe and Ito), and quiet axes."""
+"""Colors and line styles of policies, safe for color-blind readers (Okabe and Ito), and the paper's symbols."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from zlib import crc32
 
-from soqo._foundation.figure_style import FIGURE_RC
 from soqo._foundation.optional_imports import require_extra
 
 POLICY_COLORS = {
@@ -28,8 +26,14 @@ CAPTION_COLOR = "#666666"
 """The gray of captions and of auxiliary lines."""
 
 _SYMBOLS = {
+    "A_hat": "Â",
     "alpha": "\N{GREEK SMALL LETTER ALPHA}",
+    "alpha_1": "\N{GREEK SMALL LETTER ALPHA}₁",
+    "alpha_2": "\N{GREEK SMALL LETTER ALPHA}₂",
+    "beta_1": "β₁",
+    "beta_2": "β₂",
     "delta": "δ",
+    "epsilon": "ε",
     "eta": "η",
     "gamma^2": "γ²",
     "sigma_r": "σᵣ",
@@ -40,31 +44,14 @@ _SYMBOLS = {
     "C2": "C₂",
     "x0": "x₀",
     "v0": "v₀",
+    "xi": "ξ",
+    "Omega": "Ω",
+    "Theta": "Θ",
 }
 """The paper's symbols for names that the text of a setting spells out."""
 
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LINE_STYLES = ("-", "--", ":", "-.")
-
-
-def house_style() -> AbstractContextManager[None]:
-    """Return a context in which Matplotlib draws in the style of soqo's figures (extra ``lab``).
-
-    Returns
-    -------
-    context manager
-        The settings of Matplotlib are restored on exit.
-
-    Examples
-    --------
-    >>> from soqo.experiments.presentation import new_figure
-    >>> with house_style():
-    ...     figure = new_figure(6.0, 4.0)
-    ...     lines = figure.subplots().plot([1.0, 2.0])
-    >>> lines[0].get_linewidth()
-    1.6
-    """
-    matplotlib = require_extra("matplotlib", "lab")
-    return matplotlib.rc_context(FIGURE_RC)  # type: ignore[no-any-return]  # imported at run time, hence untyped
 
 
 def policy_styles(names: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -136,12 +123,13 @@ def sequential_colors(count: int) -> list[str]:
 
 
 def typeset(text: str) -> str:
-    """Replace the names of parameters in a text by the paper's symbols.
+    """Replace the names of parameters in a text by the paper's symbols, and powers of ten by exponents.
 
     Examples
     --------
-    >>> typeset("Heavy tails: sigma_r = 0.01, eta = 50")
-    'Heavy tails: σᵣ = 0.01, η = 50'
+    >>> typeset("Heavy tails: sigma_r = 0.01, eta = 50, rate 1e-6")
+    'Heavy tails: σᵣ = 0.01, η = 50, rate 10⁻⁶'
     """
     names = "|".join(map(re.escape, _SYMBOLS))
-    return re.sub(rf"\b({names})\b", lambda match: _SYMBOLS[match[1]], text)
+    named = re.sub(rf"\b({names})\b", lambda match: _SYMBOLS[match[1]], text)
+    return re.sub(r"\b1e(-?\d+)\b", lambda match: f"10{match[1].translate(_SUPERSCRIPTS)}", named)

@@ -8,32 +8,39 @@ from soqo.experiments.settings._constructors import (
     known_arguments,
     policy_constructors,
 )
-from soqo.experiments.settings._policy_text import parse_policy
-from soqo.experiments.settings._reading_plans import (
+from soqo.experiments.settings._paper_settings import (
+    CAUCHY,
     FLOOR,
+    FULL_RANK,
     HEAVY_TAILS,
     LIGHT_TAILS,
     PRIMARY,
     RANK_DEFICIENT,
     SENSITIVITY,
     SIXTEEN,
-    SLOW_HYSCALE,
-    SLOW_LEARNERS,
-    SLOW_SCALE,
     SPLIT,
-    UNPROBING,
-    ReadingPlan,
-    TunedC1,
+    WITH_COVARIANCE,
+)
+from soqo.experiments.settings._policy_text import parse_policy
+from soqo.experiments.settings._reading_meaning import (
     c1_values,
     canonical_spectrum,
     captions_c1,
+    scale_arguments,
+    with_spectrum,
+)
+from soqo.experiments.settings._reading_plans import (
+    SLOW_HYSCALE,
+    SLOW_LEARNERS,
+    SLOW_SCALE,
+    UNPROBING,
+    ReadingPlan,
+    TunedC1,
     hyscale_name,
     learner_names,
     plan_first_stage,
     plan_second_stage,
-    scale_arguments,
     scale_name,
-    with_spectrum,
 )
 from soqo.experiments.settings._readings import AXES, LITERAL, Choice, Reading, all_readings, few_readings
 from soqo.experiments.settings._setting import MAX_RUNS, Setting, SweepPoint
@@ -42,7 +49,9 @@ from soqo.experiments.settings._toml_line_numbers import Document, KeyPath, pars
 
 __all__ = [
     "AXES",
+    "CAUCHY",
     "FLOOR",
+    "FULL_RANK",
     "HEAVY_TAILS",
     "KNOWN_ARGUMENTS",
     "LIGHT_TAILS",
@@ -59,6 +68,7 @@ __all__ = [
     "SLOW_SCALE",
     "SPLIT",
     "UNPROBING",
+    "WITH_COVARIANCE",
     "Choice",
     "Constructor",
     "Document",

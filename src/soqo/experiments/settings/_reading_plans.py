@@ -7,12 +7,27 @@ name that says so. The c1 of the reading "tuned" is known only after a first sta
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 from soqo._foundation.frozen_dataclasses import Value
-from soqo._model.problem import RandomProblem
 from soqo._simulation.environment import Environment
+from soqo.experiments.settings._paper_settings import (
+    FLOOR,
+    FULL_RANK,
+    HEAVY_TAILS,
+    LIGHT_TAILS,
+    PRIMARY,
+    RANK_DEFICIENT,
+    SIXTEEN,
+)
+from soqo.experiments.settings._reading_meaning import (
+    c1_values,
+    canonical_spectrum,
+    captions_c1,
+    scale_arguments,
+    with_spectrum,
+)
 from soqo.experiments.settings._readings import Reading
 from soqo.experiments.settings._setting import Setting
 from soqo.policies import FTM, GLIDE, OAL, POL, HySCaLE, SCaLE
@@ -23,52 +38,17 @@ RATE = 1e-6
 SLOW_RATE = 1e-8
 """A rate that suits steps of this size; it is ours, and only remarks use it."""
 
-SIXTEEN = tuple(
-    f"{process}_r{rank}_{sigma}"
-    for rank in (4, 1)
-    for process in ("gaussian", "correlated", "cauchy", "laplace")
-    for sigma in ("1", "0.01")
-)
-"""The settings of the appendix."""
-
-PRIMARY = "primary"
-"""The setting of the primary evaluation."""
-
-HEAVY_TAILS = ("heavy_tails_0.01", "heavy_tails_1")
-"""The settings of Figure 4."""
-
-RANK_DEFICIENT = ("rank_deficient_0.01", "rank_deficient_1")
-"""The settings of Figure 5."""
-
-SENSITIVITY = tuple(f"sensitivity_{eta}" for eta in (1, 10, 100, 1000, 10000))
-"""The settings of Figure 6."""
-
-LIGHT_TAILS = (PRIMARY, *(name for name in SIXTEEN if name.startswith(("gaussian", "correlated"))))
-"""The settings with light tails."""
-
-FLOOR = ("gaussian_r4_1", "laplace_r4_1")
-"""The settings in which a policy of ours tests the lower bound."""
-
-SPLIT = ("gaussian_r4_1", "gaussian_r4_0.01", "gaussian_r1_1", "gaussian_r1_0.01")
-"""The settings in which the two parts of Proposition 1 are compared: v is a martingale with a covariance."""
-
 _HYBRID = {PRIMARY, *HEAVY_TAILS, *RANK_DEFICIENT, *LIGHT_TAILS}
 """The settings with a claim about HySCaLE."""
 
-_OVER_HORIZONS = {PRIMARY, *SIXTEEN}
+_OVER_HORIZONS = {PRIMARY, *HEAVY_TAILS, *RANK_DEFICIENT, *SIXTEEN}
 """The settings with a claim about the growth of SCaLE's regret with the horizon."""
 
-_ELSEWHERE = {
-    PRIMARY: 5.0,
-    **dict.fromkeys(("gaussian_r1_1", "gaussian_r1_0.01", "cauchy_r1_1", "cauchy_r1_0.01"), 10.0),
-    **dict.fromkeys(("correlated_r1_1", "correlated_r1_0.01"), 15.0),
-    **dict.fromkeys(("correlated_r4_1", "correlated_r4_0.01"), 5.0),
-}
-"""The c1 of a setting elsewhere in the paper: from m = 80 in the text (5), from the names of figures' files (15 and 5
-for correlated steps), and from the figure of the main text with the same steps and rank (10)."""
+_HYBRID_GROWTH = {PRIMARY, *HEAVY_TAILS, *FULL_RANK, *FULL_RANK.values()}
+"""The settings with a claim about the growth of HySCaLE's regret, at the first, the own and the last horizon."""
 
-_GRIDS = {4: (1.0, 2.0, 3.0, 5.0, 10.0), 1: (3.0, 5.0, 10.0, 15.0, 30.0)}
-"""The values of c1 that the line search tries, by the rank."""
+_BASELINE_GROWTH = {PRIMARY, *HEAVY_TAILS}
+"""The settings with a claim about the growth of the baselines' regret, at the same horizons."""
 
 TunedC1 = Mapping[tuple[str, str, str, str], Mapping[str, float]]
 """The c1 with the least regret, by statistic, for (setting, spectrum, gamma2, radius)."""
@@ -163,104 +143,7 @@ SLOW_HYSCALE = "HySCaLE/slow"
 """The name of HySCaLE with soqo's defaults and the slower rate."""
 
 UNPROBING = "GLIDE, no drift"
-"""The name of a policy of ours that interpolates between its last position and v, as Theorem 2 requires."""
-
-
-# ---- what a reading means in a setting -----------------------------------------------------------------------------
-
-
-def canonical_spectrum(setting: Setting, spectrum: str | None) -> str:
-    """Return the first of the spectra that are the same in a setting.
-
-    Parameters
-    ----------
-    setting : Setting
-        The setting.
-    spectrum : str or None
-        As in :class:`Reading`.
-
-    Examples
-    --------
-    >>> from soqo.experiments.settings import find
-    >>> canonical_spectrum(find("gaussian_r1_1")[0], "geometric"), canonical_spectrum(find("primary")[0], "geometric")
-    ('linear_1', 'geometric')
-    """
-    problem = setting.environment.problem
-    assert isinstance(problem, RandomProblem)
-    if problem.rank == 1 or setting.swept or spectrum is None:
-        return "linear_1"
-    return "linear_1" if spectrum == "linear_10" and problem.min_eigenvalue >= 1.0 else spectrum
-
-
-def with_spectrum(setting: Setting, spectrum: str) -> Environment:
-    """Return the environment of a setting with another spectrum of A.
-
-    Parameters
-    ----------
-    setting : Setting
-        The setting.
-    spectrum : str
-        As :func:`canonical_spectrum` returns it.
-
-    Examples
-    --------
-    >>> from soqo.experiments.settings import find
-    >>> with_spectrum(find("primary")[0], "geometric").problem.spacing
-    'geometric'
-    """
-    problem = setting.environment.problem
-    assert isinstance(problem, RandomProblem)
-    if problem.rank == 1 or setting.swept:
-        return setting.environment
-    largest = 10.0 if spectrum == "linear_10" or problem.min_eigenvalue >= 1.0 else 1.0
-    spacing: Literal["linear", "geometric"] = "geometric" if spectrum == "geometric" else "linear"
-    changed = replace(problem, max_eigenvalue=largest, spacing=spacing)
-    return replace(setting.environment, problem=changed)
-
-
-def captions_c1(setting: Setting) -> float:
-    """Return the c1 of a setting's caption.
-
-    Parameters
-    ----------
-    setting : Setting
-        The setting.
-
-    Examples
-    --------
-    >>> from soqo.experiments.settings import find
-    >>> captions_c1(find("primary")[0])
-    3.0
-    """
-    policy = setting.policies["SCaLE as printed"]
-    assert isinstance(policy, SCaLE)
-    return policy.c1
-
-
-def c1_values(setting: Setting, choice: str | None) -> tuple[float, ...]:
-    """Return the c1 of a reading, or the grid of the line search if it is tuned.
-
-    Parameters
-    ----------
-    setting : Setting
-        The setting.
-    choice : str or None
-        As in :class:`Reading`.
-
-    Examples
-    --------
-    >>> from soqo.experiments.settings import find
-    >>> c1_values(find("primary")[0], "elsewhere"), c1_values(find("primary")[0], "tuned")
-    ((5.0,), (1.0, 2.0, 3.0, 5.0, 10.0))
-    """
-    if setting.swept:
-        return tuple(sorted({point.value for point in setting.swept.values()}))
-    own = captions_c1(setting)
-    if choice == "tuned":
-        problem = setting.environment.problem
-        assert isinstance(problem, RandomProblem)
-        return _GRIDS[problem.rank]
-    return (_ELSEWHERE.get(setting.name, own) if choice == "elsewhere" else own,)
+"""The name of a policy of ours of the form of Theorem 2: it interpolates between its last position and v."""
 
 
 # ---- plans ---------------------------------------------------------------------------------------------------------
@@ -369,7 +252,7 @@ def _needed(
             yield horizon, scale_name(gamma2, radius, c1), SCaLE(**given, c1=c1)
         if setting.name in _HYBRID:
             hybrid = HySCaLE(**given, c1=c1, learning_rate=RATE, gradient=_gradient(gradient))
-            ends = {own, others[0], others[-1]} if setting.name == PRIMARY and others else {own}
+            ends = {own, others[0], others[-1]} if setting.name in _HYBRID_GROWTH and others else {own}
             for horizon in ends:
                 yield horizon, hyscale_name(gamma2, radius, gradient, c1), hybrid
 
@@ -384,7 +267,7 @@ def _baselines(setting: Setting, spectrum: str, gradient: str) -> Iterable[tuple
     if setting.swept:
         return
     others = _other_horizons(setting)
-    ends = (others[0], others[-1]) if setting.name == PRIMARY and others else ()
+    ends = (others[0], others[-1]) if setting.name in _BASELINE_GROWTH and others else ()
     names = learner_names(gradient)
     for horizon in (setting.horizon, *ends):
         yield horizon, "FTM", FTM()
@@ -403,32 +286,3 @@ def _baselines(setting: Setting, spectrum: str, gradient: str) -> Iterable[tuple
 
 def _gradient(gradient: str) -> Literal["exact", "as_printed"]:
     return "as_printed" if gradient == "as_printed" else "exact"
-
-
-def scale_arguments(setting: Setting, gamma2: str, radius: str) -> dict[str, Any]:
-    """Return the arguments of SCaLE in a reading, whose handover and fallback are those of the radius's place.
-
-    Parameters
-    ----------
-    setting : Setting
-        The setting.
-    gamma2, radius : str
-        As in :class:`Reading`.
-
-    Examples
-    --------
-    >>> from soqo.experiments.settings import find
-    >>> scale_arguments(find("primary")[0], "algorithm", "cap")["handover"]
-    'virtual'
-    """
-    problem = setting.environment.problem
-    assert isinstance(problem, RandomProblem)
-    return {
-        "noise_cap": setting.environment.noise.bound,
-        "rank": problem.rank,
-        "min_eigenvalue": problem.min_eigenvalue,
-        "gamma2": gamma2,
-        "radius": radius,
-        "handover": "virtual" if radius == "cap" else "direct",
-        "fallback": "least_squares" if radius == "residual" else "none",
-    }

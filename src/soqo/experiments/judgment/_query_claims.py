@@ -1,0 +1,87 @@
+"""Claims about queries and estimates under heavy tails: restricted uniform boundedness (RUB) and consistency."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from soqo.experiments.execution import resampled_runs
+from soqo.experiments.judgment._decisions import decide, lowest, measure
+from soqo.experiments.judgment._evidence import Evidence
+from soqo.experiments.judgment._query_evidence import QUERIES
+from soqo.experiments.judgment._rules import ClaimRule
+from soqo.experiments.judgment._samples import Samples
+from soqo.experiments.judgment._verdicts import Case, Kind
+from soqo.experiments.settings import HEAVY_TAILS, Reading
+from soqo.typing import Array
+
+
+def _median(values: Array) -> Array:
+    """Return the median of numbers of runs, for the runs and for resamples."""
+    return np.asarray(np.median(np.concatenate([values[None], values[resampled_runs(values.size)]]), axis=1))
+
+
+def _no_rub(_: Samples, evidence: Evidence, _reading: Reading) -> list[Case]:
+    cases = []
+    for found in evidence.rub:
+        if found.setting in HEAVY_TAILS:
+            last = found.queries.index(QUERIES)
+            ratios = {name: _median(values[last]) for name, values in found.ratios.items()}
+            numbers = [measure(f"C2/C1 of {name}", values) for name, values in ratios.items()]
+            passed = lowest(*(ratios[name] for name in ("POL", "OAL", "HySCaLE"))) > ratios["SCaLE"]
+            cases.append(decide(found.setting, passed, True, found.ratios["SCaLE"].shape[1], *numbers))
+    return cases
+
+
+def _inconsistent(_: Samples, evidence: Evidence, _reading: Reading) -> list[Case]:
+    cases = []
+    for found in evidence.rub:
+        if found.setting in HEAVY_TAILS:
+            errors = {name: _median(found.errors[name]) for name in ("SCaLE", "HySCaLE")}
+            numbers = [measure(f"|A_hat - A|_* of {name} at the end", values) for name, values in errors.items()]
+            passed = errors["HySCaLE"] > errors["SCaLE"]
+            cases.append(decide(found.setting, passed, True, found.errors["SCaLE"].size, *numbers))
+    return cases
+
+
+QUERY_CLAIMS = (
+    ClaimRule(
+        id="rub-learners",
+        kind=Kind.EXPERIMENT,
+        text="restricted uniform boundedness (RUB) cannot be guaranteed for POL, OAL and HySCaLE",
+        source="Section 4.2, robustness to heavy tails: is RUB necessary?",
+        quote=(
+            "Consequently, the RUB property (and statistical consistency) cannot be guaranteed for these baselines. "
+            "Likewise for HySCaLE due to noisy gradient updates."
+        ),
+        section="heavy_tails",
+        rule=(
+            f"C2/C1 of {QUERIES} queries is larger for each of them than for SCaLE, whose probes have RUB; HySCaLE's "
+            "are "
+            "those after its probes; by medians over the runs"
+        ),
+        settings=HEAVY_TAILS,
+        axes=(),
+        cases=_no_rub,
+        remark=(
+            "That a property cannot be guaranteed is no statement about single runs: what is tested is whether it is "
+            "worse where the paper says so. C2/C1 is found by local search, for matrices of rank 1."
+        ),
+    ),
+    ClaimRule(
+        id="remark2-inconsistent",
+        kind=Kind.EXPERIMENT,
+        text="gradient steps push HySCaLE's estimate away from A under heavy tails",
+        source="Remark 2, Figure 4",
+        quote=(
+            "Noisy gradient-based updates to SCaLE's estimate can potentially push HySCaLE into statistical "
+            "inconsistency. We observe this in heavy-tailed processes in Figure 4."
+        ),
+        section="heavy_tails",
+        rule="the last estimate of HySCaLE has a larger nuclear error than SCaLE's, by medians over the runs",
+        settings=HEAVY_TAILS,
+        axes=(),
+        cases=_inconsistent,
+        remark="HySCaLE and SCaLE as printed.",
+    ),
+)
+"""The claims about queries and estimates."""

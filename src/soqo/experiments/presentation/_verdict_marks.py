@@ -1,0 +1,101 @@
+"""Marks of verdicts: badges, and chips beside a figure that link to the claims that it tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from soqo.experiments.judgment import Claim, Judgment, Kind, Status
+from soqo.experiments.presentation._curvature_figure import SURFACE
+from soqo.experiments.presentation._numbers import render_text
+from soqo.experiments.presentation._report_figures import ReportFigure
+from soqo.experiments.presentation._style import typeset
+from soqo.experiments.settings import PRIMARY
+
+SIGNS = {Status.HOLDS: "✓", Status.FAILS: "✗", Status.UNKNOWN: "?", Status.UNTESTED: "\N{EN DASH}"}
+CLASSES = {Status.HOLDS: "holds", Status.FAILS: "fails", Status.UNKNOWN: "unknown", Status.UNTESTED: "untested"}
+
+LABELS = {
+    "primary-outperform": "both outperform all",
+    "primary-lead-grows": "more so for long T",
+    "primary-exploration": "high cost first",
+    "primary-hybrid": "HySCaLE beats learners",
+    "primary-sublinear": "sub-linear",
+    "cauchy-scale-wins": "SCaLE beats the rest",
+    "cauchy-small-sigma": "more so for small σᵣ",
+    "cauchy-learners-fail": "learners fail",
+    "cauchy-sublinear": "SCaLE sub-linear",
+    "rub-learners": "no RUB for learners",
+    "remark2-inconsistent": "HySCaLE inconsistent",
+    "rank-order": "order difference",
+    "rank-outperform": "both outperform all",
+    "c1-u-shape": "U-shape",
+    "c1-three": "best c₁ about 3",
+    "c1-constant": "best c₁ constant",
+    "light-tails-hybrid": "HySCaLE improves on SCaLE",
+    "appendix-outperform": "SCaLE outperforms all",
+    "theorem1-sublinear": "sub-linear",
+    "theorem1-full-rank": "at most T^(1/2)",
+    "theorem1-deficient": "at most T^(2/3)",
+    "theorem1": "below Theorem 1",
+    "tight-full-rank": "T^(1/2) is tight",
+    "figure2-noise": "pure noise",
+}
+"""Claims in two or three words."""
+
+_WITHOUT_SETTINGS = {SURFACE: ("figure2-noise",), "rub": ("rub-learners", "remark2-inconsistent")}
+"""The claims of figures that show no outcome."""
+
+
+def render_badge(status: Status) -> str:
+    """Return a status with its sign, so that it does not depend on color.
+
+    Examples
+    --------
+    >>> render_badge(Status.HOLDS)
+    '<span class="verdict holds"><span aria-hidden="true">✓</span> holds</span>'
+    """
+    return (
+        f'<span class="verdict {CLASSES[status]}"><span aria-hidden="true">{SIGNS[status]}</span> {status.value}</span>'
+    )
+
+
+def render_chips(judgment: Judgment | None, figure: ReportFigure) -> str:
+    """Return a chip for each claim that a figure tests, with the verdict to the letter and a link to its numbers.
+
+    Parameters
+    ----------
+    judgment : Judgment or None
+        The claims, if there are any.
+    figure : ReportFigure
+        The figure. That of the introduction names no setting, and has the claims of the primary evaluation.
+    """
+    if judgment is None:
+        return ""
+    chips = "".join(_render_chip(claim, status) for claim, status in _find_claims(judgment, figure))
+    return f'<span class="chips">{chips}</span>' if chips else ""
+
+
+def _find_claims(judgment: Judgment, figure: ReportFigure) -> Iterator[tuple[Claim, Status]]:
+    """Yield the claims of a figure, each with its status there."""
+    names = {outcome.setting.name for outcome in figure.outcomes}
+    if "intro" in names:
+        names.add(PRIMARY)
+    own = _WITHOUT_SETTINGS.get(figure.name, ())
+    for claim in judgment.tested:
+        if claim.kind is Kind.PART or not (claim.id in own or names & set(claim.settings)):
+            continue
+        case = claim.case(next(iter(names))) if len(names) == 1 else None
+        yield claim, claim.status if case is None else case.status
+
+
+def _render_chip(claim: Claim, status: Status) -> str:
+    label = LABELS.get(claim.id, claim.id.replace("-", " "))
+    implied = "implied: " if claim.kind is Kind.IMPLIED else ""
+    held, total = claim.counts[Status.HOLDS], len(claim.verdicts)
+    readings = f"; holds in {held} of {total} readings" if total > 1 else ""
+    told = escape(typeset(f"{implied}{claim.text}: {status.value}, to the letter{readings}"), quote=True)
+    return (
+        f'<a class="chip {CLASSES[status]}" href="#claim-{claim.id}" title="{told}"><span aria-hidden="true">'
+        f'{SIGNS[status]}</span><span class="unseen">{status.value}: </span> {escape(implied)}{render_text(label)}</a>'
+    )

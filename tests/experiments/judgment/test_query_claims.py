@@ -1,0 +1,38 @@
+"""Claims judged from queries: how they spread, and how far the last estimates are off."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from invented_regret import SETTINGS, as_the_paper_says, invented_table
+
+from soqo.experiments import Judgment, Status, judge
+from soqo.experiments.judgment import Evidence, RubExperiment
+from soqo.experiments.settings import HEAVY_TAILS, LITERAL, plan_first_stage
+
+SMALL, LARGE = np.linspace(1.8, 2.4, 24).reshape(3, 8), np.linspace(10.0, 300.0, 24).reshape(3, 8)
+
+
+def judged(learner: np.ndarray, hybrid: np.ndarray) -> Judgment:
+    """Judge these ratios C2/C1 of POL and OAL, and of HySCaLE, whose errors are the ratios of 12 queries."""
+    ratios = {"POL": learner, "OAL": learner, "SCaLE": SMALL, "HySCaLE": hybrid}
+    errors = {name: values[0] for name, values in ratios.items()}
+    found = Evidence(rub=tuple(RubExperiment(name, (12, 20, 40), ratios, errors) for name in HEAVY_TAILS))
+    settings = [SETTINGS[name] for name in HEAVY_TAILS]
+    table = invented_table(plan_first_stage(settings, [LITERAL]), as_the_paper_says)
+    return judge(settings, table, {}, [LITERAL], found)
+
+
+@pytest.mark.parametrize(
+    ("learner", "hybrid", "status"),
+    [(LARGE, LARGE, Status.HOLDS), (LARGE, 0.5 * SMALL, Status.FAILS), (0.5 * SMALL, LARGE, Status.FAILS)],
+)
+def test_rub_is_not_guaranteed_if_the_ratios_of_all_three_are_larger(
+    learner: np.ndarray, hybrid: np.ndarray, status: Status
+) -> None:
+    assert judged(learner, hybrid).claim("rub-learners").status is status
+
+
+@pytest.mark.parametrize(("hybrid", "status"), [(LARGE, Status.HOLDS), (0.5 * SMALL, Status.FAILS)])
+def test_hyscale_is_inconsistent_if_its_last_estimate_is_worse(hybrid: np.ndarray, status: Status) -> None:
+    assert judged(LARGE, hybrid).claim("remark2-inconsistent").status is status
