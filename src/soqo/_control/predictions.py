@@ -109,7 +109,7 @@ def predict(player: Policy[Any], state: State[Any], rounds: Rounds, follow: Arra
     expected, deviation = np.empty(count), np.empty(count)
     outliers, guarded = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
     switching = switching_costs(rounds.x, rounds.x0, rounds.switching_weight)
-    includes_switching = _includes_switching(player)
+    includes_switching = includes_switching(player)
     first = state.round
     alarms: list[int] = []
     segments: list[tuple[int, _Known]] = []  # the end of each segment without a change of A, and what was known there
@@ -179,7 +179,7 @@ def switching_costs(x: Array, x0: Array, switching_weight: ArrayLike | None) -> 
     return np.asarray(0.5 * np.vecdot(steps, steps))
 
 
-def _includes_switching(player: Any) -> bool:
+def includes_switching(player: Any) -> bool:
     """Return whether the readings contain the switching cost, as some policy inside of wrappers was told."""
     while player is not None:
         if getattr(player, "switching_included", False):

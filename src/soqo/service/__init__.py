@@ -1,0 +1,7 @@
+"""Plants over the network: a server, ``soqo serve``, and clients for it (extra ``service``)."""
+
+from soqo.service._async_client import AsyncClient, AsyncRemotePlant
+from soqo.service._client import Client, RemotePlant
+from soqo.service._server import create_app, serve
+
+__all__ = ["AsyncClient", "AsyncRemotePlant", "Client", "RemotePlant", "create_app", "serve"]
