@@ -32,11 +32,25 @@ def postgres_server() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="soqo-pg-", ignore_cleanup_errors=True) as folder:
         if os.getuid() == 0:
             shutil.chown(folder, user)
-        options = {"user": user if os.getuid() == 0 else None, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        options = {
+            "user": user if os.getuid() == 0 else None,
+            "stdout": subprocess.DEVNULL,
+            "stderr": subprocess.DEVNULL,
+        }
         data = f"{folder}/data"
         initialize = [programs / "initdb", "-D", data, "-U", "soqo", "--auth=trust", "--no-locale", "-E", "UTF8", "-N"]
         subprocess.run(initialize, check=True, **options)  # type: ignore[call-overload]
-        command = [programs / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "max_connections=50"]
+        command = [
+            programs / "postgres",
+            "-D",
+            data,
+            "-k",
+            folder,
+            "-c",
+            "listen_addresses=",
+            "-c",
+            "max_connections=50",
+        ]
         server = subprocess.Popen(command, **options)  # type: ignore[call-overload]
         try:
             ready = [programs / "pg_isready", "-h", folder, "-d", "postgres", "-U", "soqo"]

@@ -19,10 +19,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-from postgres_server import postgres_server
-from service_processes import Server, free_port, running
 
 import soqo
+from postgres_server import postgres_server
+from service_processes import Server, free_port, running
 
 DIM = 3
 
@@ -78,8 +78,8 @@ def check(number: int, acknowledged: list[tuple[list[float], list[float], float]
         if page["next"] is None:
             break
     assert [one["round"] for one in history] == list(range(1, len(acknowledged) + 1)), "lost or doubled rounds"
-    for one, (v, x, y) in zip(history, acknowledged, strict=True):
-        assert (one["v"], one["x"], one["y"]) == (v, x, y), f"plant {number}, round {one['round']} is different"
+    for one, told in zip(history, acknowledged, strict=True):
+        assert (one["v"], one["x"], one["y"]) == told, f"plant {number}, round {one['round']} is different"
     conditions, controller = Conditions(number), soqo.Controller(soqo.GLIDE(), [0.0] * DIM)
     for one in history:
         v, noise = conditions.draw()

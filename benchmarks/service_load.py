@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import uvloop
+
 from postgres_server import postgres_server
 from service_processes import EMPTY, Next, Server, drive, free_port, running
 
@@ -130,7 +131,9 @@ def main() -> None:
     with running(empty):
         measure("warming up", [(empty.port, repeat_empty(20)) for _ in range(count)])
         requests = max(100, min(2 * rounds, 300))
-        base, base_p99 = measure("an empty FastAPI endpoint", [(empty.port, repeat_empty(requests)) for _ in range(count)])
+        base, base_p99 = measure(
+            "an empty FastAPI endpoint", [(empty.port, repeat_empty(requests)) for _ in range(count)]
+        )
     with tempfile.TemporaryDirectory() as folder:
         if not options.postgres:
             rate, p99 = load_one(str(Path(folder) / "store.sqlite"), count, rounds, "soqo, SQLite")
@@ -138,7 +141,8 @@ def main() -> None:
             with postgres_server() as url:
                 rate, p99 = load_one(url, count, rounds, "soqo, PostgreSQL, one server")
             with postgres_server() as url:
-                print(f"two servers against one: {load_two(url, count, rounds) / rate:.2f} times (bar: 1.5, with cores for it)")
+                gain = load_two(url, count, rounds) / rate
+                print(f"two servers against one: {gain:.2f} times (bar: 1.5, with cores for it)")
     print(f"requests per second: {rate / base:.2f} of the empty endpoint's (bar: at least 0.25)")
     print(f"p99: {p99 / base_p99:.1f} times the empty endpoint's (bar: below 20)")
 

@@ -127,7 +127,8 @@ class Connection(asyncio.Protocol):
             self.done.set_result(None)
             return
         path, content = following
-        head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+        fields = f"Host: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(content)}"
+        head = f"POST {path} HTTP/1.1\r\n{fields}\r\n\r\n"
         self._begun = time.perf_counter()
         self._transport.write(head.encode() + content)
 

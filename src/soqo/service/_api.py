@@ -89,11 +89,19 @@ def make_router() -> APIRouter:
         responses={200: {"description": "the plant exists, with these settings"}, **_problems(409, 413, 415, 422)},
         openapi_extra=_body(NewPlant),
     )(create_plant)
-    add("/plants", methods=["GET"], summary="List plants", response_model=PlantList, responses=_problems(422))(list_plants)
-    add("/plants/{name}", methods=["GET"], summary="Show a plant", response_model=PlantStatus, responses=_problems(404))(show_plant)
-    add("/plants/{name}", methods=["DELETE"], summary="Retire a plant", response_model=PlantStatus, responses=_problems(404))(
-        retire_plant
+    add("/plants", methods=["GET"], summary="List plants", response_model=PlantList, responses=_problems(422))(
+        list_plants
     )
+    add(
+        "/plants/{name}", methods=["GET"], summary="Show a plant", response_model=PlantStatus, responses=_problems(404)
+    )(show_plant)
+    add(
+        "/plants/{name}",
+        methods=["DELETE"],
+        summary="Retire a plant",
+        response_model=PlantStatus,
+        responses=_problems(404),
+    )(retire_plant)
     add(
         "/plants/{name}/rounds",
         methods=["POST"],
@@ -102,9 +110,13 @@ def make_router() -> APIRouter:
         responses=_problems(404, 409, 413, 415, 422, 503),
         openapi_extra=_body(RoundRequest),
     )(play_round)
-    add("/plants/{name}/rounds", methods=["GET"], summary="Read the history", response_model=History, responses=_problems(404, 422))(
-        read_rounds
-    )
+    add(
+        "/plants/{name}/rounds",
+        methods=["GET"],
+        summary="Read the history",
+        response_model=History,
+        responses=_problems(404, 422),
+    )(read_rounds)
     add(
         "/plants/{name}/rounds/{number}/reading",
         methods=["POST"],
@@ -116,7 +128,12 @@ def make_router() -> APIRouter:
     add("/plants/{name}/diagnostics", methods=["GET"], summary="What the policy has learned", responses=_problems(404))(
         show_diagnostics
     )
-    add("/plants/{name}/explain", methods=["GET"], summary="What the plant does and why, in words", responses=_problems(404))(explain)
+    add(
+        "/plants/{name}/explain",
+        methods=["GET"],
+        summary="What the plant does and why, in words",
+        responses=_problems(404),
+    )(explain)
     add("/plants/{name}/events", methods=["GET"], summary="The last events", responses=_problems(404, 422))(list_events)
     add(
         "/plants/{name}/events",
@@ -126,9 +143,13 @@ def make_router() -> APIRouter:
         responses=_problems(404, 413, 415, 422, 503),
         openapi_extra=_body(EventNote),
     )(note_event)
-    add("/metrics", methods=["GET"], summary="Metrics for Prometheus", response_class=Response, responses=_problems())(metrics)
+    add("/metrics", methods=["GET"], summary="Metrics for Prometheus", response_class=Response, responses=_problems())(
+        metrics
+    )
     add("/healthz", methods=["GET"], summary="Whether the server runs")(healthz)
-    add("/readyz", methods=["GET"], summary="Whether the store answers", responses={503: {"description": "it does not"}})(readyz)
+    add(
+        "/readyz", methods=["GET"], summary="Whether the store answers", responses={503: {"description": "it does not"}}
+    )(readyz)
     return router
 
 
@@ -246,9 +267,7 @@ async def explain(request: Request, name: _PlantName) -> Response:
     return respond({"text": await state_of(request).look(name, Plant.explain)})
 
 
-async def list_events(
-    request: Request, name: _PlantName, limit: Annotated[int, Query(ge=1, le=1000)] = 50
-) -> Response:
+async def list_events(request: Request, name: _PlantName, limit: Annotated[int, Query(ge=1, le=1000)] = 50) -> Response:
     """List the last events of a plant, the latest first."""
     access_of(request).require("read", name)
     state = state_of(request)

@@ -17,10 +17,11 @@ from starlette.responses import Response
 
 from soqo._version import __version__
 from soqo.errors import SoqoError
-from soqo.service._async_client import AsyncClient
 from soqo.service._api import make_router
+from soqo.service._async_client import AsyncClient
 from soqo.service._gate import Gate, Limits, RequestTooLargeError, RequestTooSlowError
 from soqo.service._hot_path import HotPath
+from soqo.service._pages import make_page_router
 from soqo.service._problems import problem, problem_of
 from soqo.service._server_state import ServerState
 from soqo.service._store import Store
@@ -51,7 +52,7 @@ def make_app(store: str, *, require_token: bool, limits: Limits, companions: Seq
     state = ServerState(Store(store))
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         state.start()
         transport = httpx.ASGITransport(gate)
         async with AsyncClient("http://localhost", state.tokens.internal, transport=transport) as client:
@@ -72,6 +73,7 @@ def make_app(store: str, *, require_token: bool, limits: Limits, companions: Seq
     )
     app.state.server = state
     app.include_router(make_router())
+    app.include_router(make_page_router())
     _handle_errors(app)
     _describe_security(app)
     gate = Gate(HotPath(app, state), state.tokens, open_on_loopback=not require_token, limits=limits)

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from soqo._foundation.optional_imports import require_extra
-from soqo.errors import ProtocolError, UnavailableError
+from soqo.errors import ProtocolError, SoqoError, UnavailableError
 from soqo.policies import Policy
 from soqo.service._protocol import (
     RETRIED,
@@ -71,11 +71,11 @@ class AsyncClient:
         patience: float = 60.0,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        httpx = require_extra("httpx", "service")
+        library = require_extra("httpx", "service")
         self._urls, self._patience = base_urls(url), patience
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        self._http: httpx.AsyncClient = httpx.AsyncClient(headers=headers, timeout=timeout, transport=transport)
-        self._failed: type[Exception] = httpx.TransportError
+        self._http: httpx.AsyncClient = library.AsyncClient(headers=headers, timeout=timeout, transport=transport)
+        self._failed: type[Exception] = library.TransportError
 
     def plant(self, name: str) -> AsyncRemotePlant:
         """Return a plant by its name; it is looked up with its first call.
@@ -142,7 +142,8 @@ class AsyncClient:
                 url = self._urls[tries % len(self._urls)]
                 answer = await self._http.request(request.method, url + request.path, json=request.body)
             except self._failed as error:
-                failure, wait = UnavailableError(f"{url} does not answer: {error}"), waiting_time(tries, None)
+                failure: SoqoError = UnavailableError(f"{url} does not answer: {error}")
+                wait = waiting_time(tries, None)
             else:
                 if answer.is_success:
                     return answer.json()
@@ -227,20 +228,20 @@ class AsyncRemotePlant:
         await self._send(observe_request(self.name, number, y, {"applied": applied, "at": at, "unit": unit}))
 
     async def round(self) -> int:
-        """The number of completed rounds: those begun whose reading was observed or missed."""
+        """Return the number of completed rounds: those begun whose reading was observed or missed."""
         return int((await self.status())["completed"])
 
     async def open_rounds(self) -> tuple[int, ...]:
-        """The numbers of the rounds that wait for their readings, oldest first; the current one is the last."""
+        """Return the numbers of the rounds that wait for their readings, oldest first; the current one is the last."""
         return tuple((await self.status())["open_rounds"])
 
     async def pending(self) -> Array | None:
-        """The action of the current round if it awaits its reading, or None."""
+        """Return the action of the current round if it awaits its reading, or None."""
         status = await self.status()
         return action(status) if status["round"] in status["open_rounds"] else None
 
     async def x(self) -> Array:
-        """The position of the plant: the last action, as applied if that was reported."""
+        """Return the position of the plant: the last action, as applied if that was reported."""
         return action(await self.status())
 
     async def status(self) -> dict[str, Any]:

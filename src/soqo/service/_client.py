@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from soqo._foundation.optional_imports import require_extra
-from soqo.errors import ProtocolError, UnavailableError
+from soqo.errors import ProtocolError, SoqoError, UnavailableError
 from soqo.policies import Policy
 from soqo.service._protocol import (
     RETRIED,
@@ -70,11 +70,11 @@ class Client:
         patience: float = 60.0,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        httpx = require_extra("httpx", "service")
+        library = require_extra("httpx", "service")
         self._urls, self._patience = base_urls(url), patience
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        self._http: httpx.Client = httpx.Client(headers=headers, timeout=timeout, transport=transport)
-        self._failed: type[Exception] = httpx.TransportError
+        self._http: httpx.Client = library.Client(headers=headers, timeout=timeout, transport=transport)
+        self._failed: type[Exception] = library.TransportError
 
     def plant(self, name: str) -> RemotePlant:
         """Return a plant by its name; it is looked up with its first call.
@@ -87,9 +87,7 @@ class Client:
         plant_path(name)
         return RemotePlant(self, name)
 
-    def create(
-        self, name: str, policy: Policy[Any] | None = None, *, x0: ArrayLike, **settings: Any
-    ) -> RemotePlant:
+    def create(self, name: str, policy: Policy[Any] | None = None, *, x0: ArrayLike, **settings: Any) -> RemotePlant:
         """Create a plant, or return it if it exists with these settings.
 
         Parameters
@@ -141,7 +139,8 @@ class Client:
                 url = self._urls[tries % len(self._urls)]
                 answer = self._http.request(request.method, url + request.path, json=request.body)
             except self._failed as error:
-                failure, wait = UnavailableError(f"{url} does not answer: {error}"), waiting_time(tries, None)
+                failure: SoqoError = UnavailableError(f"{url} does not answer: {error}")
+                wait = waiting_time(tries, None)
             else:
                 if answer.is_success:
                     return answer.json()

@@ -24,18 +24,20 @@ _Send: TypeAlias = Callable[[_Message], Awaitable[None]]
 _App: TypeAlias = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
 
 COOKIE = "soqo_token"
-_OPEN_PATHS = frozenset({"/healthz", "/readyz", "/login"})
+_OPEN_PATHS = frozenset({"/healthz", "/readyz", "/login", "/logout"})
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
 _BODY_SECONDS = 10.0
 """A request must have arrived after this time."""
 
+# No style sheet and no script inside of a page is allowed. Plotly makes an empty style element, whose hash this is, and
+# adds its rules through the object model; and it sets styles of the elements that it makes.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; "
+    "style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='; style-src-attr 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
 _HEADERS = [
-    (
-        b"content-security-policy",
-        # Plotly sets styles of the elements that it makes; no style sheet and no script in a page is allowed.
-        b"default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data:; "
-        b"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    ),
+    (b"content-security-policy", _POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
@@ -80,7 +82,6 @@ class Gate:
         self._app, self._tokens, self._open = app, tokens, open_on_loopback
         self._max_bytes = limits.max_bytes
         self._rate = RateLimit(limits.rate, limits.burst)
-        self._failures = RateLimit(rate=0.2, burst=20.0)
 
     async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
         """Answer a request."""
@@ -135,11 +136,11 @@ class Gate:
                 await run_sync(self._tokens.reload)
             except SQLAlchemyError:
                 return problem(503, "the store does not answer", "unavailable", {"Retry-After": "1"})
-        if self._failures.is_used_up(client):
+        if self._tokens.failures.is_used_up(client):
             return problem(429, "too many wrong tokens: wait a minute", "rate", {"Retry-After": "60"})
         found = self._tokens.find(secret)
         if found is None:
-            self._failures.allow(client)
+            self._tokens.failures.allow(client)
             return _unauthorized("the token is not known, or was revoked")
         return found
 
@@ -216,7 +217,7 @@ def _refuse_foreign(path: str, headers: dict[bytes, bytes]) -> Response | None:
         if not same:
             return problem(403, "a page of another site cannot change a plant", "access")
     kind = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
-    wanted = b"application/x-www-form-urlencoded" if path == "/login" else b"application/json"
+    wanted = b"application/x-www-form-urlencoded" if path in ("/login", "/logout") else b"application/json"
     if _has_body(headers) and headers.get(b"content-length") != b"0" and kind != wanted:
         return problem(415, f"the content type must be {wanted.decode()}, got {_shown(kind)}", "content-type")
     return None

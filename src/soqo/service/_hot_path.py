@@ -1,6 +1,7 @@
 """The two calls of a round, answered without the layers of the web framework, which cost more than the calls.
 
-The framework has the same routes, for the OpenAPI document and for what is not a plain call.
+The framework has the same routes, for the OpenAPI document and for what is not a plain call. The address of a plant
+shows its page to a browser and its status to a program.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ _Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _PATH = re.compile(r"/plants/([A-Za-z0-9._-]{1,64})/rounds(?:/([1-9][0-9]{0,14})/reading)?")
 
+_PLANT = re.compile(r"/plants/[A-Za-z0-9._-]{1,64}")
+
 
 class HotPath:
     """An application (ASGI) that answers the calls of a round, and leaves everything else to another one.
@@ -43,6 +46,8 @@ class HotPath:
         """Answer a request."""
         found = _PATH.fullmatch(scope["path"]) if scope.get("method") == "POST" else None
         if found is None:
+            if scope.get("method") == "GET" and _PLANT.fullmatch(scope["path"]) and _wants_page(scope):
+                scope = {**scope, "path": f"{scope['path']}/live", "raw_path": None}
             await self._app(scope, receive, send)
             return
         access: Access = scope["state"]["access"]
@@ -64,6 +69,11 @@ class HotPath:
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": content})
+
+
+def _wants_page(scope: _Scope) -> bool:
+    """Return whether a person looks at a plant, and not a program."""
+    return any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
 
 
 async def _read(receive: _Receive) -> bytes:

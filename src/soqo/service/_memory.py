@@ -1,4 +1,4 @@
-"""The plants in the memory of a server: rebuilt from the store, and brought up to date with what other servers wrote."""
+"""The plants in the memory of a server: rebuilt from the store, and told what other servers wrote."""
 
 from __future__ import annotations
 

@@ -12,11 +12,18 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
-        self._requests = Counter("soqo_requests", "Requests, by route and status.", ["route", "status"], registry=registry)
-        self._written = Counter("soqo_calls_written", "Calls of plants that were written to the store.", registry=registry)
+        self._requests = Counter(
+            "soqo_requests", "Requests, by route and status.", ["route", "status"], registry=registry
+        )
+        self._written = Counter(
+            "soqo_calls_written", "Calls of plants that were written to the store.", registry=registry
+        )
         self._events = Counter("soqo_events", "Events of plants.", ["kind"], registry=registry)
         self._batch = Histogram(
-            "soqo_batch_size", "Requests that were handled together.", buckets=(1, 2, 5, 10, 20, 50, 100, 200, 256), registry=registry
+            "soqo_batch_size",
+            "Requests that were handled together.",
+            buckets=(1, 2, 5, 10, 20, 50, 100, 200, 256),
+            registry=registry,
         )
         self._seconds = Histogram(
             "soqo_batch_seconds",

@@ -253,7 +253,7 @@ class Plant:
         cost, follow = self._costs()
         return PlantStatus.model_construct(
             name=self.name,
-            state=self.state,  # type: ignore[arg-type]
+            state=self.state,
             round=now.round,
             completed=now.round - len(now.open_rounds),
             open_rounds=now.open_rounds,

@@ -53,7 +53,7 @@ def policy_from_table(table: Any, *, depth: int = 0) -> Policy[Any]:
     made = kinds().get(table["kind"])
     if made is None:
         raise ArgumentError(f"policy must be one of {', '.join(kinds())}, got {_shown(table['kind'])}")
-    known = [field.name for field in dataclasses.fields(made) if field.init]
+    known = [field.name for field in _fields(made) if field.init]
     for key in arguments:
         if key not in known:
             raise ArgumentError(f"policy {made.__name__} has no argument {_shown(key)}; it has {', '.join(known)}")
@@ -78,11 +78,16 @@ def policy_to_table(policy: Policy[Any]) -> dict[str, Any]:
     if kinds().get(name) is not type(policy):
         raise ArgumentError(f"policy must be one of soqo's own, since a server runs no other code, got {name}")
     table: dict[str, Any] = {"kind": name}
-    for field in dataclasses.fields(policy):
+    for field in _fields(policy):
         value = getattr(policy, field.name)
         if field.init and not _is_default(field, value):
             table[field.name] = policy_to_table(value) if isinstance(value, Policy) else _plain(value)
     return table
+
+
+def _fields(policy: Any) -> tuple[dataclasses.Field[Any], ...]:
+    """Return the fields of a policy, each of which is a dataclass."""
+    return dataclasses.fields(policy)
 
 
 def _is_default(field: dataclasses.Field[Any], value: Any) -> bool:

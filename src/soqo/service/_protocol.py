@@ -46,7 +46,7 @@ def plant_path(name: str, rest: str = "") -> str:
     >>> plant_path("roof", "/explain")
     '/plants/roof/explain'
     """
-    if not isinstance(name, str) or not name:
+    if not name:
         raise ArgumentError(f"the name of a plant must be a text, got {name!r}")
     return f"/plants/{quote(name, safe='')}{rest}"
 
@@ -131,7 +131,7 @@ def base_urls(url: str | Sequence[str]) -> tuple[str, ...]:
     """Return the addresses of the servers, without a slash at the end."""
     urls = (url,) if isinstance(url, str) else tuple(url)
     for one in urls:
-        if not isinstance(one, str) or not one.startswith(("http://", "https://")):
+        if not one.startswith(("http://", "https://")):
             raise ArgumentError(f"url must begin with http:// or https://, got {one!r}")
     if not urls:
         raise ArgumentError("url must be an address, or some, got none")

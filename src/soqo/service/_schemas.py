@@ -141,7 +141,9 @@ class PlantStatus(_Model):
     v: list[float] | None
     missed: int = Field(description="the number of missed readings")
     alarms: int
-    cost: float | None = Field(description="the measured cost so far, of readings and of moving; missing ones as the mean")
+    cost: float | None = Field(
+        description="the measured cost so far, of readings and of moving; missing ones as the mean"
+    )
     follow_cost: float | None = Field(description="what following v would have cost, by the policy's estimate")
     created: str
     last_call: str | None

@@ -12,6 +12,7 @@ from time import monotonic
 
 from soqo._control.timestamps import now
 from soqo.errors import AccessError, ArgumentError
+from soqo.service._limits import RateLimit
 from soqo.service._store import Store, Token
 
 SCOPES = ("read", "operate", "admin")
@@ -62,7 +63,7 @@ class Access:
         return self.plants is None or plant in self.plants
 
 
-def create_token(store: Store, name: str, scope: str, plants: tuple[str, ...] | None = None) -> str:
+def new_token(store: Store, name: str, scope: str, plants: tuple[str, ...] | None = None) -> str:
     """Create a token, and return its secret, which is not stored.
 
     Parameters
@@ -105,6 +106,7 @@ class Tokens:
         self._store = store
         self._known: list[tuple[str, Token]] = []
         self._read = -float("inf")
+        self.failures = RateLimit(rate=0.2, burst=20.0)  # of wrong secrets, for each address
         # A secret of this process, for its own programs such as a simulated plant.
         self.internal = _PREFIX + secrets.token_urlsafe(32)
         self._internal_digest = _digest(self.internal)

@@ -71,7 +71,9 @@ class ServerState:
                 future.set_exception(error)
 
         self._dispatcher.submit(plant, request, answer)
-        timer = self._loop.call_later(_ANSWER_SECONDS, answer, None, UnavailableError("no answer in time: repeat the call"))
+        timer = self._loop.call_later(
+            _ANSWER_SECONDS, answer, None, UnavailableError("no answer in time: repeat the call")
+        )
         try:
             return await future
         finally:

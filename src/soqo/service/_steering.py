@@ -196,7 +196,7 @@ def _observe(kind: Kind, part: Part, calls: Sequence[Call], given: dict[str, Arr
     state = part.state
     number = calls[0].round if kind.max_delay else None
     expected = [None] * len(calls) if number not in (None, state.round) else _expected(kind, state, given)
-    after = kind.player.observe(state, round=number, **given)  # type: ignore[arg-type]
+    after = kind.player.observe(state, round=number, **given)
     return [Outcome(call, after, row, expected=expected[row]) for row, call in enumerate(calls)]
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, create_engine, event, func, select, text
+from sqlalchemy import Connection, Engine, create_engine, event, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError as UrlError
@@ -244,9 +244,7 @@ class Store:
         """Return the hash of each token and the token, the oldest first."""
         with self.engine.connect() as connection:
             rows = connection.execute(select(*TOKENS.c).order_by(TOKENS.c.id)).all()
-        return [
-            (row.hash, Token(row.name, row.scope, _names(row.plants), row.created, row.revoked)) for row in rows
-        ]
+        return [(row.hash, Token(row.name, row.scope, _names(row.plants), row.created, row.revoked)) for row in rows]
 
     def revoke_token(self, name: str) -> None:
         """Let a token be refused from now on."""

@@ -97,7 +97,12 @@ _LOCK = 0x736F716F
 """The advisory lock of PostgreSQL under which one server at a time creates or migrates the tables."""
 
 
-def prepare(connection: Connection, *, version: int = VERSION, migrations: Mapping[int, Callable[[Connection], None]] = MIGRATIONS) -> None:
+def prepare(
+    connection: Connection,
+    *,
+    version: int = VERSION,
+    migrations: Mapping[int, Callable[[Connection], None]] = MIGRATIONS,
+) -> None:
     """Create the tables in an empty database, or migrate those of an earlier version, within a transaction.
 
     Parameters
