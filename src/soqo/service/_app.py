@@ -19,10 +19,10 @@ from soqo._version import __version__
 from soqo.errors import SoqoError
 from soqo.service._api import make_router
 from soqo.service._async_client import AsyncClient
-from soqo.service._gate import Gate, Limits, RequestTooLargeError, RequestTooSlowError
+from soqo.service._gate import Gate, Limits
 from soqo.service._hot_path import HotPath
 from soqo.service._pages import make_page_router
-from soqo.service._problems import problem, problem_of
+from soqo.service._problems import RequestError, problem, problem_of
 from soqo.service._server_state import ServerState
 from soqo.service._store import Store
 
@@ -76,7 +76,13 @@ def make_app(store: str, *, require_token: bool, limits: Limits, companions: Seq
     app.include_router(make_page_router())
     _handle_errors(app)
     _describe_security(app)
-    gate = Gate(HotPath(app, state), state.tokens, open_on_loopback=not require_token, limits=limits)
+    gate = Gate(
+        HotPath(app, state),
+        state.tokens,
+        open_on_loopback=not require_token,
+        limits=limits,
+        count=state.metrics.count_request,
+    )
     return gate
 
 
@@ -104,19 +110,11 @@ def _handle_errors(app: FastAPI) -> None:
     async def refused(_: Request, error: HTTPException) -> Response:
         return problem(error.status_code, str(error.detail), headers=dict(error.headers or {}))
 
-    @app.exception_handler(RequestTooLargeError)
-    async def too_large(_: Request, error: RequestTooLargeError) -> Response:
-        return problem(413, f"a request must have at most {error} bytes", "size", {"Connection": "close"})
-
-    @app.exception_handler(RequestTooSlowError)
-    async def too_slow(_: Request, __: RequestTooSlowError) -> Response:
-        return problem(408, "the request did not arrive in time", "time", {"Connection": "close"})
-
     async def expected(_: Request, error: Exception) -> Response:
         return problem_of(error)
 
-    app.add_exception_handler(SoqoError, expected)
-    app.add_exception_handler(ValidationError, expected)
+    for kind in (SoqoError, ValidationError, RequestError):
+        app.add_exception_handler(kind, expected)
 
     @app.exception_handler(Exception)
     async def unexpected(request: Request, error: Exception) -> Response:

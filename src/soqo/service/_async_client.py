@@ -104,6 +104,11 @@ class AsyncClient:
         **settings
             As in :class:`soqo.Controller`: horizon, seed, low, high, rate, switching_weight, max_delay, v_limits,
             actuators, units.
+
+        Returns
+        -------
+        AsyncRemotePlant
+            The plant.
         """
         await self.send(create_request(name, x0, policy, settings))
         return AsyncRemotePlant(self, name)
@@ -135,6 +140,11 @@ class AsyncClient:
         ----------
         request : Request
             A method, a path and a body.
+
+        Returns
+        -------
+        object
+            The contents of the answer.
         """
         end = time.monotonic() + self._patience
         for tries in range(10**9):
@@ -178,6 +188,13 @@ class AsyncRemotePlant:
         The connection.
     name : str
         The name of the plant.
+
+    Examples
+    --------
+    >>> import soqo
+    >>> plant = soqo.AsyncClient("http://127.0.0.1:8000").plant("roof")                     # doctest: +SKIP
+    >>> x = await plant.act(v=[22.0, 19.0])                                            # doctest: +SKIP
+    >>> await plant.observe(0.8)                                                       # doctest: +SKIP
     """
 
     def __init__(self, client: AsyncClient, name: str) -> None:

@@ -101,6 +101,11 @@ class Client:
         **settings
             As in :class:`soqo.Controller`: horizon, seed, low, high, rate, switching_weight, max_delay, v_limits,
             actuators, units.
+
+        Returns
+        -------
+        RemotePlant
+            The plant.
         """
         self.send(create_request(name, x0, policy, settings))
         return RemotePlant(self, name)
@@ -132,6 +137,11 @@ class Client:
         ----------
         request : Request
             A method, a path and a body.
+
+        Returns
+        -------
+        object
+            The contents of the answer.
         """
         end = time.monotonic() + self._patience
         for tries in range(10**9):
@@ -175,6 +185,13 @@ class RemotePlant:
         The connection.
     name : str
         The name of the plant.
+
+    Examples
+    --------
+    >>> import soqo
+    >>> plant = soqo.Client("http://127.0.0.1:8000").plant("roof")                     # doctest: +SKIP
+    >>> x = plant.act(v=[22.0, 19.0])                                            # doctest: +SKIP
+    >>> plant.observe(0.8)                                                       # doctest: +SKIP
     """
 
     def __init__(self, client: Client, name: str) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import RedirectResponse, Response
 
 from soqo.service._limits import RateLimit
-from soqo.service._problems import problem
+from soqo.service._problems import RequestError, problem
 from soqo.service._security import Access, Tokens, is_loopback
 
 _Scope: TypeAlias = MutableMapping[str, Any]
@@ -26,6 +26,11 @@ _App: TypeAlias = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
 COOKIE = "soqo_token"
 _OPEN_PATHS = frozenset({"/healthz", "/readyz", "/login", "/logout"})
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
+_KINDS = frozenset(
+    {"rounds", "reading", "events", "diagnostics", "explain", "stream", "live", "static", "docs", "login", "metrics"}
+)
+"""The kinds of routes that metrics tell apart."""
+
 _BODY_SECONDS = 10.0
 """A request must have arrived after this time."""
 
@@ -76,10 +81,20 @@ class Gate:
         machine, and not through a proxy.
     limits : Limits
         The limits.
+    count : callable
+        Called with the kind and the status of every response.
     """
 
-    def __init__(self, app: _App, tokens: Tokens, *, open_on_loopback: bool, limits: Limits) -> None:
-        self._app, self._tokens, self._open = app, tokens, open_on_loopback
+    def __init__(
+        self,
+        app: _App,
+        tokens: Tokens,
+        *,
+        open_on_loopback: bool,
+        limits: Limits,
+        count: Callable[[str, int], None],
+    ) -> None:
+        self._app, self._tokens, self._open, self._count = app, tokens, open_on_loopback, count
         self._max_bytes = limits.max_bytes
         self._rate = RateLimit(limits.rate, limits.burst)
 
@@ -92,6 +107,7 @@ class Gate:
         async def send_with_headers(message: _Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message["headers"], *_HEADERS]
+                self._count(_kind(scope["path"]), message["status"])
             await send(message)
 
         headers = dict(scope["headers"])
@@ -156,21 +172,27 @@ class Gate:
                 async with asyncio.timeout(_BODY_SECONDS):
                     message = await receive()
             except TimeoutError:
-                raise RequestTooSlowError from None
+                raise RequestError(408, "time", "the request did not arrive in time") from None
             left -= len(message.get("body", b""))
             if left < 0:
-                raise RequestTooLargeError(self._max_bytes)
+                raise RequestError(413, "size", f"a request must have at most {self._max_bytes} bytes")
             return message
 
         return receive_limited
 
 
-class RequestTooSlowError(Exception):
-    """The body of a request did not arrive in time."""
+def _kind(path: str) -> str:
+    """Return which kind of route a path is, of few kinds.
 
-
-class RequestTooLargeError(Exception):
-    """The body of a request has more bytes than allowed."""
+    Examples
+    --------
+    >>> _kind("/plants/roof/rounds/7/reading"), _kind("/plants/roof"), _kind("/etc/passwd")
+    ('reading', 'plants', 'other')
+    """
+    parts = path.split("/")
+    if parts[1] == "plants":
+        return parts[-1] if len(parts) > 3 and parts[-1] in _KINDS else "plants"
+    return parts[1] if parts[1] in _KINDS else "other"
 
 
 def _has_body(headers: dict[bytes, bytes]) -> bool:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from soqo.errors import SoqoError
-from soqo.service._problems import problem_of
+from soqo.service._problems import RequestError, problem_of
 from soqo.service._schemas import Reading, RoundRequest
 from soqo.service._security import Access
 from soqo.service._server_state import ServerState
@@ -59,13 +59,10 @@ class HotPath:
                 answer = await self._state.ask(name, RoundRequest.model_validate_json(body))
             else:
                 answer = await self._state.ask(name, (int(number), Reading.model_validate_json(body)))
-        except (SoqoError, ValidationError) as error:
-            response = problem_of(error)
-            await response(scope, receive, send)
-            self._state.metrics.count_request("rounds" if number is None else "reading", response.status_code)
+        except (SoqoError, ValidationError, RequestError) as error:
+            await problem_of(error)(scope, receive, send)
             return
         content = to_json(answer)
-        self._state.metrics.count_request("rounds" if number is None else "reading", 200)
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": content})

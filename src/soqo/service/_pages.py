@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Awaitable, Callable
 from functools import cache
 from hashlib import sha256
@@ -49,7 +50,7 @@ def make_page_router() -> APIRouter:
 
 def render(title: str, body: str, script: str = "") -> HTMLResponse:
     """Return a page."""
-    tag = '<script src="/static/plotly.js" defer></script>' if script == "plant" else ""
+    tag = f'{_no_map_styles()}<script src="/static/plotly.js" defer></script>' if script == "plant" else ""
     tag += f'<script src="/static/live.js" defer data-page="{script}"></script>' if script else ""
     text = _template("page.html").substitute(title=escape(title), scripts=tag, body=body, version=__version__)
     return HTMLResponse(text, headers={"Cache-Control": "no-store"})
@@ -267,12 +268,22 @@ async def send_file(request: Request, file: str) -> Response:
 _FILES = {"live.css": "text/css", "live.js": "text/javascript", "plotly.js": "text/javascript"}
 
 
+def _plotly() -> str:
+    text: str = require_extra("plotly.offline", "service").get_plotlyjs()
+    return text
+
+
+@cache
+def _no_map_styles() -> str:
+    """Return elements whose ids keep Plotly from adding the style sheets of its maps, which the policy forbids."""
+    found = sorted(set(re.findall(r'getElementById\("([0-9a-f]{64})"\)', _plotly())))
+    return "".join(f'<meta id="{one}">' for one in found)
+
+
 @cache
 def _compressed(file: str) -> tuple[bytes, str]:
     """Return a file, compressed, and its tag."""
-    if file == "plotly.js":
-        text: str = require_extra("plotly.offline", "service").get_plotlyjs()
-    else:
-        text = (files("soqo.service") / "static" / file).read_text(encoding="utf-8")
+    folder = files("soqo.service") / "static"
+    text = _plotly() if file == "plotly.js" else (folder / file).read_text(encoding="utf-8")
     content = gzip.compress(text.encode(), mtime=0)
     return content, f'"{sha256(content).hexdigest()[:16]}"'

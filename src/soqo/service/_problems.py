@@ -10,6 +10,15 @@ from starlette.responses import Response
 
 from soqo.errors import AccessError, ArgumentError, ProtocolError, SoqoError, UnavailableError, UnknownNameError
 
+
+class RequestError(Exception):
+    """A request whose body cannot be received: its status, its kind, and what is wrong."""
+
+    def __init__(self, status: int, kind: str, detail: str) -> None:
+        super().__init__(detail)
+        self.status, self.kind = status, kind
+
+
 _STATUS: tuple[tuple[type[Exception], int, str], ...] = (
     (UnknownNameError, 404, "not-found"),
     (ProtocolError, 409, "conflict"),
@@ -59,6 +68,8 @@ def problem_of(error: BaseException) -> Response:
     """Return the problem document of an error."""
     if isinstance(error, ValidationError):
         return problem(422, describe_validation(error), "argument")
+    if isinstance(error, RequestError):
+        return problem(error.status, str(error), error.kind, {"Connection": "close"})
     for kind, status, name in _STATUS:
         if isinstance(error, kind):
             headers = {"Retry-After": "1"} if status == 503 else None

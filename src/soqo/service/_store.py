@@ -91,12 +91,6 @@ class Store:
             prepare(connection)
 
     @property
-    def description(self) -> str:
-        """The address of the database, without a password."""
-        url = self.engine.url
-        return url.render_as_string(hide_password=True) if url.database is None or self.is_server else url.database
-
-    @property
     def is_server(self) -> bool:
         """Whether the database is a server, which several hosts can use."""
         return self.engine.dialect.name != "sqlite"

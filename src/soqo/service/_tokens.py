@@ -30,6 +30,11 @@ def create_token(
     plants : sequence of str, optional
         The plants to which it is limited; all by default.
 
+    Returns
+    -------
+    str
+        The secret, which cannot be shown again.
+
     Examples
     --------
     >>> import soqo, tempfile

@@ -135,7 +135,9 @@ def code_version() -> str:
     digest = hashlib.sha256(f"{np.__version__} {scipy.__version__}".encode())
     root = Path(__file__).parents[2]
     computing = {Path(__file__).with_name(name) for name in ("_cells.py", "_joint_play.py", "_regrets.py")}
-    excluded = {path for part in ("_cli", "experiments", "service") for path in root.glob(f"{part}/**/*.py")} - computing
+    excluded = {
+        path for part in ("_cli", "experiments", "service") for path in root.glob(f"{part}/**/*.py")
+    } - computing
     for path in sorted({*root.rglob("*.py")} - excluded):
         digest.update(path.relative_to(root).as_posix().encode())
         digest.update(path.read_bytes())
