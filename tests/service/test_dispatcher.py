@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from service_fixtures import Conditions, undisturbed
 from sqlalchemy.exc import OperationalError
 
+from service_fixtures import Conditions, undisturbed
 from soqo.errors import UnavailableError
 from soqo.service._dispatcher import Dispatcher, Work
 from soqo.service._requests import Change, Look
@@ -23,7 +23,8 @@ class Caller:
     """A dispatcher that is asked from this thread."""
 
     def __init__(self, url: str) -> None:
-        self.store, self.work = Store(url), []
+        self.store = Store(url)
+        self.work: list[Work] = []
         self.dispatcher = Dispatcher(self.store, self._deliver)
         self.dispatcher.start()
 
@@ -86,10 +87,10 @@ def test_concurrent_calls_of_one_round_have_one_action(url: str) -> None:
             )
             for one in callers * 2
         ]
-        for one in threads:
-            one.start()
-        for one in threads:
-            one.join()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
         assert len(found) == 4
         assert all(one == found[0] for one in found)
     for one in callers:
@@ -101,7 +102,12 @@ def test_calls_that_wait_are_answered_in_their_order_and_together(tmp_path: Path
     for name in ("a", "b", "c"):
         caller.store.add_plant(name, SETTINGS)
     busy, gate, rounds, all_done = threading.Event(), threading.Event(), [], threading.Semaphore(0)
-    caller.dispatcher.submit("a", Look(lambda _: busy.set() or gate.wait(10.0)), lambda *_: None)
+
+    def wait(_: Any) -> None:
+        busy.set()
+        gate.wait(10.0)
+
+    caller.dispatcher.submit("a", Look(wait), lambda *_: None)
     assert busy.wait(10.0)  # everything else waits
 
     def answer(result: Any, error: BaseException | None) -> None:

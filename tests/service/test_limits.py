@@ -13,13 +13,6 @@ def test_a_client_gets_its_rate_over_any_time() -> None:
     assert limit.allow("b", at=0.0)
 
 
-def test_a_look_does_not_count() -> None:
-    limit = RateLimit(rate=0.001, burst=1.0)
-    assert not any(limit.is_used_up("a") for _ in range(3))
-    assert limit.allow("a")
-    assert limit.is_used_up("a")
-
-
 def test_many_addresses_do_not_fill_the_memory() -> None:
     limit = RateLimit(rate=1.0, burst=1.0)
     for number in range(_limits._MAX_CLIENTS + 10):

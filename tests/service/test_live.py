@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
-from service_fixtures import Conditions, LiveServer
 
+from service_fixtures import Conditions, LiveServer
 from soqo.service import _live
 
 
-def messages(api: httpx.Client, path: str, last: int | None = None) -> Iterator[Any]:
+def messages(api: httpx.Client, path: str, last: int | None = None) -> Generator[Any, None, None]:
     """The messages of a stream, with their numbers."""
     headers = {} if last is None else {"Last-Event-ID": str(last)}
     with api.stream("GET", path, headers=headers) as answer:

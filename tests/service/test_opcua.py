@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asyncua import Server, ua
-from service_fixtures import LiveServer
+from asyncua import ua
+from asyncua.server.server import Server
 
 import soqo
+from service_fixtures import LiveServer
 from service_processes import free_port
 from soqo.service import _opcua
 from soqo.service._opcua import Bridge
@@ -66,7 +67,7 @@ class PlantServer:
                 x = np.array([await self.nodes[name].read_value() for name in ("x1", "x2")])
                 y = float(0.5 * (x - v) @ A @ (x - v) + 0.01 * self._rng.normal())
                 for name, value in (("v1", v[0]), ("v2", v[1]), ("y", y)):
-                    stamp = datetime.now(UTC).replace(tzinfo=None)
+                    stamp: Any = datetime.now(UTC).replace(tzinfo=None)
                     await self.nodes[name].write_value(ua.DataValue(ua.Variant(float(value)), SourceTimestamp=stamp))
             await asyncio.sleep(PERIOD / 4)
 
@@ -129,7 +130,7 @@ def test_a_plant_is_steered_held_when_silent_and_found_again(live: LiveServer, m
             server.writing = False  # the plant goes silent
 
             async def is_(word: str) -> bool:
-                return (await status())["state"] == word
+                return bool((await status())["state"] == word)
 
             await wait_until(lambda: is_("held"), "held")
             assert await server.value("state") == "held"

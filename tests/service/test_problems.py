@@ -25,13 +25,13 @@ from soqo.service._schemas import PlantSettings, RoundRequest
 )
 def test_errors_of_the_library_have_a_status_and_keep_their_message(error: Exception, status: int) -> None:
     answer = problem_of(error)
-    document = json.loads(answer.body)
+    document = json.loads(bytes(answer.body))
     assert (answer.status_code, document["status"], document["detail"]) == (status, status, "a")
     assert document["type"].startswith("urn:soqo:problem:")
 
 
 def test_other_errors_tell_nothing_of_their_message() -> None:
-    document = json.loads(problem_of(RuntimeError("password=secret")).body)
+    document = json.loads(bytes(problem_of(RuntimeError("password=secret")).body))
     assert document["status"] == 500
     assert "secret" not in document["detail"]
     assert "RuntimeError" in document["detail"]
@@ -40,7 +40,7 @@ def test_other_errors_tell_nothing_of_their_message() -> None:
 def test_wrong_fields_are_named_without_the_whole_request() -> None:
     with pytest.raises(ValidationError) as caught:
         RoundRequest.model_validate_json(b'{"v": [1, "x", null, true, "y", "' + b"z" * 500 + b'"], "round": 0.5}')
-    text = json.loads(problem_of(caught.value).body)["detail"]
+    text = json.loads(bytes(problem_of(caught.value).body))["detail"]
     assert text.startswith("v.1: input should be a valid number, got 'x'")
     assert "and 1 more" in text
     assert len(text) < 600

@@ -48,12 +48,13 @@ def test_requests_hold_plain_numbers() -> None:
 
 def test_wrong_arguments_are_named() -> None:
     with pytest.raises(ArgumentError, match="v must be numbers, got 'left'"):
-        act_request("roof", 1, "left", {})  # type: ignore[arg-type]
+        act_request("roof", 1, "left", {})
     with pytest.raises(ArgumentError, match="y must be one number"):
         observe_request("roof", 1, [1.0], {})  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="name of a plant"):
         plant_path("")
-    for wrong in ("127.0.0.1:8000", []):
+    mistakes: list[str | list[str]] = ["127.0.0.1:8000", []]
+    for wrong in mistakes:
         with pytest.raises(ArgumentError, match="url"):
             base_urls(wrong)
     assert base_urls(["http://a/", "https://b"]) == ("http://a", "https://b")

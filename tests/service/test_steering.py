@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from service_fixtures import Conditions, undisturbed
 
 import soqo
+from service_fixtures import Conditions, undisturbed
 from soqo.service._steering import Call, Kind, Outcome, compute, hitting_cost
 
 DIM = 2
@@ -66,7 +66,7 @@ def test_a_call_that_the_policy_refuses_does_not_disturb_the_others() -> None:
     assert isinstance(first, Outcome)
     assert isinstance(last, Outcome)
     assert isinstance(wrong, soqo.errors.ArgumentError)
-    np.testing.assert_array_equal(first.x, last.x)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(first.x, last.x)
 
 
 def test_only_stored_calls_take_effect() -> None:
@@ -85,7 +85,7 @@ def test_a_recorded_action_is_kept_when_a_call_is_repeated() -> None:
     played = np.array([1.0, 1.0 + 1e-12])
     (outcome,) = take_effect(kind, [Call(0, kind, 1, {"v": np.ones(DIM)}, played)])
     np.testing.assert_array_equal(kind.state_of(0).x, [played])
-    np.testing.assert_array_equal(outcome.x, played)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(outcome.x, played)
 
 
 def test_the_expectation_is_the_model_of_a_reading() -> None:
@@ -99,6 +99,7 @@ def test_the_expectation_is_the_model_of_a_reading() -> None:
         take_effect(kind, [Call(0, kind, number, {"y": np.array(conditions.reading(acted.x))})])
     before = kind.state_of(0).x[0]
     (acted,) = take_effect(kind, [Call(0, kind, 12, {"v": conditions.draw(), "factor": np.array(3.0)})])
+    assert acted.x is not None
     known = kind.player.diagnostics(kind.state_of(0))
     given = {"y": np.array(1.0), "unit": np.array(2.0)}
     (seen,) = take_effect(kind, [Call(0, kind, 12, given)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from sqlalchemy import Connection, create_engine, inspect, text
 
 from soqo.errors import FileFormatError
 from soqo.service import _tables
-from soqo.service._dispatcher import Dispatcher
+from soqo.service._dispatcher import Dispatcher, Work
 from soqo.service._schemas import RoundRequest
 from soqo.service._store import Store
 
@@ -50,7 +51,12 @@ def test_a_store_of_version_1_is_opened_and_continued(tmp_path: Path) -> None:
         old.executescript(VERSION_1.read_text(encoding="utf-8"))
     old.close()
     store, answers = Store(str(path)), []
-    dispatcher = Dispatcher(store, lambda given, _: [one() for one in given] and None)
+
+    def deliver(given: list[Callable[[], None]], _: Work) -> None:
+        for one in given:
+            one()
+
+    dispatcher = Dispatcher(store, deliver)
     dispatcher.start()
     for v in ([3.0, 4.0], [5.0, 6.0]):
         dispatcher.submit("roof", RoundRequest(v=v), lambda result, error: answers.append(error or result.x))

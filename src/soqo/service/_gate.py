@@ -152,13 +152,12 @@ class Gate:
                 await run_sync(self._tokens.reload)
             except SQLAlchemyError:
                 return problem(503, "the store does not answer", "unavailable", {"Retry-After": "1"})
-        if self._tokens.failures.is_used_up(client):
-            return problem(429, "too many wrong tokens: wait a minute", "rate", {"Retry-After": "60"})
         found = self._tokens.find(secret)
-        if found is None:
-            self._tokens.failures.allow(client)
-            return _unauthorized("the token is not known, or was revoked")
-        return found
+        if found is not None:
+            return found  # whatever others at the same address have tried
+        if not self._tokens.failures.allow(client):
+            return problem(429, "too many wrong tokens: wait a minute", "rate", {"Retry-After": "60"})
+        return _unauthorized("the token is not known, or was revoked")
 
     # ---- size and time -----------------------------------------------------------------------------------------------
 

@@ -37,8 +37,3 @@ class RateLimit:
             self._left.clear()  # bounded memory, whatever addresses come
         self._left[client] = (left - 1.0 if left >= 1.0 else left, moment)
         return left >= 1.0
-
-    def is_used_up(self, client: str) -> bool:
-        """Return whether a client has no call left, without counting one."""
-        left, since = self._left.get(client, (self._burst, monotonic()))
-        return min(self._burst, left + (monotonic() - since) * self._rate) < 1.0

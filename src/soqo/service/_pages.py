@@ -227,12 +227,11 @@ async def log_in(request: Request) -> Response:
     """Keep a token in a cookie, which pages use to look."""
     tokens = state_of(request).tokens
     client = request.client.host if request.client else "local"
-    if tokens.failures.is_used_up(client):
-        return problem(429, "too many wrong tokens: wait a minute", "rate", {"Retry-After": "60"})
     secret = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=5).get("token", [""])[0]
     await run_sync(tokens.reload)
     if tokens.find(secret.strip()) is None:
-        tokens.failures.allow(client)
+        if not tokens.failures.allow(client):
+            return problem(429, "too many wrong tokens: wait a minute", "rate", {"Retry-After": "60"})
         return _login_page("The token is not known, or was revoked.", 401)
     answer = RedirectResponse("/", 303)
     secure = request.url.scheme == "https"

@@ -68,8 +68,9 @@ class Kind:
 
     def switching_cost(self, step: Array) -> float:
         """Return the switching cost of a step."""
-        plain = self.coordinates.to_plain(step)
-        return 0.5 * float(plain @ plain)
+        with np.errstate(over="ignore", invalid="ignore"):  # then the cost is reported as unknown
+            plain = self.coordinates.to_plain(step)
+            return 0.5 * float(plain @ plain)
 
     def store(self, outcomes: Iterable[Outcome]) -> None:
         """Let computed calls take effect."""
