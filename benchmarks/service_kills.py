@@ -109,9 +109,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--servers", type=int, default=1)
-    parser.add_argument("--plants", type=int, default=8)
+    parser.add_argument("--plants", type=int, default=16)
     parser.add_argument("--kills", type=int, default=30)
-    parser.add_argument("--pause", type=float, default=2.0)
+    parser.add_argument("--pause", type=float, default=5.0)
     options = parser.parse_args()
     arguments = {"servers": options.servers, "plants": options.plants, "kills": options.kills, "pause": options.pause}
     begun = time.perf_counter()

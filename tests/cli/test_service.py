@@ -8,18 +8,20 @@ import time
 import urllib.request
 from pathlib import Path
 
-from command_line import COMMAND, ENVIRONMENT, run
+from command_line import COMMAND, ENVIRONMENT, complaint, run
 from service_processes import free_port
+from soqo import service
 
 
-def test_tokens_are_created_listed_and_revoked(tmp_path: Path) -> None:
+def test_tokens_are_created_and_listed(tmp_path: Path) -> None:
     store = tmp_path / "plants.sqlite"
     made = run("token", "create", "roof", "--scope", "operate", "--plant", "roof", SOQO_STORE=str(store))
     assert made.stdout.startswith("soqo_")
+    service.revoke_token(store, "roof")
     listed = run("token", "list", "--store", store).stdout
     assert listed.split()[:8] == ["name", "scope", "plants", "created", "state", "roof", "operate", "roof"]
+    assert listed.split()[-1] == "revoked"
     assert made.stdout.strip() not in listed
-    assert "the token roof is revoked" in run("token", "revoke", "roof", "--store", store).stdout
 
 
 def test_one_command_serves_a_live_demo_and_ends_cleanly(tmp_path: Path) -> None:
@@ -47,7 +49,5 @@ def test_one_command_serves_a_live_demo_and_ends_cleanly(tmp_path: Path) -> None
 
 
 def test_a_password_of_a_store_is_not_printed() -> None:
-    done = run("serve", "--store", "mysql://me:secret@host/base", "--port", "1")
-    assert done.returncode == 2
-    assert "got mysql" in done.stderr
-    assert "secret" not in done.stdout + done.stderr
+    line = complaint("token", "revoke", "roof", "--store", "mysql://me:secret@host/base")
+    assert line == "store must be a file, sqlite:// or postgresql://, got mysql://"

@@ -33,7 +33,7 @@ def take_effect(kind: Kind, calls: list[Call]) -> list[Outcome]:
 
 
 def test_any_composition_of_batches_gives_the_actions_of_single_controllers_bit_for_bit() -> None:
-    kind, plants, rounds = make_kind(), 6, 25
+    kind, plants, rounds = make_kind(), 5, 14
     begin(kind, plants)
     rng = np.random.default_rng(0)
     conditions = [Conditions(seed) for seed in range(plants)]

@@ -27,7 +27,7 @@ _ERRORS: Mapping[int, type[SoqoError]] = {
 RETRIED = frozenset({408, 429, 502, 503, 504})
 """The statuses after which the same call is repeated."""
 
-_FIRST_WAIT, _LONGEST_WAIT = 0.05, 2.0
+_FIRST_WAIT, _LONGEST_WAIT = 0.05, 1.0
 
 
 class Request(NamedTuple):
