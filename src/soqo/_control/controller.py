@@ -23,7 +23,6 @@ import numpy as np
 
 from soqo._control import timestamps as clock
 from soqo._control.events import LOGGER, Callbacks, Event, EventKind
-from soqo._control.explanation import explain_state
 from soqo._control.journal_report import plot_journal, plot_state
 from soqo._control.settings import check_same_settings, first_snapshot, warn_if_not_portable
 from soqo._control.snapshot import Call, Snapshot, decode_call, decode_snapshot, encode_call, refusing_damage
@@ -350,8 +349,13 @@ class Controller:
         """Describe what the controller is doing and why, in a sentence or two."""
         with self._lock:
             state, missed = self._state, self._missed
+        of = "" if state.horizon is None else f" of {state.horizon}"
+        progress = "waits for its reading" if state.pending else "completed"
+        begun = f"Round {state.round}{of} {progress}" if state.round else "No round played yet"
         plant = self._opening
-        return explain_state(self._player, state, missed, self._names, plant.low, plant.high, plant.rate)
+        limits = self._names.reached_limits(state.x, state.x_prev, plant.low, plant.high, plant.rate)
+        missing = f"{missed} readings were missed so far." if missed else ""
+        return " ".join(filter(None, (f"{begun}: {self._player.explain(state)}", limits, missing)))
 
     def plot(self, *, theme: ThemeName = "light") -> Figure:
         """Draw the rounds in the journal, what the policy expected of each reading, and its estimate (extra ``lab``).

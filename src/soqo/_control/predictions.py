@@ -109,7 +109,7 @@ def predict(player: Policy[Any], state: State[Any], rounds: Rounds, follow: Arra
     expected, deviation = np.empty(count), np.empty(count)
     outliers, guarded = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
     switching = switching_costs(rounds.x, rounds.x0, rounds.switching_weight)
-    with_switching = includes_switching(player)
+    includes_switching = _includes_switching(player)
     first = state.round
     alarms: list[int] = []
     segments: list[tuple[int, _Known]] = []  # the end of each segment without a change of A, and what was known there
@@ -117,7 +117,7 @@ def predict(player: Policy[Any], state: State[Any], rounds: Rounds, follow: Arra
     for t, (v, x, y) in enumerate(zip(rounds.v, rounds.x, rounds.y, strict=True)):
         _, state = player.act(state, v)
         known, u = _Known.of(before, dim), x - v
-        expected[t] = known.hitting_cost(u) + known.base_load + (switching[t] if with_switching else 0.0)
+        expected[t] = known.hitting_cost(u) + known.base_load + (switching[t] if includes_switching else 0.0)
         spread = player.uncertainty_of(state, (u + known.offset)[None])
         deviation[t] = np.hypot(known.noise, np.nan if spread is None else 0.5 * spread[0])
         state = player.observe(state, y, applied=x)
@@ -179,7 +179,7 @@ def switching_costs(x: Array, x0: Array, switching_weight: ArrayLike | None) -> 
     return np.asarray(0.5 * np.vecdot(steps, steps))
 
 
-def includes_switching(player: Any) -> bool:
+def _includes_switching(player: Any) -> bool:
     """Return whether the readings contain the switching cost, as some policy inside of wrappers was told."""
     while player is not None:
         if getattr(player, "switching_included", False):

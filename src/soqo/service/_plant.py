@@ -15,7 +15,7 @@ import numpy as np
 
 from soqo._control.actuators import Actuators
 from soqo._control.controller import Controller
-from soqo._control.explanation import explain_state
+from soqo._control.descriptions import Limits, describe_round
 from soqo.errors import ArgumentError, ProtocolError, SoqoError
 from soqo.service._policies import policy_from_table
 from soqo.service._schemas import PlantSettings, PlantStatus, Reading, RoundRequest, iso_time
@@ -232,9 +232,9 @@ class Plant:
 
     def explain(self) -> str:
         """Return what :meth:`soqo.Controller.explain` returns."""
-        limits = (self.arguments[name] for name in ("low", "high", "rate"))
+        limits = Limits(*(self.arguments[name] for name in Limits._fields))
         state = self.kind.state_of(self.id)
-        return explain_state(self.kind.player, state, self.progress.missed, self.actuators, *limits)
+        return describe_round(self.kind.player, state, self.progress.missed, self.actuators, limits)
 
     @property
     def state(self) -> str:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from soqo._control.fleets.batches import Batches, Part
-from soqo._control.predictions import includes_switching
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._foundation.random_streams import stream
 from soqo._model.coordinates import Coordinates
@@ -54,7 +53,7 @@ class Kind:
         self.horizon, self.max_delay = horizon, max_delay
         self.player = wrap_for_plant(policy, switching_weight=switching_weight, low=low, high=high, rate=rate)
         self.coordinates = Coordinates(switching_weight)
-        self.includes_switching = includes_switching(self.player)
+        self.includes_switching = _includes_switching(self.player)
         self.batches = Batches(self.player)
 
     def start(self, x0: Array, seed: int) -> State[Any]:
@@ -163,7 +162,8 @@ def compute(calls: Sequence[Call]) -> list[Outcome | Exception]:
 
 def _compute_group(calls: Sequence[Call]) -> Sequence[Outcome | Exception]:
     try:
-        return _compute_together(calls)
+        with np.errstate(all="ignore"):  # of numbers near the limits of floating point: the policy reports it
+            return _compute_together(calls)
     except Exception as error:  # what one plant was told must not make the calls of others fail
         if len(calls) == 1:
             return [error]
@@ -214,6 +214,12 @@ def _expected(kind: Kind, state: State[Any], given: Mapping[str, Array]) -> Sequ
         plain = kind.coordinates.to_plain(x - state.x_prev)
         values = values + 0.5 * np.vecdot(plain, plain)
     return [float(value) if np.isfinite(value) else None for value in values]
+
+
+def _includes_switching(policy: Any) -> bool:
+    """Return whether readings contain the switching cost, as a policy inside of wrappers was told."""
+    inner = getattr(policy, "policy", None)
+    return getattr(policy, "switching_included", False) or (inner is not None and _includes_switching(inner))
 
 
 def hitting_cost(known: Mapping[str, Any], u: Array) -> Array | None:

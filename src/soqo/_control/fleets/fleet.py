@@ -16,8 +16,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from soqo._control.actuators import Actuators
-from soqo._control.explanation import explain_state
+from soqo._control.actuators import check_names as check_actuators
 from soqo._control.fleets.arguments import (
     check_limits,
     check_names,
@@ -390,9 +389,15 @@ class Fleet:
             names, _ = self._select(plant)
             missed = int(self._plants.status(names).missed[0])
             state = self._plants.batches.state_of(self._plants.numbers[names[0]])
+        of = "" if state.horizon is None else f" of {state.horizon}"
+        progress = "waits for its reading" if state.pending else "completed"
+        begun = f"Round {state.round}{of} {progress}" if state.round else "No round played yet"
+        names_of = check_actuators(None, None, state.x.shape[-1])
         player = self._plants.player
         low, high = (player.low, player.high) if isinstance(player, Limited) else (None, None)
-        return explain_state(player, state, missed, Actuators(state.x.shape[-1]), low, high, None)
+        limits = names_of.reached_limits(state.x.reshape(-1), None, low, high, None)
+        note = f"{missed} readings were missed so far." if missed else ""
+        return " ".join(filter(None, (f"{begun}: {player.explain(state)}", limits, note)))
 
     def __repr__(self) -> str:
         journal = "" if self._journal is None else f", journal={str(self._journal.path)!r}"
