@@ -225,7 +225,7 @@ def run(*, first: int, count: int) -> tuple[list[str], Counter[int]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--count", type=int, default=12_000)
     parser.add_argument("--first", type=int, default=0)
     options = parser.parse_args()
     faults, statuses = run(first=options.first, count=options.count)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from soqo.errors import ArgumentError, UnknownNameError
+from soqo.errors import ArgumentError, FileFormatError, UnavailableError, UnknownNameError
 from soqo.service._store import Event, Record, Snapshot, Store, Token
 
 
@@ -105,3 +105,14 @@ def test_sqlite_survives_a_power_failure_by_its_settings(store: Store) -> None:
 def test_other_addresses_are_refused(url: str, words: str) -> None:
     with pytest.raises(ArgumentError, match=words):
         Store(url)
+
+
+def test_a_database_that_cannot_be_opened_is_named_without_its_password(tmp_path: Path) -> None:
+    with pytest.raises(
+        UnavailableError, match=r"postgresql\+psycopg://me:\*\*\*@127.0.0.1:9/base cannot be opened"
+    ) as caught:
+        Store("postgresql://me:secret@127.0.0.1:9/base")
+    assert "secret" not in str(caught.value)
+    (tmp_path / "text.sqlite").write_text("this is not a database" * 100)
+    with pytest.raises(FileFormatError, match="not a database"):
+        Store(str(tmp_path / "text.sqlite"))

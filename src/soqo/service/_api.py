@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from collections.abc import Awaitable, Callable
@@ -181,7 +182,7 @@ async def list_plants(
     state = state_of(request)
     stored = await run_sync(lambda: state.store.plants(after=after, limit=limit))
     names = [one.name for one in stored if access.allows(one.name)]
-    plants = [await state.look(name, Plant.status, may_be_old=True) for name in names]
+    plants = await asyncio.gather(*(state.look(name, Plant.status, may_be_old=True) for name in names))
     return respond({"plants": plants, "next": stored[-1].name if len(stored) == limit else None})
 
 

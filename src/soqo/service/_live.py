@@ -73,7 +73,7 @@ async def fleet_view(state: ServerState, access: Access, after: str = "") -> lis
     """Return a row for each plant."""
     stored = await run_sync(lambda: state.store.plants(after=after, limit=MAX_LISTED))
     names = [one.name for one in stored if access.allows(one.name)]
-    return [await state.look(name, plant_row, may_be_old=True) for name in names]
+    return await asyncio.gather(*(state.look(name, plant_row, may_be_old=True) for name in names))
 
 
 def plant_row(plant: Plant) -> dict[str, Any]:

@@ -16,10 +16,10 @@ from sqlalchemy import Connection, Engine, create_engine, event, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError as UrlError
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 
 from soqo._control.timestamps import now
-from soqo.errors import ArgumentError, UnknownNameError
+from soqo.errors import ArgumentError, FileFormatError, UnavailableError, UnknownNameError
 from soqo.service._tables import EVENTS, PLANTS, RECORDS, SNAPSHOTS, TOKENS, prepare
 
 _BUSY_SECONDS = 30
@@ -83,12 +83,30 @@ class Store:
     ----------
     url : str or path
         ``postgresql://user@host/database``, or the file of an SQLite database, which is created if it is not there.
+
+    Raises
+    ------
+    UnavailableError
+        If the database does not answer.
+    FileFormatError
+        If it is no database, or has tables of a later version.
     """
 
     def __init__(self, url: str) -> None:
         self.engine = _connect(url)
-        with self._writing() as connection:
-            prepare(connection)
+        try:
+            with self._writing() as connection:
+                prepare(connection)
+        except OperationalError as error:
+            raise UnavailableError(f"the store {self._shown} cannot be opened: {_first_line(error)}") from None
+        except DatabaseError as error:
+            raise FileFormatError(f"the store {self._shown} cannot be used: {_first_line(error)}") from None
+
+    @property
+    def _shown(self) -> str:
+        """The address of the database, without a password."""
+        url = self.engine.url
+        return url.render_as_string(hide_password=True) if self.is_server else str(url.database)
 
     @property
     def is_server(self) -> bool:
@@ -250,6 +268,11 @@ class Store:
     def _insert(self, table: Any) -> Any:
         """Return an insert that can deal with a conflict, in the dialect of the database."""
         return postgresql.insert(table) if self.is_server else sqlite.insert(table)
+
+
+def _first_line(error: DatabaseError) -> str:
+    """Return what the driver of the database says."""
+    return str(error.orig).strip().partition("\n")[0]
 
 
 def _names(stored: str | None) -> tuple[str, ...] | None:
