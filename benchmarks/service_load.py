@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ import numpy as np
 import uvloop
 
 from postgres_server import postgres_server
-from service_processes import EMPTY, Next, Server, drive, free_port, running
+from service_processes import EMPTY, Next, Server, cpu_seconds, drive, free_port, running
 
 DIM = 4
 BODY = json.dumps({"v": [1.234567, 2.345678, 3.456789, 4.567891], "round": 1}).encode()
@@ -76,6 +77,35 @@ def report(name: str, latencies: list[float], seconds: float) -> tuple[float, fl
     return rate, p99
 
 
+class Processors:
+    """The processor time of the servers, of this client and of PostgreSQL, per request."""
+
+    def __init__(self, servers: list[Server]) -> None:
+        self._servers, self._begun = servers, self._now(servers)
+
+    @staticmethod
+    def _now(servers: list[Server]) -> tuple[float, float, float]:
+        database = [path.parent for path in Path("/proc").glob("[0-9]*/comm") if _is_postgres(path)]
+        return (
+            sum(one.cpu() for one in servers),
+            time.process_time(),
+            sum(cpu_seconds(int(one.name)) for one in database),
+        )
+
+    def report(self, requests: int) -> None:
+        """Print it."""
+        used = [1e3 * (now - then) / requests for now, then in zip(self._now(self._servers), self._begun, strict=True)]
+        words = [f"{name} {ms:.2f} ms" for name, ms in zip(("servers", "client", "database"), used, strict=True)]
+        print(f"    processor time of a request: {', '.join(words)}: {sum(used):.2f} ms of the {os.cpu_count()} cores")
+
+
+def _is_postgres(path: Path) -> bool:
+    try:
+        return path.read_text() == "postgres\n"
+    except OSError:
+        return False
+
+
 def measure(name: str, connections: list[tuple[int, Next]]) -> tuple[float, float]:
     """Run connections to their end."""
     begun = time.perf_counter()
@@ -101,12 +131,14 @@ def load_one(store: str, count: int, rounds: int, label: str) -> tuple[float, fl
     seconds = 0.0
     with running(server):
         create(server, plants)
+        processors = Processors([server])
         for end in stages(rounds):
             begun = time.perf_counter()
             latencies += (stage := uvloop.run(drive([(server.port, plant.until(end)) for plant in plants])))
             seconds += (took := time.perf_counter() - begun)
             rate = len(stage) / took
             print(f"    after {end * count:7d} rounds: {rate:6.0f} requests/s, {server.memory():6.1f} MB", flush=True)
+        processors.report(len(latencies))
     return report(label, latencies, seconds)
 
 
@@ -117,7 +149,10 @@ def load_two(store: str, count: int, rounds: int) -> float:
     with running(*servers):
         create(servers[0], plants)
         pairs = [(servers[number % 2].port, plant.until(rounds)) for number, plant in enumerate(plants)]
-        return measure("soqo, PostgreSQL, two servers", pairs)[0]
+        processors = Processors(servers)
+        rate = measure("soqo, PostgreSQL, two servers", pairs)[0]
+        processors.report(2 * count * rounds)
+        return rate
 
 
 def main() -> None:

@@ -41,6 +41,16 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
+def cpu_seconds(process: int) -> float:
+    """The processor time of a process, in seconds; 0 if it has ended."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Server:
     """A server in a process of its own."""
 
@@ -79,6 +89,11 @@ class Server:
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
             lines = dict(line.split(":", 1) for line in file)
         return int(lines["VmRSS"].split()[0]) / 1024
+
+    def cpu(self) -> float:
+        """The processor time that it has used, in seconds."""
+        assert self.process is not None
+        return cpu_seconds(self.process.pid)
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """Make one call."""
