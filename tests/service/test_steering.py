@@ -9,7 +9,7 @@ import pytest
 
 import soqo
 from service_fixtures import Conditions, undisturbed
-from soqo.service._steering import Call, Kind, Outcome, compute, hitting_cost
+from soqo.service._steering import Call, Kind, Outcome, base_load, compute, hitting_cost
 
 DIM = 2
 
@@ -106,7 +106,7 @@ def test_the_expectation_is_the_model_of_a_reading() -> None:
     u = acted.x - conditions.v + known["offset"][0]
     step = acted.x - before
     wanted = (
-        3.0 * 0.5 * u @ known["estimate"][0] @ u + 2.0 * known["base_load"][0] + 0.5 * step @ np.diag([1.0, 4.0]) @ step
+        3.0 * 0.5 * u @ known["estimate"][0] @ u + 2.0 * base_load(known)[0] + 0.5 * step @ np.diag([1.0, 4.0]) @ step
     )
     assert seen.expected == pytest.approx(wanted, rel=1e-12)
 
@@ -118,3 +118,24 @@ def test_a_policy_that_does_not_estimate_expects_nothing() -> None:
     take_effect(kind, [Call(0, kind, 1, {"v": np.ones(DIM)})])
     (seen,) = take_effect(kind, [Call(0, kind, 1, {"y": np.array(0.5)})])
     assert seen.expected is None
+
+
+def test_expectations_are_unbiased_where_v_is_off_and_there_is_a_base_load() -> None:
+    kind = make_kind()
+    begin(kind, 1)
+    rng, offset, v, errors = np.random.default_rng(0), np.array([2.0, -1.0]), np.zeros(DIM), []
+    A = np.array([[0.6, 0.15], [0.15, 0.9]])
+    for number in range(1, 121):
+        v = v + rng.normal(size=DIM)
+        (acted,) = take_effect(kind, [Call(0, kind, number, {"v": v})])
+        assert acted.x is not None
+        u = acted.x - v + offset
+        y = 0.5 * u @ A @ u + 5.0 + 0.05 * rng.normal()
+        (seen,) = take_effect(kind, [Call(0, kind, number, {"y": np.array(y)})])
+        assert seen.expected is not None
+        errors.append(seen.expected - y)
+    late = np.array(errors[60:])
+    # The standard error of the mean of 60 readings is 0.05 / sqrt(60) = 0.006; the cost of the offset is 1.35.
+    assert abs(late.mean()) < 0.03
+    known = kind.player.diagnostics(kind.state_of(0))
+    assert base_load(known)[0] == pytest.approx(5.0, abs=0.1)

@@ -16,7 +16,7 @@ from soqo.service._plant import Plant
 from soqo.service._schemas import PlayedRound
 from soqo.service._security import Access
 from soqo.service._server_state import ServerState
-from soqo.service._steering import hitting_cost
+from soqo.service._steering import base_load, hitting_cost
 
 WINDOW = 300
 """The number of rounds that a page shows."""
@@ -86,7 +86,7 @@ def plant_row(plant: Plant) -> dict[str, Any]:
 def plant_view(plant: Plant) -> dict[str, Any]:
     """Return what the page of a plant shows, apart from its rounds and events."""
     known = plant.diagnostics()
-    shown = ("estimate", "uncertainty", "offset", "base_load", "noise")
+    shown = ("estimate", "uncertainty", "offset", "noise")
     at_v = hitting_cost(known, np.zeros(plant.actuators.dim))
     status = plant.status().model_dump(exclude={"settings"})
     return {
@@ -94,7 +94,8 @@ def plant_view(plant: Plant) -> dict[str, Any]:
         "status": status,
         "explain": plant.explain(),
         "known": {name: plain_numbers(known[name]) for name in shown if name in known},
-        "at_v": 0.0 if at_v is None else plain_numbers(at_v + known.get("base_load", 0.0)),
+        "base_load": plain_numbers(base_load(known)) if "base_load" in known else None,
+        "at_v": 0.0 if at_v is None else plain_numbers(at_v + base_load(known)),
         "W": plain_numbers(plant.kind.coordinates.root),
         "includes_switching": plant.kind.includes_switching,
     }

@@ -19,7 +19,7 @@ from soqo._control.descriptions import Limits, describe_round
 from soqo.errors import ArgumentError, ProtocolError, SoqoError
 from soqo.service._policies import policy_from_table
 from soqo.service._schemas import PlantSettings, PlantStatus, Reading, RoundRequest, iso_time
-from soqo.service._steering import Call, Kind, Outcome, hitting_cost
+from soqo.service._steering import Call, Kind, Outcome, base_load, hitting_cost
 from soqo.service._store import Record, StoredPlant
 from soqo.typing import Array
 
@@ -281,6 +281,6 @@ class Plant:
         cost = hitting if self.kind.includes_switching else hitting + now.moved
         known = self.diagnostics()
         at_v = hitting_cost(known, np.zeros(self.actuators.dim))
-        per_round = 0.0 if at_v is None else float(at_v) + float(known.get("base_load", 0.0))
+        per_round = 0.0 if at_v is None else float(at_v + base_load(known))
         follow = now.followed + now.round * per_round
         return (cost, follow) if math.isfinite(cost) and math.isfinite(follow) else (None, None)

@@ -208,8 +208,7 @@ def _expected(kind: Kind, state: State[Any], given: Mapping[str, Array]) -> Sequ
     hitting = hitting_cost(known, given.get("at", x) - state.v)
     if hitting is None:
         return [None] * len(x)
-    base_load = known.get("base_load", 0.0) * given.get("unit", 1.0)
-    values = hitting * (1.0 if state.factor is None else state.factor) + base_load
+    values = hitting * (1.0 if state.factor is None else state.factor) + base_load(known) * given.get("unit", 1.0)
     if kind.includes_switching and state.x_prev is not None:
         plain = kind.coordinates.to_plain(x - state.x_prev)
         values = values + 0.5 * np.vecdot(plain, plain)
@@ -228,3 +227,14 @@ def hitting_cost(known: Mapping[str, Any], u: Array) -> Array | None:
         return None
     error = u + known["offset"] if "offset" in known else u
     return np.asarray(0.5 * np.vecdot(error, np.matvec(known["estimate"], error)))
+
+
+def base_load(known: Mapping[str, Any]) -> Any:
+    """Return the base loads by the diagnostics of a policy.
+
+    GLIDE reports the reading at x = v, which contains the hitting cost of the offset.
+    """
+    if "base_load" not in known:
+        return 0.0
+    at_v = hitting_cost(known, np.zeros_like(known["offset"])) if "offset" in known else None
+    return known["base_load"] if at_v is None else known["base_load"] - at_v

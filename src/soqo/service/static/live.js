@@ -115,14 +115,23 @@
     return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   }
 
-  function layout(changes) {
+  // Where the readings are: what was expected in the first rounds may be far off, and would hide everything else.
+  function rangeOfReadings(shown) {
+    const values = shown.map((one) => one.y).filter((y) => y !== null);
+    if (values.length < 10) return undefined;
+    const low = Math.min(...values), high = Math.max(...values);
+    const margin = 0.15 * (high - low || 1);
+    return [low - margin, high + margin];
+  }
+
+  function layout(changes, first, last, range) {
     const axis = { gridcolor: color("line"), zeroline: false, linecolor: color("line"), automargin: true, fixedrange: true };
     return {
       margin: { l: 8, r: 8, t: 6, b: 6 }, showlegend: false, hovermode: "x unified", dragmode: false,
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: "system-ui, sans-serif", size: 12, color: color("text") },
       hoverlabel: { bgcolor: color("card"), font: { color: color("text") } },
-      xaxis: { ...axis, nticks: 6 }, yaxis: { ...axis, nticks: 5 }, ...changes,
+      xaxis: { ...axis, nticks: 6, range: [first, Math.max(last, first + 1)] }, yaxis: { ...axis, nticks: 5, range }, ...changes,
     };
   }
 
@@ -158,6 +167,8 @@
     if (!latest || !window.Plotly) return;
     const shown = [...rounds.values()].sort((a, b) => a.round - b.round);
     const number = shown.map((one) => one.round);
+    if (!number.length) return;
+    const ends = [number[0], number[number.length - 1]];
     panels.forEach((panel, k) => {
       const lines = [
         { x: number, y: shown.map((one) => one.v[k]), name: "v", line: { color: color("minimizer"), width: 1.2, shape: "hv" } },
@@ -166,17 +177,17 @@
       const shapes = [panel.low, panel.high].filter((limit) => limit !== null).map((limit) => ({
         type: "line", xref: "paper", x0: 0, x1: 1, y0: limit, y1: limit, line: { color: color("limit"), width: 1, dash: "dot" },
       }));
-      Plotly.react(panel.chart, lines, layout({ shapes }), OPTIONS);
+      Plotly.react(panel.chart, lines, layout({ shapes }, ...ends), OPTIONS);
     });
     Plotly.react(byId("readings"), [
       { x: number, y: shown.map((one) => one.expected), name: "expected", mode: "lines", line: { color: color("expected"), width: 1.6 } },
       { x: number, y: shown.map((one) => one.y), name: "reading", mode: "markers", marker: { color: color("reading"), size: 4 } },
-    ], layout({}), OPTIONS);
+    ], layout({}, ...ends, rangeOfReadings(shown)), OPTIONS);
     let sum = 0;
     const sums = shown.map((one) => (one.saving === null ? sum : (sum += one.saving)));
     Plotly.react(byId("savings"), [
       { x: number, y: sums, name: "saving", mode: "lines", fill: "tozeroy", fillcolor: "rgba(0,158,115,0.12)", line: { color: color("good"), width: 2 } },
-    ], layout({}), OPTIONS);
+    ], layout({}, ...ends), OPTIONS);
   }
 
   function drawSoon() {
@@ -186,14 +197,14 @@
     }
   }
 
-  function showFacts({ status, explain, known }) {
+  function showFacts({ status, explain, known, base_load }) {
     setState(byId("state"), status.state);
     if (byId("explain").textContent !== explain) byId("explain").textContent = explain;
     byId("round").textContent = status.round;
     byId("missed").textContent = status.missed;
     byId("alarms").textContent = status.alarms;
     byId("cost").textContent = number(status.cost);
-    byId("base_load").textContent = number(known.base_load);
+    byId("base_load").textContent = number(base_load);
     byId("noise").textContent = known.noise === undefined ? "–" : `± ${number(known.noise, 3)}`;
     showSaving(byId("saving"), saving(status));
     [...byId("table").rows].forEach((row, k) => {
