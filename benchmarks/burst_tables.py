@@ -1,4 +1,4 @@
-"""What bursts of wrong readings, changes of A and heavy-tailed noise do to GLIDE.
+"""What bursts of wrong readings, changes of A and heavy-tailed noise do to GLIDE, and bursts to RLS.
 
     python benchmarks/burst_tables.py                    all tables (ten minutes)
     python benchmarks/burst_tables.py --quick            fewer cells and runs
@@ -186,7 +186,7 @@ def is_above_bar(burst: tuple[int, int], kind: str, numbers: dict[str, float]) -
 
 
 def burst_tables(bursts: list[tuple[int, int]], runs: int, policy: Any) -> None:
-    """Print the medians, the worst runs, and how many cells are good."""
+    """Print the medians, the worst runs, how many cells are good, and the medians of RLS."""
     cells = burst_cells(bursts, runs, policy)
     title = f"Bursts: median over {runs} runs of regret after {ROUNDS} rounds over the undisturbed run's"
     show(f"{title}; * is above its bar", cells, np.median, mark=True)
@@ -207,6 +207,8 @@ def burst_tables(bursts: list[tuple[int, int]], runs: int, policy: Any) -> None:
         f"{sum(worst > 5.0 for _, _, _, worst, _ in found)} have a run above 5; "
         f"of {len(barred)} cells with a bar, {len(barred) - sum(barred)} are at most {BAR_TOLERANCE} times it"
     )
+    plain = soqo.RLS(CAP / math.sqrt(3.0))
+    show("Bursts: the median for RLS over its own undisturbed run", burst_cells(bursts, runs, plain), np.median)
 
 
 def recovery_table(bursts: list[tuple[int, int]], runs: int, policy: Any) -> None:

@@ -130,12 +130,18 @@ def svec_rows(Z: Array) -> Array:
     >>> svec_rows(np.array([[2.0, 1.0]])) @ svec(np.array([[1.0, 0.0], [0.0, 4.0]]))
     array([4.])
     """
-    rows, columns, on_diagonal = triangle(Z.shape[-1])
-    scale = np.where(on_diagonal, 0.5, math.sqrt(0.5))
+    rows, columns, scale = _row_entries(Z.shape[-1])
     product = Z.take(rows, axis=-1)  # half the time of an index
     product *= Z.take(columns, axis=-1)
     product *= scale
     return product
+
+
+@cache
+def _row_entries(d: int) -> tuple[_Indices, _Indices, Array]:
+    """Return the rows, the columns and the factors of the entries of svec(1/2 z z')."""
+    rows, columns, on_diagonal = triangle(d)
+    return rows, columns, np.where(on_diagonal, 0.5, math.sqrt(0.5))
 
 
 @cache

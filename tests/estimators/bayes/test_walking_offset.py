@@ -48,7 +48,7 @@ def test_whitened_rows_give_generalized_least_squares(speed: float, step: float,
             steps2=np.array([[speed**2, step**2, step**2]]),
         )
         mean, covariance = found.mean, found.covariance
-        white.append(found.white[0])
+        white.append(found.weight[0] * found.difference[0])
         if found.weight[0] > 0.0:
             log_determinant -= 2.0 * np.log(found.weight[0])
         diffuse = diffuse and not observed[k]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from disturbed_plants import estimates, steer
 
 from soqo import GLIDE, Controller
+from soqo.estimators.bayes import Posterior, ReadingModel
+from soqo.policies.glide._beliefs import Beliefs
+from soqo.typing import Array
 
 
 def test_explain_describes_the_test_of_a_reading() -> None:
@@ -79,3 +84,33 @@ def test_a_reading_under_test_is_saved_and_loaded(tmp_path: Any) -> None:
         one.observe(4.0)
     for name, value in controller.diagnostics().items():
         np.testing.assert_array_equal(again.diagnostics()[name], value)
+
+
+def merged(densities: Array, epoch: float = 0.0, dim: int = 8) -> tuple[Beliefs, Beliefs]:
+    """Return two beliefs of a run with many readings, and what is left of them."""
+    model = ReadingModel(dim)
+    start = Posterior.start(model, 2)
+    posterior = replace(
+        start, readings=np.full(2, 3.0 * model.unknowns), total_readings=np.full(2, 3.0 * model.unknowns)
+    )
+    bank = replace(
+        Beliefs.around(posterior),
+        owner=np.zeros(2, dtype=np.int64),
+        best=np.zeros(1, dtype=np.int64),
+        log_weight=np.array([0.0, -1.5]),
+        epoch=np.array([0.0, epoch]),
+        densities=densities,
+    )
+    return bank, bank.choose(model, np.ones(1, dtype=np.bool_), round_number=100)
+
+
+def test_a_belief_that_predicts_what_the_best_one_predicts_is_merged_with_it() -> None:
+    same = np.array([[-1.0, -2.0, -1.0, -3.0, -1.0], [-1.05, -2.0, -0.95, -3.0, -1.0]])
+    before, after = merged(same)
+    assert after.owner.size == 1
+    # The probability of both.
+    assert after.total[0] == pytest.approx(np.logaddexp(*before.total), rel=1e-12)
+    # Others are kept: one that predicts something else, one of another epoch, and all if there are few unknowns.
+    other = same + np.array([[0.0], [0.3]])
+    for _, kept in (merged(other), merged(same, epoch=50.0), merged(same, dim=4)):
+        assert kept.owner.size == 2

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -27,8 +28,9 @@ from soqo._model.gains import contraction
 from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.estimators.bayes._marginal_likelihood import _LOG_SCALES, LOG_SCALE_DEVIATION
-from soqo.noise import Adversarial, Uniform
-from soqo.processes import Cauchy, Correlated, Gaussian
+from soqo.noise import Adversarial, Noise, Uniform
+from soqo.processes import Cauchy, Correlated, Gaussian, Laplace
+from soqo.typing import Array
 
 TEXT: Any = "yes"
 FULL = Environment(RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=4.0), Gaussian(50.0), Uniform(10.0))
@@ -65,6 +67,42 @@ def test_the_policy_fulfils_the_contract(check: Any, policy: Policy[Any]) -> Non
 def test_an_invalid_option_is_named_in_the_error(option: str, value: Any) -> None:
     with pytest.raises(ArgumentError, match=option):
         GLIDE(**{option: value})
+
+
+@dataclass(frozen=True)
+class RelativeError(Noise):
+    """Errors of a plant whose hitting cost is not quite quadratic: they grow with |u|^2."""
+
+    share: float
+
+    @property
+    def is_martingale(self) -> bool:
+        """True: the noise is independent of the past and has mean zero."""
+        return True
+
+    @property
+    def variance(self) -> None:
+        """None: it depends on u."""
+        return None
+
+    def variates(self, rng: np.random.Generator, horizon: int) -> Array:
+        """Draw standard normal numbers."""
+        return rng.standard_normal(horizon)
+
+    def perturb(self, variate: Array, u: Array, problem: Problem) -> Array:
+        """Scale the variate."""
+        return np.asarray(variate * np.hypot(0.1, self.share * np.vecdot(u, u)))
+
+
+def test_errors_that_grow_with_the_distance_cost_less_and_cause_no_alarms_if_they_are_told() -> None:
+    problem = RandomProblem(3, 3, min_eigenvalue=0.5, max_eigenvalue=4.0)
+    environment = Environment(problem, Laplace(5.0), RelativeError(0.2))
+    policies = {"untold": GLIDE(), "told": GLIDE(trusted_distance=math.sqrt(0.5))}
+    result = simulate(environment, policies, horizon=200, runs=16, seed=0)
+    untold, told = (np.median(result[name].low_variance_regret.sum(axis=1)) for name in policies)
+    assert told < 0.75 * untold
+    alarms = {name: result[name].diagnostics["alarms"].mean() for name in policies}
+    assert alarms["told"] < 0.5 < alarms["untold"]
 
 
 def test_robust_needs_a_bias_to_bound() -> None:

@@ -9,7 +9,7 @@ from soqo.estimators.bayes._model import (
     ReadingModel,
     clip_inputs,
 )
-from soqo.estimators.bayes._posterior import Posterior, directional_deviations, fit_is_due, frequent_fits
+from soqo.estimators.bayes._posterior import Posterior, directional_deviations, fit_ages, fit_is_due, frequent_fits
 from soqo.estimators.bayes._regression import BayesianRegression, PosteriorSample
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "ReadingModel",
     "clip_inputs",
     "directional_deviations",
+    "fit_ages",
     "fit_is_due",
     "frequent_fits",
     "map_estimate",

@@ -70,8 +70,8 @@ class ScaleAverage(NamedTuple):
     ----------
     mean, variance : Array, shape (runs, p)
         Of the coordinates of the unknowns in the basis of the singular vectors.
-    scale, noise : Array, shape (runs,)
-        The mean of s and the geometric mean of sigma.
+    scale, mean_square_scale, noise : Array, shape (runs,)
+        The means of s and of s^2, and the geometric mean of sigma.
     log_evidence : Array, shape (runs,)
         The logarithm of the marginal density of the readings.
     """
@@ -79,6 +79,7 @@ class ScaleAverage(NamedTuple):
     mean: Array
     variance: Array
     scale: Array
+    mean_square_scale: Array
     noise: Array
     log_evidence: Array
 
@@ -93,7 +94,8 @@ class MarginalLikelihood:
     Attributes
     ----------
     D, c, c0 : Array, shape (runs, p)
-        The singular values, the readings, and the readings that the prior mean predicts.
+        The singular values, the readings, and the readings that the prior mean predicts. With fewer readings than
+        unknowns, those that are not zero suffice.
     rest : Array, shape (runs,)
         The sum of squares of the residuals that no A explains.
     readings : Array, shape (runs,)
@@ -258,6 +260,7 @@ class MarginalLikelihood:
             mean=self.D[runs] * (inverse * self.c[runs] - inverse_s * self.c0[runs]),
             variance=share,
             scale=np.vecdot(of_scale, np.exp(grid.log_scales)),
+            mean_square_scale=np.vecdot(of_scale, np.exp(2.0 * grid.log_scales)),
             noise=np.exp(np.vecdot(of_noise, log_noise)),
             log_evidence=evidence - 0.5 * self.readings[runs] * _LOG_TWO_PI,
         )

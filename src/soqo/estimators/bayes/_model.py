@@ -23,8 +23,9 @@ from typing import Literal
 
 import numpy as np
 
-from soqo.estimators._measurements import svec, svec_rows
-from soqo.typing import Array
+from soqo._foundation.blas import max_entry, min_entry
+from soqo.estimators._measurements import svec, svec_rows, triangle
+from soqo.typing import Array, IntArray
 
 _ENTRY_DEVIATION = 1.0
 """The prior's deviation of A per entry, in units of the scale s."""
@@ -33,7 +34,7 @@ TRACE_DEVIATION = 3.0
 """The prior's deviation of A along the identity, in units of the scale s."""
 
 RELATIVE_ERROR = 1e-6
-"""The deviation of a reading's relative error, in units of |u|^2. It bounds the weight of readings at large u."""
+"""The least deviation of a reading's relative error, in units of |u|^2. It bounds the weight of readings at large u."""
 
 OFFSET_SIZE = 3.0
 """The prior's deviation of an offset, in units of the typical size of an entry of u."""
@@ -63,6 +64,9 @@ class ReadingModel:
         Whether the evidence decides if there is such a bias.
     noise_cap : float, optional
         A bound on the noise, if one is known.
+    trusted_distance : float, optional
+        The distance |u| at which the error of a hitting cost that is not quite quadratic is as large as the noise. It
+        grows with |u|^2; None for no such error.
     forgetting : float
         The factor by which the weight of earlier readings decreases with each reading; 1 for no forgetting.
     offset : bool
@@ -88,6 +92,7 @@ class ReadingModel:
     kappa: float = 1.0
     optional_bias: bool = False
     noise_cap: float | None = None
+    trusted_distance: float | None = None
     forgetting: float = 1.0
     offset: bool = False
     context: int = 0
@@ -134,7 +139,8 @@ class ReadingModel:
         factor : Array, shape (runs,), optional
             What multiplies the hitting cost, and not the bias; one by default.
         """
-        parts = [svec_rows(u)]
+        squares = svec_rows(u)
+        parts = [squares]
         if self.context:
             assert w is not None
             products = (u[:, :, None] * w[:, None, :]).reshape(len(u), -1)
@@ -148,12 +154,39 @@ class ReadingModel:
         if self.bias == "constant":
             parts = [np.ones((u.shape[0], 1)), *parts]
         elif self.bias == "direction":
-            # Divide by the largest entry first: the square of a small length underflows.
-            largest = np.abs(u).max(axis=1, initial=0.0)
-            direction = u / np.maximum(largest, 1e-300)[:, None]
-            length = np.sqrt(np.vecdot(direction, direction))
-            parts = [2.0 * svec_rows(direction / np.maximum(length, 1e-300)[:, None]), *parts]
+            length2 = np.vecdot(u, u)
+            if length2.size and min_entry(length2) < 1e-200:
+                squares, length2 = _squares_of_directions(u)
+            parts = [squares * (2.0 / length2)[:, None], *parts]
         return np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
+
+    def square_length(self, features: Array) -> Array:
+        """Return |u|^2 times the factor of the hitting cost from the features, shape (...,).
+
+        Parameters
+        ----------
+        features : Array, shape (..., m)
+            The features.
+        """
+        return np.asarray(2.0 * features.take(self._squares, axis=-1).sum(axis=-1))
+
+    @cached_property
+    def _squares(self) -> IntArray:
+        """The columns of the features that are half of the squares of the entries of u."""
+        _, _, on_diagonal = triangle(self.dim)
+        return np.asarray(self.size - self.unknowns + np.flatnonzero(on_diagonal))
+
+    def model_error(self, square_length: Array) -> Array:
+        """Return the variance of the error of the model in units of that of the noise.
+
+        Parameters
+        ----------
+        square_length : Array
+            |u|^2 times the factor, from :meth:`square_length`.
+        """
+        if self.trusted_distance is None:
+            return np.zeros_like(square_length)
+        return np.square(square_length / self.trusted_distance**2)
 
     def extra_deviations(self, sizes: Array) -> Array:
         """Return the prior's deviations of the terms of offset and context for s = 1, shape (runs, e).
@@ -176,6 +209,13 @@ class ReadingModel:
         if self.factor and self.extras:
             parts = [0.5 * self.dim * beta * beta, *parts]
         return np.concatenate(parts, axis=1)
+
+
+def _squares_of_directions(u: Array) -> tuple[Array, Array]:
+    """Return svec_rows and the squared length of multiples of u, since the square of a small length underflows."""
+    largest = np.abs(u).max(axis=1, initial=0.0)
+    direction = u / np.maximum(largest, 1e-300)[:, None]
+    return svec_rows(direction), np.maximum(np.vecdot(direction, direction), 1e-300)
 
 
 def clip_inputs(u: Array, y: Array) -> tuple[Array, Array]:
@@ -204,6 +244,8 @@ def clip_inputs(u: Array, y: Array) -> tuple[Array, Array]:
     (array([1.e+25, 2.e+00]), array([1.e+50, 4.e+00]))
     """
     largest = np.abs(u).max(axis=1, initial=0.0)
+    if largest.size and max_entry(largest) < MAX_DISTANCE and max_entry(np.abs(y)) < _MAX_READING:
+        return u, y
     factor = np.minimum(1.0, MAX_DISTANCE / np.maximum(largest, 1.0))
     return u * factor[:, None], np.clip(y * factor * factor, -_MAX_READING, _MAX_READING)
 

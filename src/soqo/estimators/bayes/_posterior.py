@@ -1,10 +1,9 @@
 r"""Recursive Bayesian least squares for A with unknown noise, scale and rank, and with a base load that may walk.
 
-The rows of all readings are stored as a triangular factor, so that no condition number is squared. From this factor,
-one singular value decomposition gives the marginal likelihood of every pair (sigma, s) in closed form, and the average
-of the posterior over them. This fit is repeated at each of the first readings, and later whenever the number of
-readings has grown by a tenth. Between two fits, the mean and a square root of the covariance are updated by Potter's
-formula (Battin, "Astronautical guidance", 1964), which costs O(p^2).
+The first rows are stored as they are, and later ones as a triangular factor, so that no condition number is squared.
+From them, a fit (``_fits``) estimates the noise and the scale. It is repeated at each of the first readings, and later
+whenever the number of readings has grown by a tenth. Between two fits, the mean and a square root of the covariance are
+updated by Potter's formula (Battin, "Astronautical guidance", 1964), which costs O(p^2).
 
 A base load is a random walk with steps of rho sigma (a local level model, Durbin and Koopman, "Time series analysis by
 state space methods", 2012). For a given rho, generalized least squares is ordinary least squares on rows that the
@@ -14,9 +13,6 @@ scalar Kalman filter of the level has whitened: with the variance P sigma^2 of t
 
 where ``level`` is the filtered mean of the rows themselves. The first row defines the level and is not stored. An
 offset that walks is filtered together with the base load, in the same way (``_walking_offset``).
-
-Whether there is an offset, and whether there is a bias N, is decided by the marginal likelihood: a fit evaluates the
-variants that the model allows, and the posterior is the mixture of them with the same mean and covariance.
 """
 
 from __future__ import annotations
@@ -26,26 +22,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from soqo._foundation.blas import is_finite_quick
+from soqo._foundation.blas import is_finite_quick, max_entry, min_entry
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register, rename_fields
 from soqo.estimators._measurements import smat, svec
-from soqo.estimators.bayes._marginal_likelihood import (
-    LOG_SCALE_DEVIATION,
-    PRIOR_MEAN_SCALE,
-    PRIOR_MEAN_SQUARE_SCALE,
-    MarginalLikelihood,
-)
+from soqo.estimators.bayes._fits import GROWTH, VARIANTS, fit_variants, triangular_factor
+from soqo.estimators.bayes._marginal_likelihood import LOG_SCALE_DEVIATION, PRIOR_MEAN_SCALE, PRIOR_MEAN_SQUARE_SCALE
 from soqo.estimators.bayes._model import RELATIVE_ERROR, ReadingModel, prior_root
 from soqo.estimators.bayes._walking_offset import displacements, filter_walk, no_walk, predict_walk
 from soqo.typing import Array, BoolArray, IntArray
-
-_GROWTH = 1.1
-"""The factor by which the number of readings grows from one fit to the next."""
 
 _FIT_READINGS = np.array(list(accumulate(range(200), lambda n, _: n + math.ceil(n / 10), initial=1)), dtype=np.float64)
 """The numbers of readings after which there is a fit, up to 1e9. They do not depend on the run, so that the runs of a
@@ -60,18 +49,11 @@ _UNNOTICED_STEPS = 20.0
 _KEPT_SCALE_DEVIATION = 0.1
 """The prior's deviation of log s where s is known; less than the step of the grid."""
 
+_ROWS_STEP = 8
+"""The first rows are fitted with rows of zeros up to a multiple of this number."""
+
 _MAX_BUFFER_ROWS = 32
 """The largest number of rows that are stored before they become part of the triangular factor."""
-
-_VARIANTS = ((False, True), (True, True), (False, False), (True, False))
-"""The variants of the model: with an offset or context, and with a bias N."""
-
-_LOG_VARIANT_PRIORS = np.log([0.7, 0.3, 0.7, 0.3])
-"""The prior probabilities of the variants, up to a factor that the bias does not change."""
-
-_NEGLIGIBLE, _UNLIKELY = 1e-3, 0.05
-"""A variant of lower probability than the first does not count, and one of lower probability than the second is not
-evaluated again until the number of readings has doubled."""
 
 _NO_ROWS = np.broadcast_to(0.0, (1 << 40, 1))
 """Takes the place of arrays that are not needed; it uses no memory."""
@@ -90,7 +72,7 @@ def _reorder(fields: dict[str, Any]) -> dict[str, Any]:
     runs, d, _ = fields["second_moment"].shape
     p, size = d * (d + 1) // 2, fields["mean"].shape[1]
     order = np.concatenate([np.arange(p, size), np.arange(p)])
-    variants = np.zeros((runs, len(_VARIANTS)))
+    variants = np.zeros((runs, len(VARIANTS)))
     variants[:, 0] = 1.0
     zeros, unknown = np.zeros(runs), np.full(runs, math.nan)
     return {
@@ -117,6 +99,31 @@ def _without_next_fit(fields: dict[str, Any]) -> dict[str, Any]:
     runs, d, _ = fields["second_moment"].shape
     kept = {name: value for name, value in fields.items() if name != "next_fit"}
     return {**kept, **no_walk(runs, d, fields["mean"].shape[1] + 1)}
+
+
+class Innovation(NamedTuple):
+    """What one reading of each run says before the posterior uses it.
+
+    Attributes
+    ----------
+    difference : Array, shape (runs, m + 1)
+        The features and the reading, without the level.
+    spread : Array, shape (runs, m)
+        The features, without the level, times the root of the covariance.
+    innovation, mean, variance, noise : Array, shape (runs,)
+        The reading minus its mean, this mean, its variance, and the deviation of noise and level.
+    weight, log_density : Array, shape (runs,)
+        The reciprocal deviation of the reading in units of the noise, and the logarithm of its density.
+    """
+
+    difference: Array
+    spread: Array
+    innovation: Array
+    mean: Array
+    variance: Array
+    noise: Array
+    weight: Array
+    log_density: Array
 
 
 @register("GLIDE.belief", version=3, migrations={0: _rename, 1: _reorder, 2: _without_next_fit})
@@ -226,7 +233,7 @@ class Posterior(Value):
         mean = np.zeros((runs, model.size))
         mean[:, -p:] = PRIOR_MEAN_SCALE * svec(identity)
         columns = model.size + 1
-        variants = np.zeros((runs, len(_VARIANTS)))
+        variants = np.zeros((runs, len(VARIANTS)))
         variants[:, 0] = 1.0
         return cls(
             mean=mean,
@@ -316,13 +323,18 @@ class Posterior(Value):
         Array, shape (runs, n)
             The means.
         """
+        level = self._levels(features)
+        return np.asarray(np.vecdot(features - level[..., :-1], self.mean[:, None]) + level[..., -1])
+
+    def _levels(self, features: Array) -> Array:
+        """Return the filtered mean of the rows at several features of each run, shape (runs, n or 1, m + 1)."""
         level = self.level[:, None]
         walking = np.flatnonzero(self.offset_step)
         if walking.size:
             level = np.repeat(level, features.shape[1], axis=1)
             u = displacements(features[walking], self.second_moment.shape[1])
             level[walking] = self.walk_mean[walking, None, 0] + u @ self.walk_mean[walking, 1:]
-        return np.asarray(np.vecdot(features - level[..., :-1], self.mean[:, None]) + level[..., -1])
+        return level
 
     def _level_at(self, features: Array) -> tuple[Array, Array]:
         """Return the filtered mean of the rows at these features, and its variance: base load and walking offset."""
@@ -336,17 +348,22 @@ class Posterior(Value):
         return level, variance
 
     def cross_covariance(self, model: ReadingModel, features: Array) -> tuple[Array, Array]:
-        """Return the variance of readings without noise, and their covariance with A, shape (runs, d, d).
+        """Return the variance of several readings of each run without noise, and their covariance with A.
 
         Parameters
         ----------
         model : ReadingModel
             The model.
-        features : Array, shape (runs, m)
+        features : Array, shape (runs, n, m)
             The features, from :meth:`ReadingModel.features`.
+
+        Returns
+        -------
+        variance, covariance : Array, shape (runs, n) and (runs, n, d, d)
+            The variances and the covariances.
         """
-        spread = np.vecmat(features - self._level_at(features)[0][:, :-1], self.root)
-        return np.vecdot(spread, spread), smat(np.matvec(self.root[:, -model.unknowns :], spread))
+        spread = (features - self._levels(features)[..., :-1]) @ self.root
+        return np.vecdot(spread, spread), smat(spread @ self.root[:, -model.unknowns :].swapaxes(-1, -2))
 
     def deviations(self, directions: Array) -> Array:
         """Return the standard deviation of w'A w, shape (runs, k), for directions w of shape (runs, k, d).
@@ -415,19 +432,96 @@ class Posterior(Value):
         u = np.where(observed[:, None], u, 0.0)
         if features is None:
             features = model.features(u, w)
-        row, weight, after = self._white_row(u, y, features, observed, precision)
+        difference, weight, after = self._white_row(model, y, features, observed, precision)
         stored = weight > 0.0
-        after = after._append(model, u, row, w, weight, stored)
+        after = after._append(model, u, weight[:, None] * difference, w, weight, stored)
         if fit is False:
             return after
         fit_now = stored & (fit_is_due(model, after.total_readings) if fit is True else fit)
-        after = after._potter_step(model, row, weight)
+        if not (fit_now & (after.readings <= frequent_fits(model))).all():
+            after = after._potter_step(model, difference, weight)
         if fit_now.any():
             after = after.fit(model, fit_now)
         if not is_finite_quick(after.mean):
             # A reading whose terms overflow is not used.
             after = self._choose(after, np.isfinite(after.mean).all(axis=1) & np.isfinite(after.noise))
         return after
+
+    def can_assimilate(self) -> bool:
+        """Return whether :meth:`innovation` and :meth:`assimilate` apply: levels are known, and rows can be stored."""
+        return bool(
+            max_entry(self.buffer_rows) < self.buffer.shape[1]
+            and max_entry(self.level_variance) < math.inf
+            and not self.offset_step.any()
+            and min_entry(self.max_abs_reading) > 0.0
+        )
+
+    def innovation(self, model: ReadingModel, features: Array, y: Array) -> Innovation:
+        """Return what readings say, see :meth:`can_assimilate`.
+
+        Parameters
+        ----------
+        model : ReadingModel
+            The model.
+        features, y : Array, shape (runs, m) and (runs,)
+            The readings; none is missing.
+        """
+        difference = np.concatenate([features, y[:, None]], axis=1) - self.level
+        spread = np.vecmat(difference[:, :-1], self.root)
+        variance, explained = np.vecdot(spread, spread), np.vecdot(difference[:, :-1], self.mean)
+        weight = 1.0 / np.sqrt(self.level_variance + self._reading_variance(model, features))
+        innovation = difference[:, -1] - explained
+        log_density = _log_density(innovation, variance, weight, self.noise)
+        noise = self.noise * np.sqrt(1.0 + self.level_variance)
+        return Innovation(
+            difference, spread, innovation, explained + self.level[:, -1], variance, noise, weight, log_density
+        )
+
+    def assimilate(self, model: ReadingModel, u: Array, found: Innovation, w: Array | None = None) -> Posterior:
+        """Return the posterior after one more reading in each run, without a fit.
+
+        Parameters
+        ----------
+        model : ReadingModel
+            The assumptions about the readings, without forgetting.
+        u : Array, shape (runs, d)
+            The displacements.
+        found : Innovation
+            What :meth:`innovation` has returned for the readings.
+        w : Array, shape (runs, k), optional
+            The context.
+        """
+        weight = found.weight
+        scaled = weight[:, None] * found.difference
+        mean, root = _potter(self.mean, self.root, found.spread, found.innovation, found.variance, weight, self.noise)
+        runs = np.arange(len(u))
+        buffer = self.buffer.copy()
+        buffer[runs, self.buffer_rows] = scaled
+        outer = (np.minimum(weight, 1.0)[:, None] * u)[:, :, None] * u[:, None, :]
+        after = evolve(
+            self,
+            mean=mean,
+            root=root,
+            log_evidence=self.log_evidence + found.log_density,
+            log_jacobian=self.log_jacobian + np.log(weight),
+            buffer=buffer,
+            buffer_rows=self.buffer_rows + 1,
+            readings=self.readings + 1.0,
+            total_readings=self.total_readings + 1.0,
+            max_abs_reading=np.maximum(self.max_abs_reading, np.abs(scaled[:, -1])),
+            second_moment=self.second_moment + outer,
+            log_sizes=self._add_sizes(model, u, w, np.ones(len(u), dtype=np.bool_)),
+        )
+        if not self.level_variance.any():
+            return after
+        # Without a base load, the variance is zero and the level stays as it is.
+        gain = self.level_variance * np.square(weight)
+        variance = self.level_variance * (1.0 - gain) + np.square(self.level_speed)
+        return evolve(
+            after,
+            level=self.level + gain[:, None] * found.difference,
+            level_variance=np.where(self.level_variance > 0.0, variance, 0.0),
+        )
 
     def _choose(self, after: Posterior, which: BoolArray) -> Posterior:
         """Return another posterior in some of the runs, and this one in the others."""
@@ -451,99 +545,163 @@ class Posterior(Value):
         w : Array, shape (runs, n, k), optional
             The contexts.
         """
-        after, rows, weights = self, [], []
         seen = ~np.isnan(y)
-        u = np.where(seen[..., None], u, 0.0)
-        kept_rows = np.flatnonzero(seen.any(axis=0))
-        for k in kept_rows:
-            row, weight, after = after._white_row(u[:, k], y[:, k], features[:, k], seen[:, k], None)
-            stored = weight > 0.0
-            after = evolve(
-                after,
-                total_readings=after.total_readings + stored,
-                max_abs_reading=np.maximum(after.max_abs_reading, np.abs(row[:, -1])),
-                log_sizes=after._add_sizes(model, u[:, k], None if w is None else w[:, k], stored),
-            )
-            rows.append(row)
-            weights.append(weight)
-        if not rows:
+        used_rows = np.flatnonzero(seen.any(axis=0))
+        if not used_rows.size:
             return self
-        weight = np.stack(weights, axis=1)
+        seen = seen[:, used_rows]
+        u = np.where(seen[..., None], u[:, used_rows], 0.0)
+        w = None if w is None else w[:, used_rows]
+        whole = np.concatenate([features, y[..., None]], axis=2)[:, used_rows]
+        whole[~seen] = 0.0
+        if not self.level_variance.any():
+            rows, weight, after = self._white_rows_without_level(model, whole, seen)
+        elif not self.offset_step.any():
+            rows, weight, after = self._white_rows_with_level(model, whole, seen)
+        else:
+            rows, weight, after = self._white_rows_one_by_one(model, whole, seen)
         stored = weight > 0.0
+        after = evolve(after, log_sizes=self._add_all_sizes(model, u, w, stored))
         # Each reading reduces the weights of those before it.
         later = stored.sum(axis=1)[:, None] - np.cumsum(stored, axis=1)
         decay = model.forgetting**later
         kept = model.forgetting ** stored.sum(axis=1)
-        earlier = _merge(after.factor, after.buffer, after.buffer_rows) * np.sqrt(kept)[:, None, None]
-        whole = np.stack(rows, axis=1) * np.sqrt(decay)[..., None]
-        used = u[:, kept_rows]
-        outer = ((np.minimum(weight, 1.0) * decay)[..., None] * used).swapaxes(1, 2) @ used
+        whole = rows * np.sqrt(decay)[..., None]
+        if not self.total_readings.any() and whole.shape[1] <= self.buffer.shape[1]:  # the same for all runs
+            # One after the other, without those that were not stored.
+            first = np.argsort(~stored, axis=1, kind="stable")
+            buffer = np.zeros_like(after.buffer)
+            buffer[:, : whole.shape[1]] = np.take_along_axis(whole, first[:, :, None], axis=1)
+            factor, buffer_rows = after.factor, stored.sum(axis=1)
+        else:
+            earlier = _merge(after.factor, after.buffer, after.buffer_rows) * np.sqrt(kept)[:, None, None]
+            factor = triangular_factor(np.concatenate([earlier, whole], axis=1))
+            buffer, buffer_rows = np.zeros_like(after.buffer), np.zeros_like(after.buffer_rows)
+        outer = ((np.minimum(weight, 1.0) * decay)[..., None] * u).swapaxes(1, 2) @ u
         return evolve(
             after,
-            factor=triangular_factor(np.concatenate([earlier, whole], axis=1)),
-            buffer=np.zeros_like(after.buffer),
-            buffer_rows=np.zeros_like(after.buffer_rows),
+            max_abs_reading=np.maximum(self.max_abs_reading, np.abs(rows[:, :, -1]).max(axis=1)),
+            total_readings=self.total_readings + stored.sum(axis=1),
+            factor=factor,
+            buffer=buffer,
+            buffer_rows=buffer_rows,
             readings=kept * self.readings + (stored * decay).sum(axis=1),
             second_moment=kept[:, None, None] * self.second_moment + outer,
         )
 
-    def _white_row(
-        self, u: Array, y: Array, features: Array, observed: BoolArray, precision: Array | None
+    def _white_rows_without_level(
+        self, model: ReadingModel, rows: Array, seen: BoolArray
     ) -> tuple[Array, Array, Posterior]:
-        """Return the whitened rows of readings, their weights, and the posterior with the new level."""
-        relative = np.where(self.max_abs_reading > 0.0, RELATIVE_ERROR * np.vecdot(u, u) / self.noise, 0.0)
-        weight = observed / np.sqrt(1.0 + relative * relative)
-        if precision is not None:
-            weight = weight * np.sqrt(precision)
-        row = np.concatenate([features, y[:, None]], axis=1)
-        return self._whiten(np.where(observed[:, None], row, 0.0), weight, observed)
+        """Return the weighted rows of several readings, their weights, and the posterior with the weights."""
+        earlier = np.concatenate([self.max_abs_reading[:, None] > 0.0, rows[:, :-1, -1] != 0.0], axis=1)
+        square_length = model.square_length(rows[..., :-1])
+        relative = RELATIVE_ERROR * square_length / self.noise[:, None]
+        relative = np.where(np.logical_or.accumulate(earlier, axis=1), relative, 0.0)
+        R = 1.0 + relative * relative + model.model_error(square_length)
+        weight = np.where(seen, 1.0 / np.sqrt(R), 0.0)
+        jacobian = self.log_jacobian + _log_weight(weight).sum(axis=1)
+        return weight[..., None] * rows, weight, evolve(self, log_jacobian=jacobian)
 
-    def _whiten(self, row: Array, weight: Array, observed: BoolArray) -> tuple[Array, Array, Posterior]:
-        """Return the whitened and weighted rows, their weights, and the posterior with the new level."""
-        speed2 = np.square(self.level_speed)
+    def _white_rows_with_level(
+        self, model: ReadingModel, rows: Array, seen: BoolArray
+    ) -> tuple[Array, Array, Posterior]:
+        """Do the same with base loads, see :meth:`_white_row`."""
+        level, variance, known = self.level, self.level_variance, self.max_abs_reading > 0.0
+        speed2, first_reading = np.square(self.level_speed), self.first_reading
+        square_length = model.square_length(rows[..., :-1])
+        relative, error = RELATIVE_ERROR * square_length / self.noise[:, None], model.model_error(square_length)
+        R_known, R_unknown = 1.0 + relative * relative + error, 1.0 + error
+        white, weights = np.empty_like(rows), np.zeros(seen.shape)
+        for k in range(rows.shape[1]):
+            row, observed, R = rows[:, k], seen[:, k], np.where(known, R_known[:, k], R_unknown[:, k])
+            diffuse = np.isinf(variance)
+            first = observed & diffuse
+            P = np.where(diffuse, 0.0, variance)
+            weight = np.where(observed & ~diffuse, 1.0 / np.sqrt(P + R), 0.0)
+            gain = np.where(first, 1.0, P * np.square(weight))
+            difference = row - level
+            white[:, k], weights[:, k] = weight[:, None] * difference, weight
+            # The first row defines the level.
+            level = level + gain[:, None] * difference
+            new = np.where(first, R, P * (1.0 - gain)) + speed2
+            variance = np.where(observed & (variance > 0.0), new, variance)
+            first_reading = np.where(first, np.abs(row[:, -1]), first_reading)
+            known = known | (white[:, k, -1] != 0.0)
+        began = np.isnan(self.first_reading) & ~np.isnan(first_reading)
+        density = np.where(began, _log_first_density(first_reading, 1e-150), 0.0)
+        after = evolve(
+            self,
+            level=level,
+            level_variance=variance,
+            first_reading=first_reading,
+            log_jacobian=self.log_jacobian + _log_weight(weights).sum(axis=1),
+            log_evidence=self.log_evidence + density,
+        )
+        return white, weights, after
+
+    def _white_rows_one_by_one(
+        self, model: ReadingModel, rows: Array, seen: BoolArray
+    ) -> tuple[Array, Array, Posterior]:
+        """Do the same with offsets that walk."""
+        after, white, weights = self, np.empty_like(rows), np.zeros(seen.shape)
+        for k in range(rows.shape[1]):
+            difference, weight, after = after._white_row(model, rows[:, k, -1], rows[:, k, :-1], seen[:, k], None)
+            white[:, k], weights[:, k] = weight[:, None] * difference, weight
+            after = evolve(after, max_abs_reading=np.maximum(after.max_abs_reading, np.abs(white[:, k, -1])))
+        return white, weights, after
+
+    def _white_row(
+        self, model: ReadingModel, y: Array, features: Array, observed: BoolArray, precision: Array | None
+    ) -> tuple[Array, Array, Posterior]:
+        """Return the rows without the level, their weights, and the posterior with the new level."""
+        R, used = self._reading_variance(model, features), observed
+        if precision is not None:
+            used = observed & (precision > 0.0)
+            R = R / np.where(used, precision, 1.0)
+        row = np.where(observed[:, None], np.concatenate([features, y[:, None]], axis=1), 0.0)
         if not self.level_variance.any():
-            with np.errstate(divide="ignore"):
-                jacobian = np.where(weight > 0.0, np.log(weight), 0.0)
-            return weight[:, None] * row, weight, evolve(self, log_jacobian=self.log_jacobian + jacobian)
+            weight = np.where(used, 1.0 / np.sqrt(R), 0.0)
+            return row, weight, evolve(self, log_jacobian=self.log_jacobian + _log_weight(weight))
         diffuse = np.isinf(self.level_variance)
-        first = observed & diffuse & (weight > 0.0)
+        first = used & diffuse
         P = np.where(diffuse, 0.0, self.level_variance)
-        # The noise variance of the reading, in units of sigma^2.
-        R = 1.0 / np.square(np.where(weight > 0.0, weight, 1.0))
         difference = row - self.level
-        used = observed & (weight > 0.0)
-        gain = np.where(used, P / (P + R), 0.0)
+        weight = np.where(used & ~diffuse, 1.0 / np.sqrt(P + R), 0.0)
+        gain = P * np.square(weight)
         level = np.where(first[:, None], row, self.level + gain[:, None] * difference)
-        variance = np.where(first, R, P * (1.0 - gain)) + speed2
+        variance = np.where(first, R, P * (1.0 - gain)) + np.square(self.level_speed)
         # Without a base load the variance stays zero, and without a reading the posterior stays as it is.
         changes = observed & (self.level_variance > 0.0) & (first | ~diffuse)
         variance = np.where(changes, variance, self.level_variance)
-        weight = np.where(used & ~first, 1.0 / np.sqrt(P + R), 0.0)
-        with np.errstate(divide="ignore"):
-            jacobian = np.where(weight > 0.0, np.log(weight), 0.0)
         first_reading = np.where(first, np.abs(row[:, -1]), self.first_reading)
         after = evolve(
             self,
             level=level,
             level_variance=variance,
             first_reading=first_reading,
-            log_jacobian=self.log_jacobian + jacobian,
+            log_jacobian=self.log_jacobian + _log_weight(weight),
             log_evidence=self.log_evidence + np.where(first, _log_first_density(first_reading, 1e-150), 0.0),
         )
-        white = weight[:, None] * difference
         walking = np.flatnonzero(self.offset_step)
-        return (
-            self._whiten_walking(row, R, observed, walking, white, weight, after)
-            if walking.size
-            else (
-                white,
-                weight,
-                after,
-            )
-        )
+        if walking.size:
+            return self._whiten_walking(row, R, observed, walking, difference, weight, after)
+        return difference, weight, after
+
+    def _reading_variance(self, model: ReadingModel, features: Array) -> Array:
+        """Return the variance of readings in units of that of the noise, with their relative error."""
+        square_length = model.square_length(features)
+        relative = np.where(self.max_abs_reading > 0.0, RELATIVE_ERROR * square_length / self.noise, 0.0)
+        return np.asarray(1.0 + relative * relative + model.model_error(square_length))
 
     def _whiten_walking(
-        self, row: Array, R: Array, observed: BoolArray, runs: IntArray, white: Array, weight: Array, after: Posterior
+        self,
+        row: Array,
+        R: Array,
+        observed: BoolArray,
+        runs: IntArray,
+        difference: Array,
+        weight: Array,
+        after: Posterior,
     ) -> tuple[Array, Array, Posterior]:
         """Replace what the filter of the level has found in the runs whose offset walks."""
         u = displacements(row[runs], self.second_moment.shape[1], with_reading=True)
@@ -557,15 +715,15 @@ class Posterior(Value):
             observed=observed[runs],
             steps2=self._walk_steps()[runs],
         )
-        white, weight = white.copy(), weight.copy()
-        white[runs], weight[runs] = found.white, found.weight
+        difference, weight = difference.copy(), weight.copy()
+        difference[runs], weight[runs] = found.difference, found.weight
         jacobian, level, variance = after.log_jacobian.copy(), after.level.copy(), after.level_variance.copy()
-        jacobian[runs] = self.log_jacobian[runs] + np.log(np.where(found.weight > 0.0, found.weight, 1.0))
+        jacobian[runs] = self.log_jacobian[runs] + _log_weight(found.weight)
         level[runs] = found.mean[:, 0]
         unknown = np.isinf(self.level_variance[runs]) & ~observed[runs]
         variance[runs] = np.where(unknown, np.inf, found.covariance[:, 0, 0])
         return (
-            white,
+            difference,
             weight,
             evolve(
                 after,
@@ -694,23 +852,33 @@ class Posterior(Value):
         typical = np.maximum(sizes, 1e-3 * self.sizes * (self.total_readings > 0.0)[:, None])
         return np.asarray(self.log_sizes + np.where(stored[:, None], np.log(np.maximum(typical, 1e-150)), 0.0))
 
-    def _potter_step(self, model: ReadingModel, row: Array, weight: Array) -> Posterior:
-        """Update the mean and the root of the covariance by one weighted row, and the evidence by its density."""
-        root, y, row = self.root, row[:, -1], row[:, :-1]
+    def _add_all_sizes(self, model: ReadingModel, u: Array, w: Array | None, stored: BoolArray) -> Array:
+        """Do the same for several readings."""
+        log_sizes, count = self.log_sizes, self.total_readings[:, None]
+        if not model.extras:
+            return log_sizes
+        sizes = np.sqrt(np.vecdot(u, u) / model.dim)[..., None]
+        if w is not None:
+            sizes = np.concatenate([sizes, np.abs(w)], axis=2)
+        for k in range(stored.shape[1]):
+            mean = np.exp(log_sizes / np.maximum(count, 1.0))
+            typical = np.maximum(sizes[:, k], np.where(count > 0.0, 1e-3 * mean, 1e-150))
+            log_sizes = log_sizes + np.where(stored[:, k, None], np.log(typical), 0.0)
+            count = count + stored[:, k, None]
+        return np.asarray(log_sizes)
+
+    def _potter_step(self, model: ReadingModel, difference: Array, weight: Array) -> Posterior:
+        """Update the mean and the root of the covariance by one row, and the evidence by its density."""
+        root, stored = self.root, weight > 0.0
         if model.forgetting < 1.0:
             # The earlier readings lose weight before this one is added, as the stored rows do.
-            root = root / np.where(weight > 0.0, math.sqrt(model.forgetting), 1.0)[:, None, None]
-        spread = np.vecmat(row, root)
-        total = np.vecdot(spread, spread) + np.square(self.noise)
-        gain = np.matvec(root, spread)
-        innovation = y - np.vecdot(row, self.mean)
-        shrink = gain / (total + self.noise * np.sqrt(total))[:, None]
-        root = root - shrink[:, :, None] * spread[:, None, :]
-        mean = self.mean + gain * (innovation / total)[:, None]
-        stored = weight > 0.0
-        log_density = -0.5 * (np.square(innovation) / total + np.log(2.0 * math.pi * total))
-        log_density = np.where(stored, log_density + np.log(np.where(stored, weight, 1.0)), 0.0)
-        return evolve(self, mean=mean, root=root, log_evidence=self.log_evidence + log_density)
+            root = root / np.where(stored, math.sqrt(model.forgetting), 1.0)[:, None, None]
+        spread = np.vecmat(difference[:, :-1], root)
+        innovation = difference[:, -1] - np.vecdot(difference[:, :-1], self.mean)
+        variance, noise = np.vecdot(spread, spread), self.noise
+        mean, root = _potter(self.mean, root, spread, innovation, variance, weight, noise)
+        log_density = _log_density(innovation, variance, np.where(stored, weight, 1.0), noise)
+        return evolve(self, mean=mean, root=root, log_evidence=self.log_evidence + np.where(stored, log_density, 0.0))
 
     def fit(self, model: ReadingModel, which: BoolArray, *, review: bool = False) -> Posterior:
         """Return the posterior with the noise and the scale estimated again in some of the runs.
@@ -727,17 +895,31 @@ class Posterior(Value):
         runs = np.flatnonzero(which)
         if not runs.size:
             return self
-        factor = _merge(self.factor[runs], self.buffer[runs], self.buffer_rows[runs])
-        fields = _fit_variants(model, self, factor, runs, review=review)
-        readings = self.readings[runs]
-        fields["factor"], fields["buffer"] = factor, np.zeros_like(self.buffer[runs])
+        # The first rows stay in the buffer: a fit of few rows is cheaper than one of a factor of all columns. Rows of
+        # zeros are added in steps, which depend on the run only, so that many runs are fitted together.
+        step = _ROWS_STEP * -(-self.buffer_rows[runs] // _ROWS_STEP)
+        count = np.where(self.buffer_rows[runs] == self.total_readings[runs], step, 0)
+        after = self
+        for rows in set(count.tolist()):
+            after = after._fit(model, runs[count == rows], min(rows, self.buffer.shape[1]), review)
+        return after
+
+    def _fit(self, model: ReadingModel, runs: IntArray, few: int, review: bool) -> Posterior:
+        """Fit some runs whose rows are the first few of the buffer, or that have a triangular factor if few is 0."""
+        every = runs.size == self.readings.size
+        part = self if every else self.without_rows().take(runs)
+        factor, buffer = (self.factor, self.buffer) if every else (self.factor[runs], self.buffer[runs])
+        rows = buffer[:, :few] if few else _merge(factor, buffer, self.buffer_rows[runs])
+        fields = fit_variants(model, part, rows, triangular=not few, review=review)
         # The marginal density replaces the product of predictive densities while there is a fit at every reading.
-        exact = readings <= frequent_fits(model)
-        evidence = fields["log_marginal"] + self.log_jacobian[runs]
-        evidence = evidence + _log_first_density(self.first_reading[runs], fields["noise"])
-        fields["log_evidence"] = np.where(exact, evidence, self.log_evidence[runs])
-        changed: dict[str, Any] = {name: _overwrite(getattr(self, name), runs, new) for name, new in fields.items()}
-        return evolve(self, **changed, buffer_rows=np.where(which, 0, self.buffer_rows))
+        exact = part.readings <= frequent_fits(model)
+        evidence = fields["log_marginal"] + part.log_jacobian
+        evidence = evidence + _log_first_density(part.first_reading, fields["noise"])
+        fields["log_evidence"] = np.where(exact, evidence, part.log_evidence)
+        if not few:
+            fields["factor"], fields["buffer"] = rows, np.zeros_like(buffer)
+            fields["buffer_rows"] = np.zeros(runs.size, dtype=np.int64)
+        return evolve(self, **{name: _overwrite(getattr(self, name), runs, new) for name, new in fields.items()})
 
     def with_marginal_evidence(self) -> Posterior:
         """Return the posterior after a fit, with the marginal density of all stored rows as its evidence."""
@@ -882,6 +1064,22 @@ def frequent_fits(model: ReadingModel) -> int:
     return min(2 * model.unknowns, _MAX_FREQUENT_FITS)
 
 
+def fit_ages(model: ReadingModel) -> list[float]:
+    """Return the numbers of readings after which a fit follows, without forgetting.
+
+    Parameters
+    ----------
+    model : ReadingModel
+        The model.
+
+    Examples
+    --------
+    >>> fit_ages(ReadingModel(dim=2))[4:9]
+    [5.0, 6.0, 7.0, 8.0, 9.0]
+    """
+    return sorted({*range(1, frequent_fits(model) + 1), *_FIT_READINGS.tolist()})
+
+
 def fit_is_due(model: ReadingModel, readings: Array) -> BoolArray:
     """Return whether a fit follows after these numbers of readings.
 
@@ -901,7 +1099,7 @@ def fit_is_due(model: ReadingModel, readings: Array) -> BoolArray:
     due |= _FIT_READINGS[np.searchsorted(_FIT_READINGS, readings).clip(max=_FIT_READINGS.size - 1)] == readings
     if model.forgetting < 1.0:
         # The weights of the readings add up to no more than the window.
-        step = max(1.0, np.floor((_GROWTH - 1.0) / (1.0 - model.forgetting)))
+        step = max(1.0, np.floor((GROWTH - 1.0) / (1.0 - model.forgetting)))
         due |= readings % step == 0.0
     return np.asarray(due)
 
@@ -925,6 +1123,29 @@ def directional_deviations(root: Array, directions: Array) -> Array:
     return np.asarray(np.sqrt(np.square(spread).sum(axis=-1)))
 
 
+def _potter(
+    mean: Array, root: Array, spread: Array, innovation: Array, variance: Array, weight: Array, noise: Array
+) -> tuple[Array, Array]:
+    """Return mean and root after a row with this weight, whose spread is the row, not weighted, times the root."""
+    total = np.square(weight) * variance + np.square(noise)
+    spread = weight[:, None] * spread
+    gain = np.matvec(root, spread)
+    shrink = gain / (total + noise * np.sqrt(total))[:, None]
+    return mean + gain * (weight * innovation / total)[:, None], root - shrink[:, :, None] * spread[:, None, :]
+
+
+def _log_density(innovation: Array, variance: Array, weight: Array, noise: Array) -> Array:
+    """Return the log density of readings from their innovations."""
+    weight2 = np.square(weight)
+    total = weight2 * variance + np.square(noise)
+    return np.asarray(-0.5 * (weight2 * np.square(innovation) / total + np.log((2.0 * math.pi) * total / weight2)))
+
+
+def _log_weight(weight: Array) -> Array:
+    """Return the logarithms of weights, and zero for a weight of zero."""
+    return np.log(np.where(weight > 0.0, weight, 1.0))
+
+
 def _log_first_density(reading: Array, noise: Array | float) -> Array:
     """Return the log density of the reading that defined the level; zero for none.
 
@@ -932,169 +1153,6 @@ def _log_first_density(reading: Array, noise: Array | float) -> Array:
     """
     size = np.maximum(reading, noise)
     return np.where(np.isnan(size), 0.0, -LOG_BASE_LOAD_RANGE - np.log(np.where(np.isnan(size), 1.0, size)))
-
-
-def triangular_factor(rows: Array) -> Array:
-    """Return R of the QR decomposition of the rows."""
-    R: Any = np.linalg.qr(rows, mode="r")
-    return np.asarray(R)
-
-
-# ---- fits ------------------------------------------------------------------------------------------------------------
-
-
-def _fit_variants(
-    model: ReadingModel, posterior: Posterior, factor: Array, runs: IntArray, *, review: bool = False
-) -> dict[str, Array]:
-    """Return mean, root, noise, scale, evidence and the weights of the variants, from the factor of all rows."""
-    part = posterior.without_rows().take(runs)
-    wanted = _wanted_variants(model, part, review)
-    log_weights = np.full(wanted.shape, -np.inf)
-    fits: list[dict[str, Array] | None] = [None] * len(_VARIANTS)
-    for index, (offset, biased) in enumerate(_VARIANTS):
-        rows = np.flatnonzero(wanted[:, index])
-        if not rows.size:
-            continue
-        fits[index] = fit = _fit_variant(model, part.take(rows), factor[rows], offset, biased)
-        log_weights[rows, index] = fit["log_evidence"] + _LOG_VARIANT_PRIORS[index]
-    top = log_weights.max(axis=1, keepdims=True)
-    weights = np.exp(log_weights - top)
-    total = weights.sum(axis=1, keepdims=True)
-    weights /= total
-    # A variant that hardly matters is left out of the mixture.
-    shares = np.where(weights > _NEGLIGIBLE, weights, 0.0)
-    shares /= shares.sum(axis=1, keepdims=True)
-    result = _mixture(fits, wanted, shares)
-    result["log_marginal"] = (top + np.log(total))[:, 0]
-    result["variants"] = weights
-    return result
-
-
-def _wanted_variants(model: ReadingModel, part: Posterior, review_all: bool) -> BoolArray:
-    """Return which variants to evaluate, shape (runs, variants)."""
-    runs = part.readings.size
-    # An offset adds a constant to the readings, so it needs a base load.
-    offset = (part.level_variance > 0.0) & (model.extras > 0) & (part.offset_step == 0.0)
-    unbiased = (part.readings >= 4 * model.unknowns) & model.optional_bias & (model.biases > 0)
-    wanted = np.stack([np.ones(runs, dtype=np.bool_), offset, unbiased, offset & unbiased], axis=1)
-    n = np.maximum(part.readings, 1.0)
-    review = (
-        review_all | (part.readings < 4 * model.unknowns) | (np.floor(np.log2(n)) != np.floor(np.log2(n / _GROWTH)))
-    )
-    likely = wanted & (part.variants > _UNLIKELY)
-    likely[~likely.any(axis=1)] |= wanted[~likely.any(axis=1)]
-    return np.where(review[:, None], wanted, likely)
-
-
-def _mixture(fits: list[dict[str, Array] | None], wanted: BoolArray, shares: Array) -> dict[str, Array]:
-    """Return the normal distribution with the mean and the covariance of the mixture of the variants."""
-    runs = len(shares)
-    best = shares.argmax(axis=1)
-    result: dict[str, Array] = {}
-    for index, fit in enumerate(fits):
-        if fit is None:
-            continue
-        rows = np.flatnonzero(wanted[:, index])
-        chosen = best[rows] == index
-        for name in ("mean", "root", "noise", "scale"):
-            if name not in result:
-                result[name] = np.zeros((runs, *fit[name].shape[1:]))
-            result[name][rows[chosen]] = fit[name][chosen]
-    mixed = np.flatnonzero((shares > 0.0).sum(axis=1) > 1)
-    if not mixed.size:
-        return result
-    size = result["mean"].shape[1]
-    position = np.full(runs, -1)
-    position[mixed] = np.arange(mixed.size)
-    means = np.zeros((mixed.size, len(fits), size))
-    columns = np.zeros((mixed.size, len(fits), size, size))
-    log_noise, scale = np.zeros(mixed.size), np.zeros(mixed.size)
-    for index, fit in enumerate(fits):
-        if fit is None:
-            continue
-        rows = np.flatnonzero(wanted[:, index])
-        inside = position[rows] >= 0
-        where, share = position[rows[inside]], shares[rows[inside], index]
-        means[where, index] = fit["mean"][inside]
-        columns[where, index] = np.sqrt(share)[:, None, None] * fit["root"][inside]
-        log_noise[where] += share * np.log(fit["noise"][inside])
-        scale[where] += share * fit["scale"][inside]
-    share = shares[mixed]
-    mean = (share[:, :, None] * means).sum(axis=1)
-    spread = np.sqrt(share)[:, :, None] * (means - mean[:, None])
-    stack = np.concatenate([columns.swapaxes(-1, -2).reshape(mixed.size, -1, size), spread], axis=1)
-    result["mean"][mixed], result["root"][mixed] = mean, triangular_factor(stack).swapaxes(-1, -2)
-    result["noise"][mixed], result["scale"][mixed] = np.exp(log_noise), scale
-    return result
-
-
-def _fit_variant(model: ReadingModel, part: Posterior, factor: Array, offset: bool, biased: bool) -> dict[str, Array]:
-    """Return mean, root, noise, scale and evidence of one variant."""
-    d, p, q, e = model.dim, model.unknowns, model.biases, model.extras
-    runs, kappa = len(factor), model.kappa if biased else 0.0
-    bias_rows, cross = factor[:, :q, :q], factor[:, :q, q:]
-    log_determinant = np.zeros(runs)
-    if kappa and q:
-        # With N integrated out, the noise of the rows that contain N has covariance I + kappa^2 R R'.
-        noise_root = np.linalg.cholesky(np.eye(q) + kappa**2 * bias_rows @ bias_rows.swapaxes(-1, -2))
-        log_determinant = np.log(np.diagonal(noise_root, axis1=1, axis2=2)).sum(axis=1)
-        top = np.linalg.solve(noise_root, cross)
-    else:
-        top = cross
-    k = e if offset else 0
-    rows = np.concatenate([top, factor[:, q:, q:]], axis=1)
-    T = triangular_factor(rows if offset else rows[:, :, e:])
-    center = np.zeros((runs, k + p))
-    center[:, k:] = svec(part.prior_mean)
-    prior = np.zeros((runs, k + p, k + p))
-    prior[:, k:, k:] = part.prior_unit[:, None, None] * prior_root(d)
-    if k:
-        deviations = part.prior_unit[:, None] * model.extra_deviations(part.sizes)
-        prior[:, np.arange(k), np.arange(k)] = deviations
-    n = k + p
-    design = T[:, :n, :n] @ prior
-    overflows = np.empty(0, dtype=np.int64)
-    if not is_finite_quick(design):
-        overflows = np.flatnonzero(~np.isfinite(design).all(axis=(1, 2)))
-        design[overflows] = 0.0
-    U, D, Vt = np.linalg.svd(design)
-    c = np.vecmat(T[:, :n, n], U)
-    c0 = np.vecmat(np.matvec(T[:, :n, :n], center), U)
-    average = MarginalLikelihood(
-        D,
-        c,
-        c0,
-        np.square(T[:, n, n]),
-        part.readings,
-        part.max_abs_reading,
-        part.noise_cap,
-        part.known_noise,
-        part.scale_deviation,
-    ).average(np.where(part.readings > 2 * model.unknowns, part.noise, np.nan))
-    to_unknowns = prior @ Vt.swapaxes(-1, -2)
-    mean = np.zeros((runs, model.size))
-    inner = average.scale[:, None] * center + np.matvec(to_unknowns, average.mean)
-    inner_root = to_unknowns * np.sqrt(average.variance)[:, None, :]
-    mean[:, model.size - n :] = inner
-    root = np.zeros((runs, model.size, model.size))
-    root[:, model.size - n :, model.size - n :] = inner_root
-    if kappa and q:
-        # The conditional distribution of N given the other unknowns.
-        ridge = np.linalg.cholesky(np.eye(q) / kappa**2 + bias_rows.swapaxes(-1, -2) @ bias_rows)
-        half = np.linalg.solve(ridge, bias_rows.swapaxes(-1, -2))
-        gain = np.linalg.solve(ridge.swapaxes(-1, -2), half)
-        used = cross[:, :, e - k : -1]
-        mean[:, :q] = np.matvec(gain, cross[:, :, -1] - np.matvec(used, inner))
-        root[:, :q, :q] = average.noise[:, None, None] * np.linalg.inv(ridge).swapaxes(-1, -2)
-        root[:, :q, model.size - n :] = -gain @ used @ inner_root
-    mean[overflows] = math.nan  # what is not a number is not used, see Posterior.update
-    return {
-        "mean": mean,
-        "root": root,
-        "noise": average.noise,
-        "scale": average.scale * part.prior_unit,
-        "log_evidence": average.log_evidence - log_determinant,
-    }
 
 
 def _merge(factor: Array, buffer: Array, buffer_rows: IntArray) -> Array:

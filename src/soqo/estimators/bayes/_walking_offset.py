@@ -22,9 +22,9 @@ from soqo.typing import Array, BoolArray
 
 
 class FilteredRows(NamedTuple):
-    """Whitened rows with their weights, and the mean and covariance of the state after them."""
+    """Rows without the state's part, their weights, and the mean and covariance of the state after them."""
 
-    white: Array
+    difference: Array
     weight: Array
     mean: Array
     covariance: Array
@@ -62,7 +62,7 @@ def filter_walk(
     observed: BoolArray,
     steps2: Array,
 ) -> FilteredRows:
-    """Return one row of each run whitened, and the state after it.
+    """Return one row of each run without the state's part, its weight, and the state after it.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def filter_walk(
     new = np.where(first[:, None, None], known, np.where(observed[:, None, None], reduced, covariance))
     new = new + np.where(observed[:, None], steps2, 0.0)[:, :, None] * np.eye(h.shape[1])
     weight = np.where(observed & ~diffuse, 1.0 / np.sqrt(F), 0.0)
-    return FilteredRows(weight[:, None] * difference, weight, new_mean, new)
+    return FilteredRows(difference, weight, new_mean, new)
 
 
 def _with_one(u: Array) -> Array:

@@ -47,6 +47,12 @@ _SETTLED_NATS = 3.0
 """After 4p readings, beliefs with a base load that are this far below the best one are dropped."""
 
 
+_MANY_UNKNOWNS = 30
+"""With so many unknowns, beliefs that predict the same are merged."""
+
+_SAME_NATS = 0.1
+"""Two beliefs predict the same if the log densities of the latest readings differ by no more than this."""
+
 _RETURN_NATS = 4.0
 """In each round after a suspected change, the belief from before it is at most this far below the best one."""
 
@@ -248,7 +254,7 @@ class Beliefs(Value):
         rejected, and its base load. Rows without a belief are NaN; less probable beliefs are left out.
         """
         total = self.total
-        rank, _ = _rank_and_gap(self.owner, total)
+        rank, _ = _rank_and_gap(self.owner, total, first_of_runs(self.owner))
         shown = np.flatnonzero(rank < _MAX_BELIEFS)
         weight = np.exp(total - total[self.best][self.owner])
         weight /= np.bincount(self.owner, weight)[self.owner]
@@ -316,16 +322,19 @@ class Beliefs(Value):
     def join(self, *others: dict[str, Any]) -> Beliefs:
         """Return these beliefs and others, in the order of the runs."""
         parts = [{name: getattr(self, name) for name in (*_OF_A_BELIEF, "posterior")}, *others]
-        owner = np.concatenate([part["owner"] for part in parts])
-        if self.best.size == 1:
-            order = None
-        else:
-            order = np.empty(owner.size, dtype=np.int64)
-            order[np.argsort(owner, kind="stable")] = np.arange(owner.size)
-        fields = {name: _interleave([part[name] for part in parts], order) for name in _OF_A_BELIEF}
+        order = self._order(np.concatenate([part["owner"] for part in parts]))
+        fields = {name: _interleave([(part[name], None) for part in parts], order) for name in _OF_A_BELIEF}
         posteriors = [part["posterior"].__dict__ for part in parts]
-        joined = {name: _interleave([part[name] for part in posteriors], order) for name in posteriors[0]}
+        joined = {name: _interleave([(part[name], None) for part in posteriors], order) for name in posteriors[0]}
         return evolve(self, **fields, posterior=evolve(self.posterior, **joined))
+
+    def _order(self, owner: IntArray) -> IntArray | None:
+        """Return the place of each belief in the order of the runs; None if there is one run."""
+        if self.best.size == 1:
+            return None
+        order = np.empty(owner.size, dtype=np.int64)
+        order[np.argsort(owner, kind="stable")] = np.arange(owner.size)
+        return order
 
     # ---- runs ------------------------------------------------------------------------------------------------------
 
@@ -372,20 +381,58 @@ class Beliefs(Value):
 
     # ---- readings ---------------------------------------------------------------------------------------------------
 
-    def worth_keeping(
-        self, model: ReadingModel, keep: BoolArray, doubt: BoolArray, accepted: Array, rejected: Array
-    ) -> BoolArray:
-        """Return which beliefs that reject a reading would not be dropped at once, from the log weights after it."""
+    def split(
+        self,
+        accepted: Beliefs,
+        refused: Beliefs,
+        keep: BoolArray,
+        doubt: BoolArray,
+        model: ReadingModel,
+        round_number: int,
+    ) -> Beliefs:
+        """Return the beliefs that accept a reading and those that reject it, without those of low weight.
+
+        Parameters
+        ----------
+        accepted, refused : Beliefs
+            These beliefs after they have accepted the reading, and after they have rejected it.
+        keep, doubt : BoolArray, shape (beliefs,)
+            Which of the first and of the second to consider.
+        model : ReadingModel
+            The assumptions about the readings.
+        round_number : int
+            The number of this round.
+        """
         kept, new = np.flatnonzero(keep), np.flatnonzero(doubt)
-        owner = np.concatenate([self.owner[kept], self.owner[new]])
-        total = np.concatenate([accepted[kept], rejected[new]])
-        order = np.argsort(owner, kind="stable")
-        rank, gap = np.empty(order.size), np.empty(order.size)
-        rank[order], gap[order] = _rank_and_gap(owner[order], total[order])
-        stays = (rank < _MAX_BELIEFS) & (gap <= _prune_nats(model, self.posterior.readings[self.best])[owner])
-        worth = np.zeros(doubt.size, dtype=np.bool_)
-        worth[new] = stays[kept.size :] | (self.protected[new] > 0.0)
-        return worth
+        if new.size:
+            owner = np.concatenate([self.owner[kept], self.owner[new]])
+            order = np.argsort(owner, kind="stable")
+            total, readings, level_variance, protected = (
+                np.concatenate([of_accepted[kept], of_refused[new]])[order]
+                for of_accepted, of_refused in zip(accepted._of_weight(), refused._of_weight(), strict=True)
+            )
+            stays = np.empty(owner.size, dtype=np.bool_)
+            stays[order], _ = _selection(model, owner[order], total, readings, level_variance, protected, round_number)
+            kept, new = kept[stays[: kept.size]], new[stays[kept.size :]]
+        if new.size:
+            return self._gather((accepted, kept), (refused, new))
+        return accepted if kept.size == keep.size else evolve(accepted, **accepted.take(kept))
+
+    def _of_weight(self) -> tuple[Array, Array, Array, Array]:
+        """Return what decides which beliefs are dropped."""
+        return self.total, self.posterior.readings, self.posterior.level_variance, self.protected
+
+    def _gather(self, *parts: tuple[Beliefs, IntArray]) -> Beliefs:
+        """Return some of the beliefs of several banks of the same runs, in the order of the runs."""
+        order = self._order(np.concatenate([bank.owner[index] for bank, index in parts]))
+        fields = {
+            name: _interleave([(bank.__dict__[name], index) for bank, index in parts], order) for name in _OF_A_BELIEF
+        }
+        posterior = {
+            name: _interleave([(bank.posterior.__dict__[name], index) for bank, index in parts], order)
+            for name in self.posterior.__dict__
+        }
+        return evolve(parts[0][0], **fields, posterior=evolve(self.posterior, **posterior))
 
     def fits_due(self, model: ReadingModel, age: Array) -> BoolArray:
         """Return which beliefs are fitted at this age. All of a run are fitted in the same rounds."""
@@ -443,24 +490,39 @@ class Beliefs(Value):
         """Drop beliefs of low weight, and choose the best of each run."""
         if self.owner.size == self.best.size:
             return evolve(self, best=np.arange(self.best.size))
-        best = best_index(self)
-        total = self.total
-        runs_best = best[self.owner]
-        rank, gap = _rank_and_gap(self.owner, total)
-        keep = gap <= _prune_nats(model, self.posterior.readings[runs_best])
-        # A base load that many readings have not shown is too small to matter.
-        settled = self.posterior.readings[runs_best] >= 4 * model.unknowns
-        keep &= ~(settled & (gap > _SETTLED_NATS) & (self.posterior.level_variance > 0.0))
-        keep |= self.protected >= round_number
-        # At most so many beliefs of a run.
-        keep &= (rank < _MAX_BELIEFS) | (self.protected >= round_number)
-        keep &= rank < 2 * _MAX_BELIEFS
+        keep, best = _selection(model, self.owner, *self._of_weight(), round_number)
         keep |= ~seen[self.owner]
         after = self
+        repeats = self._repeats_best(model, best, round_number) & keep
+        if repeats.any():
+            # Their probability is that of what they share with the best one.
+            total = self.total
+            share = np.bincount(self.owner, np.where(repeats, np.exp(total - total[best][self.owner]), 0.0))
+            log_weight = self.log_weight.copy()
+            log_weight[best] += np.log1p(share)
+            after, keep = evolve(self, log_weight=log_weight), keep & ~repeats
         if not keep.all():
-            after = evolve(self, **self.take(keep))
+            after = evolve(after, **after.take(keep))
             best = best_index(after)
         return evolve(after, best=best)
+
+    def _repeats_best(self, model: ReadingModel, best: IntArray, round_number: int) -> BoolArray:
+        """Return which beliefs differ from the best one only by early readings that no longer matter.
+
+        With many readings, beliefs that have rejected different ones predict the same: nothing can tell them apart. If
+        there are few unknowns, they cost little time; they are kept, because heavy-tailed noise causes fewer alarms.
+        """
+        mine, of_best = self.posterior, best[self.owner]
+        many = mine.readings[of_best] >= 2 * model.unknowns
+        if model.unknowns < _MANY_UNKNOWNS or not many.any():
+            return np.zeros(many.size, dtype=np.bool_)
+        same = many & (self.epoch == self.epoch[of_best]) & (self.in_a_row == 0.0) & (self.in_a_row[of_best] == 0.0)
+        same &= ((mine.level_variance > 0.0) == (mine.level_variance[of_best] > 0.0)) & (self.protected < round_number)
+        same &= (mine.level_speed == mine.level_speed[of_best]) & (mine.offset_step == mine.offset_step[of_best])
+        same[best] = False
+        if same.any():
+            same &= np.abs(self.densities - self.densities[of_best]).max(axis=1) < _SAME_NATS
+        return np.asarray(same)
 
 
 def _recent_rows(model: ReadingModel) -> int:
@@ -503,15 +565,20 @@ def new_beliefs(
     }
 
 
-def _interleave(parts: list[Any], order: IntArray | None) -> Any:
-    """Return the entries of several arrays in one, each at its place; one after the other if there is no order."""
-    if order is None:
-        return np.concatenate(parts)
-    joined = np.empty((order.size, *parts[0].shape[1:]), dtype=parts[0].dtype)
+def _interleave(parts: list[tuple[Any, IntArray | None]], order: IntArray | None) -> Any:
+    """Return some entries of several arrays in one, each at its place; one after the other if there is no order."""
+    sizes = [len(values) if index is None else index.size for values, index in parts]
+    joined = np.empty((sum(sizes), *parts[0][0].shape[1:]), dtype=parts[0][0].dtype)
     begin = 0
-    for part in parts:
-        joined[order[begin : begin + len(part)]] = part
-        begin += len(part)
+    for (values, index), size in zip(parts, sizes, strict=True):
+        place = slice(begin, begin + size)
+        if order is not None:
+            joined[order[place]] = values if index is None else values[index]
+        elif index is None:
+            joined[place] = values
+        else:
+            values.take(index, axis=0, out=joined[place], mode="clip")  # without a copy in between
+        begin += size
     return joined
 
 
@@ -520,29 +587,51 @@ def first_of_runs(owner: IntArray) -> IntArray:
     return np.flatnonzero(np.concatenate([[True], owner[1:] != owner[:-1]]))
 
 
-def _rank_and_gap(owner: IntArray, total: Array) -> tuple[Array, Array]:
+def _rank_and_gap(owner: IntArray, total: Array, start: IntArray) -> tuple[Array, Array]:
     """Return the rank of each belief in its run by its log weight, and how far it is below the best one."""
     order = np.lexsort((-total, owner))
-    start = first_of_runs(owner)
     sizes = np.diff(np.append(start, order.size))
     rank = np.empty(order.size)
     rank[order] = np.arange(order.size) - np.repeat(start, sizes)
     return rank, np.repeat(np.maximum.reduceat(total, start), sizes) - total
 
 
-def _prune_nats(model: ReadingModel, readings: Array) -> Array:
-    """Return how far below the best belief, which has so many readings, a belief is dropped."""
-    return np.where(readings >= 2 * model.unknowns, _LATE_PRUNE_NATS, _EARLY_PRUNE_NATS)
+def _selection(
+    model: ReadingModel,
+    owner: IntArray,
+    total: Array,
+    readings: Array,
+    level_variance: Array,
+    protected: Array,
+    round_number: int,
+) -> tuple[BoolArray, IntArray]:
+    """Return which beliefs are kept, and the best of each run."""
+    start = first_of_runs(owner)
+    rank, gap = _rank_and_gap(owner, total, start)
+    best = _first_winner(owner, total, start)
+    of_best = readings[best][owner]
+    keep = gap <= np.where(of_best >= 2 * model.unknowns, _LATE_PRUNE_NATS, _EARLY_PRUNE_NATS)
+    # A base load that many readings have not shown is too small to matter.
+    keep &= ~((of_best >= 4 * model.unknowns) & (gap > _SETTLED_NATS) & (level_variance > 0.0))
+    guarded = protected >= round_number
+    keep |= guarded
+    # At most so many beliefs of a run.
+    keep &= (rank < _MAX_BELIEFS) | guarded
+    keep &= rank < 2 * _MAX_BELIEFS
+    return keep, best
 
 
 def best_index(beliefs: Beliefs) -> IntArray:
     """Return the belief of each run with the largest weight."""
-    total, start = beliefs.total, first_of_runs(beliefs.owner)
+    return _first_winner(beliefs.owner, beliefs.total, first_of_runs(beliefs.owner))
+
+
+def _first_winner(owner: IntArray, total: Array, start: IntArray) -> IntArray:
+    """Return the belief of each run with the largest weight, the first of equal ones."""
     if start.size == total.size:
         return start
-    top = np.maximum.reduceat(total, start)
-    winners = np.flatnonzero(total == top[beliefs.owner])
-    return winners[first_of_runs(beliefs.owner[winners])]
+    winners = np.flatnonzero(total == np.maximum.reduceat(total, start)[owner])
+    return winners[first_of_runs(owner[winners])]
 
 
 def best_total(beliefs: Beliefs, runs: IntArray) -> Array:

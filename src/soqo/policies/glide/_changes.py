@@ -10,11 +10,9 @@ import numpy as np
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo.estimators.bayes import Posterior, ReadingModel, frequent_fits
 from soqo.policies.glide._beliefs import Beliefs, best_index, best_total, push
+from soqo.policies.glide._evidence import MAX_CHANGE
 from soqo.policies.glide._outliers import SAME_GAIN, negative_penalty
 from soqo.typing import Array, BoolArray
-
-MAX_CHANGE = 30.0
-"""A reading whose error would need a change of A by more than this many times its scale is wrong in any case."""
 
 _LOG_HAZARD = math.log(1e-5)
 """The logarithm of the prior probability of each kind of change in a round."""

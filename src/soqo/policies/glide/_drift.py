@@ -64,7 +64,9 @@ class Drift(Value):
 
     def correlation(self) -> Array:
         """Return the estimate of rho, or zero if it is not significant; shape (runs,)."""
-        significant = np.abs(self.products) > _SIGNIFICANT_DEVIATIONS * np.sqrt(self.squared_products)
+        significant = np.square(self.products) > _SIGNIFICANT_DEVIATIONS**2 * self.squared_products
+        if not significant.any():
+            return np.zeros(significant.size)
         rho = self.products / np.where(self.squares > 0.0, self.squares, 1.0)
         return np.where(significant, np.clip(rho, -_MAX_CORRELATION, _MAX_CORRELATION), 0.0)
 

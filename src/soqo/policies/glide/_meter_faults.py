@@ -63,8 +63,20 @@ class MeterFaults(Value):
         u, y : Array, shape (runs, d) and (runs,)
             The readings; y is NaN for none.
         """
+        equal = y == self.last_y
+        if not equal.any() and not self.stuck.any() and not np.isnan(y).any():
+            higher = y > self.max_reading
+            return equal, MeterFaults(
+                u,
+                y,
+                self.readings + 1.0,
+                self.repetitions,
+                self.stuck,
+                np.where(higher, y, self.max_reading),
+                np.where(higher, 1.0, self.max_count + (y == self.max_reading)),
+            )
         seen = ~np.isnan(y)
-        repeats = seen & (y == self.last_y) & (u != self.last_u).any(axis=1)
+        repeats = seen & equal & (u != self.last_u).any(axis=1)
         begins = repeats & (self.stuck == 0.0)
         readings, repetitions = self.readings + seen, self.repetitions + begins
         higher = seen & (y > self.max_reading)

@@ -33,6 +33,7 @@ from typing import Any, Literal
 import numpy as np
 
 from soqo._foundation.arguments import choice, number
+from soqo._foundation.blas import sum_of_squares
 from soqo._foundation.frozen_dataclasses import Value, evolve, set_fields
 from soqo._model.gains import advance, advance_with_factor
 from soqo._model.planner import anticipation, towards
@@ -149,10 +150,11 @@ _without_plants = add_fields(offset=False, base_load=False, y_max=None, switchin
 
 @register(
     "GLIDE",
-    version=2,
+    version=3,
     migrations={
         0: compose(rename_fields(memory="window"), map_field("drift", lambda drift: drift == "auto")),
         1: _without_plants,
+        2: add_fields(trusted_distance=None),
     },
 )
 @dataclass(frozen=True)
@@ -191,6 +193,10 @@ class GLIDE(Policy[GlideMemory]):
         The limit of the meter: a reading at the limit says only that the cost is at least that.
     switching_included : bool
         Whether the readings contain the switching cost of the round, which is then subtracted.
+    trusted_distance : float, optional
+        The distance from v at which the hitting cost deviates from a quadratic function by as much as the noise. The
+        deviation is assumed to grow with the square of the distance, and readings further away have less weight. None
+        for a quadratic function.
 
     See Also
     --------
@@ -223,12 +229,15 @@ class GLIDE(Policy[GlideMemory]):
     base_load: bool = True
     y_max: float | None = None
     switching_included: bool = False
+    trusted_distance: float | None = None
 
     def __post_init__(self) -> None:
         if self.noise_cap is not None:
             set_fields(self, noise_cap=number("noise_cap", self.noise_cap, least=0.0))
         if self.window is not None:
             set_fields(self, window=number("window", self.window, least=2.0))
+        if self.trusted_distance is not None:
+            set_fields(self, trusted_distance=number("trusted_distance", self.trusted_distance, above=0.0))
         if self.y_max is not None:
             set_fields(self, y_max=number("y_max", self.y_max))
         choice("bias", self.bias, ("auto", "direction", "constant", "none"))
@@ -240,7 +249,9 @@ class GLIDE(Policy[GlideMemory]):
 
     def _model(self, dim: int, context: int = 0, factor: bool = False) -> ReadingModel:
         offset = self.offset and self.base_load
-        return _reading_model(dim, self.bias, self.robust, self.noise_cap, self.window, offset, context, factor)
+        return _reading_model(
+            dim, self.bias, self.robust, self.noise_cap, self.trusted_distance, self.window, offset, context, factor
+        )
 
     def _model_of(self, memory: GlideMemory) -> ReadingModel:
         """Return the model of a memory, which the first round has chosen."""
@@ -302,7 +313,7 @@ class GLIDE(Policy[GlideMemory]):
                 step = told - state.v.reshape(-1, d)
                 if state.began is not None:  # the first minimizer of a run is not a step
                     step = np.where(np.asarray(rounds)[:, None] > 0, step, 0.0)
-                drift = drift.update(np.clip(step, -MAX_DISTANCE, MAX_DISTANCE))
+                drift = drift.update(_clip(step))
             aim = target + drift.target_offset(spectrum, advances, state.rounds_to_go)
         forecast = None if state.forecast is None else state.forecast.reshape(len(target), *state.forecast.shape[-2:])
         forecasts = memory.forecasts.update(told, forecast)
@@ -314,10 +325,10 @@ class GLIDE(Policy[GlideMemory]):
             expected = forecasts.expected(told, forecast) - shift[:, None]
             x = towards(spectrum, advances, x_prev, aim)
             x = x + anticipation(spectrum, state.rounds_to_go, target, expected, factor)
-        moment = _update_moment(memory.moment, np.clip(x_prev - target, -MAX_DISTANCE, MAX_DISTANCE), rounds)
+        moment = _update_moment(memory.moment, _clip(x_prev - target), rounds)
         memory = evolve(memory, moment=moment, drift=drift, forecasts=forecasts)
-        if self.probing:
-            probe = self._probe(state, memory, x - told, w, posterior, probing)
+        probe = self._probe(state, memory, x - told, w, posterior, probing) if self.probing else None
+        if probe is not None:
             probed = probe.any(axis=1)
             x = x + probe
             memory = evolve(
@@ -335,8 +346,11 @@ class GLIDE(Policy[GlideMemory]):
         w: Array | None,
         posterior: Posterior | None,
         probing: BoolArray,
-    ) -> Array:
+    ) -> Array | None:
         """Return the probe of each run, zero for none: one that pays, or one that verifies the estimate."""
+        due = is_due(memory.beliefs, state.round, memory.last_probe) if self.alarms else _NOWHERE
+        if posterior is None and not due.any():
+            return None
         probe = np.zeros_like(planned)
         rounds = state.own_round
         # Without a horizon, assume that as many rounds follow as have been played.
@@ -351,15 +365,13 @@ class GLIDE(Policy[GlideMemory]):
                 posterior if every else posterior.take(where),
                 model,
                 memory.spectrum if every else Spectrum(memory.spectrum.values[where], memory.spectrum.vectors[where]),
-                np.clip(planned, -MAX_DISTANCE, MAX_DISTANCE)[where],
+                _clip(planned)[where],
                 moment=memory.moment[where],
                 rounds_to_go=state.rounds_to_go,
                 rounds_to_save=save[where],
                 w=None if w is None else w[where],
             )
-        if not self.alarms:
-            return probe
-        due = is_due(memory.beliefs, state.round, memory.last_probe) & ~probe.any(axis=1)
+        due = due & ~probe.any(axis=1)
         if due.any():
             where = np.flatnonzero(due)
             probe[where] = verification_probe(
@@ -428,7 +440,7 @@ class GLIDE(Policy[GlideMemory]):
             w=w,
             factor=factor,
             censored=censored,
-            estimate=memory.spectrum.matrix(),
+            spectrum=memory.spectrum,
             probed=memory.last_probe == state.round,
             round_number=state.round,
             alarms=self.alarms,
@@ -607,6 +619,7 @@ def _reading_model(
     bias: Literal["auto", "direction", "constant", "none"],
     robust: bool,
     noise_cap: float | None,
+    trusted_distance: float | None,
     window: float | None,
     offset: bool,
     context: int,
@@ -623,6 +636,7 @@ def _reading_model(
         kappa=3.0 if robust else 1.0,
         optional_bias=optional and not robust,
         noise_cap=noise_cap,
+        trusted_distance=trusted_distance,
         forgetting=forgetting,
         offset=offset,
         context=context,
@@ -642,12 +656,17 @@ def _may_probe(rounds: int | IntArray) -> bool | BoolArray:
     return (rounds > 0) & due
 
 
+def _clip(vectors: Array) -> Array:
+    """Return vectors whose fourth powers do not overflow."""
+    if sum_of_squares(vectors) < MAX_DISTANCE**2:
+        return vectors
+    return np.clip(vectors, -MAX_DISTANCE, MAX_DISTANCE)
+
+
 def _update_moment(moment: Array, w: Array, rounds: int | IntArray) -> Array:
     """Return the mean of w w' with one more term, clipped to ten times the mean so that no jump dominates it."""
-    outer = w[:, :, None] * w[:, None, :]
-    count = np.asarray(rounds)[..., None, None]
-    if count.any():
-        bound = 10.0 * np.trace(moment, axis1=1, axis2=2)
-        share = np.minimum(1.0, bound / np.maximum(np.vecdot(w, w), 1e-300))[:, None, None]
-        outer = outer * np.where(count > 0, share, 1.0)
-    return np.asarray(moment + (outer - moment) / (count + 1))
+    bound = 10.0 * np.einsum("rii->r", moment)
+    share = np.minimum(1.0, bound / np.maximum(np.vecdot(w, w), 1e-300))
+    share = np.where(np.asarray(rounds) > 0, share, 1.0)
+    outer = (share[:, None] * w)[:, :, None] * w[:, None, :]
+    return np.asarray(moment + (outer - moment) / (np.asarray(rounds)[..., None, None] + 1))

@@ -32,7 +32,7 @@ EXPLORATION_ROUNDS = range(2, 6)
 """The numbers of previous rounds after which :func:`exploratory_spectrum` is used: one reading cannot be distinguished
 from noise, and what four exploratory readings do not show is too small to be worth more of them."""
 
-_PROBE_SIZES = (0.3, 1.0, 3.0)
+_PROBE_SIZES = np.array([0.3, 1.0, 3.0])
 """The sizes of the candidate probes, in units of the size at which the uncertainty about A equals the noise."""
 
 
@@ -77,32 +77,37 @@ def best_probe(
     W = Qt @ moment @ Q
     mean_moment = posterior.second_moment / np.maximum(posterior.readings, 1.0)[:, None, None]
 
-    def saving(u: Array) -> Array:
-        """Return the total saving by a reading at u."""
-        variance, X = posterior.cross_covariance(model, model.features(u, w))
-        Y = slopes * (Qt @ X @ Q)
-        noise = np.square(posterior.noise)
-        per_round = 0.5 * (np.vecdot(Y @ W, Y) / c).sum(axis=1) / (variance + noise)
-        # The rate at which normal movement with the past second moment gives the same information without probes.
-        XS = X @ mean_moment
-        trace = np.trace(XS, axis1=1, axis2=2)
-        information = 0.5 * (XS * XS.swapaxes(-1, -2)).sum(axis=(1, 2)) + 0.25 * np.square(trace)
-        rate = information / np.maximum(variance * noise, 1e-300)
-        return np.asarray(per_round * rounds_to_save / (1.0 + rate * rounds_to_save))
-
-    without = saving(planned)
-    best, best_value = np.zeros_like(planned), np.zeros(runs)
+    # The candidates: no probe, and deviations along each eigenvector.
     unit = np.sqrt(2.0 * posterior.noise[:, None] / deviation)
-    for k in range(d):
-        for size in _PROBE_SIZES:
-            length = size * unit[:, k]
-            probe = length[:, None] * Q[:, :, k]
-            cost = 0.5 * np.square(length) / c[:, k]
-            value = saving(planned + probe) - without - _SAFETY_FACTOR * cost
-            better = value > best_value
-            best = np.where(better[:, None], probe, best)
-            best_value = np.where(better, value, best_value)
-    return best
+    length = np.concatenate([np.zeros((runs, 1)), (unit[:, :, None] * _PROBE_SIZES).reshape(runs, -1)], axis=1)
+    direction = np.concatenate([Q[:, :, 0], *(Q[:, :, k] for k in np.repeat(np.arange(d), _PROBE_SIZES.size))], axis=1)
+    probe = length[:, :, None] * direction.reshape(runs, -1, d)
+    u = planned[:, None] + probe
+    variance, X = posterior.cross_covariance(model, _features(model, u, w))
+    Y = slopes[:, None] * (Qt[:, None] @ X @ Q[:, None])
+    noise = np.square(posterior.noise)[:, None]
+    per_round = 0.5 * (np.vecdot(Y @ W[:, None], Y) / c[:, None]).sum(axis=2) / (variance + noise)
+    # The rate at which normal movement with the past second moment gives the same information without probes.
+    XS = X @ mean_moment[:, None]
+    trace = np.trace(XS, axis1=2, axis2=3)
+    information = 0.5 * (XS * XS.swapaxes(-1, -2)).sum(axis=(2, 3)) + 0.25 * np.square(trace)
+    rate = information / np.maximum(variance * noise, 1e-300)
+    rounds = np.reshape(rounds_to_save, (-1, 1))
+    saving = per_round * rounds / (1.0 + rate * rounds)
+    price = (
+        0.5 * np.square(length) / np.concatenate([np.ones((runs, 1)), np.repeat(c, _PROBE_SIZES.size, axis=1)], axis=1)
+    )
+    value = saving - saving[:, :1] - _SAFETY_FACTOR * price
+    # A value that is not a number is that of no probe.
+    best = np.where(value > 0.0, value, 0.0).argmax(axis=1)
+    return np.asarray(probe[np.arange(runs), best])
+
+
+def _features(model: ReadingModel, u: Array, w: Array | None) -> Array:
+    """Return the features of several readings of each run, in the same context; shape (runs, n, m)."""
+    runs, n, d = u.shape
+    context = None if w is None else np.repeat(w, n, axis=0)
+    return model.features(u.reshape(-1, d), context).reshape(runs, n, -1)
 
 
 def exploratory_spectrum(posterior: Posterior, model: ReadingModel, spectrum: Spectrum) -> Spectrum:

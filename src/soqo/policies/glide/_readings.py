@@ -7,15 +7,24 @@ import math
 import numpy as np
 
 from soqo._foundation.frozen_dataclasses import evolve
+from soqo._model.spectrum import Spectrum
 from soqo.estimators.bayes import RELATIVE_ERROR, ReadingModel
 from soqo.policies.glide._beliefs import Beliefs, push
 from soqo.policies.glide._changes import (
-    MAX_CHANGE,
     MIN_SCALE_CHANGE,
     forget_eigenvalue,
     release_offsets,
     rescale,
     restart,
+)
+from soqo.policies.glide._evidence import (
+    AVERAGING_READINGS,
+    BRANCH_NATS,
+    CHANGE_RATIO,
+    LATE_BRANCH_NATS,
+    MAX_CHANGE,
+    MAX_SQUARE,
+    SURPRISE_SQUARE,
 )
 from soqo.policies.glide._outliers import (
     LOG_EARLY_WRONG,
@@ -29,21 +38,12 @@ from soqo.policies.glide._outliers import (
     negative_penalty,
     one_sided,
 )
+from soqo.policies.glide._plain_readings import learn_plain
 from soqo.policies.glide._reviews import doubt_first_readings, review
 from soqo.typing import Array, BoolArray
 
 _LOG_CORRECT_AGAIN = math.log(0.5)
 """The logarithm of the probability of a correct reading after a wrong one; the two need not add up to one."""
-
-_BRANCH_NATS = 8.0
-"""Both outcomes, accept and reject, are kept if their log weights differ by less than this."""
-
-_SURPRISE_SQUARE = 16.0
-"""A squared normalized innovation above this is a reason to consider a change of A."""
-
-_CHANGE_RATIO, _MAX_SQUARE, _AVERAGING_READINGS = 5.0, 25.0, 10.0
-"""A moving average of the squared normalized innovations above the first is evidence of a change; those of uniform
-noise are at most 3. Each square is clipped to the second."""
 
 
 def learn(
@@ -56,7 +56,7 @@ def learn(
     w: Array | None,
     factor: Array | None = None,
     censored: BoolArray | None = None,
-    estimate: Array,
+    spectrum: Spectrum,
     probed: BoolArray,
     round_number: int,
     alarms: bool,
@@ -76,8 +76,8 @@ def learn(
         What multiplies the hitting cost; one by default.
     censored : BoolArray, shape (runs,), optional
         The readings that are lower bounds only, since the meter was at its limit.
-    estimate : Array, shape (runs, d, d)
-        The estimate of A that the policy plays for.
+    spectrum : Spectrum
+        The spectrum of the estimate of A that the policy plays for.
     probed : BoolArray, shape (runs,)
         The runs whose action was a probe.
     round_number : int
@@ -88,6 +88,12 @@ def learn(
     seen = ~np.isnan(y)
     if not seen.any():
         return beliefs
+    if alarms and seen.all() and (censored is None or not censored.any()):
+        plain = learn_plain(
+            beliefs, model, u, y, features, w=w, factor=factor, spectrum=spectrum, round_number=round_number
+        )
+        if plain is not None:
+            return plain
     beliefs = beliefs.allow_return(seen, round_number)
     before, owner = beliefs.posterior, beliefs.owner
     shared = owner.size == y.size
@@ -95,10 +101,9 @@ def learn(
     wb = w if w is None or shared else w[owner]
     observed = ~np.isnan(yb)
     mean, variance, noise = before.predict(fb)
-    square_length = np.vecdot(ub, ub)
-    if factor is not None:
-        square_length = square_length * (factor if shared else factor[owner])
-    variance = variance + np.square(RELATIVE_ERROR * square_length)
+    square_length = model.square_length(fb)
+    model_error = model.model_error(square_length) * np.square(before.noise)
+    variance = variance + np.square(RELATIVE_ERROR * square_length) + model_error
     diffuse = np.isinf(noise)
     error = np.where(diffuse, 0.0, yb - mean)
     deviation = np.where(diffuse, 1.0, np.sqrt(variance + np.square(noise)))
@@ -138,15 +143,15 @@ def learn(
         same_gain = np.where(in_a_row, np.where(repeated, SAME_GAIN_AGAIN, SAME_GAIN_RARELY), SAME_GAIN)
         reject = np.where(in_a_row, again, reject)
     tested = observed & ~diffuse & ~limited & ((beliefs.age >= 2.0) | (beliefs.epoch > 0.0))
-    nats = np.where(before.readings >= 2 * model.unknowns, 5.0, _BRANCH_NATS)
+    nats = np.where(before.readings >= 2 * model.unknowns, LATE_BRANCH_NATS, BRANCH_NATS)
     keep = ~tested | ~(accept <= reject - nats)  # a density that is not a number must not drop every belief
     doubt = tested & (reject > accept - nats)
     # No positive semi-definite A explains a reading far below the base load.
     ready = observed & ~limited & (before.readings >= model.unknowns + 5)
     ready &= (yb >= np.minimum(before.base_load(), 0.0) - 3.0 * noise) | diffuse
-    size_of_A = np.trace(estimate, axis1=1, axis2=2)[owner] / model.dim
-    ready &= np.abs(error) < MAX_CHANGE * size_of_A * 0.5 * square_length + 6.0 * noise
-    ratio = beliefs.surprise + (np.minimum(square, _MAX_SQUARE) - beliefs.surprise) / _AVERAGING_READINGS
+    size_of_A = spectrum.values.mean(axis=1)[owner]
+    ready &= np.abs(error) < 0.5 * MAX_CHANGE * size_of_A * square_length + 6.0 * noise
+    ratio = beliefs.surprise + (np.minimum(square, MAX_SQUARE) - beliefs.surprise) / AVERAGING_READINGS
     after = evolve(
         after,
         log_weight=beliefs.log_weight + np.where(observed, accept - density, 0.0),
@@ -158,8 +163,6 @@ def learn(
         # Of two outcomes, the more probable one inherits the protection.
         protected=np.where(doubt & (reject > accept), 0.0, beliefs.protected),
     )
-    if doubt.any():
-        doubt = beliefs.worth_keeping(model, keep, doubt, after.total, beliefs.total + reject)
     if doubt.any() or not keep.all():
         refused = evolve(
             beliefs,
@@ -174,13 +177,14 @@ def learn(
             same_gain=same_gain,
             densities=push(beliefs.densities, reject, observed),
             protected=np.where(keep & (reject <= accept), 0.0, beliefs.protected),
-        ).take(doubt)
-        after = evolve(after, **after.take(keep)).join(refused)
+        )
+        after = beliefs.split(after, refused, keep, doubt, model, round_number)
     after = after.remember(u, y, w, factor)
     best = beliefs.best
-    forced = ready[best] & (ratio[best] > _CHANGE_RATIO)
-    surprising = ready[best] & ((square[best] > _SURPRISE_SQUARE) | forced)
+    forced = ready[best] & (ratio[best] > CHANGE_RATIO)
+    surprising = ready[best] & ((square[best] > SURPRISE_SQUARE) | forced)
     if surprising.any():
+        estimate = spectrum.matrix()
         after = restart(after, beliefs, model, surprising, forced, u, y, features, w, estimate, round_number)
         change = np.abs(np.log(np.maximum(gain[best], 1e-300)))  # not a number if the gain is unknown
         likely = (change > math.log(MIN_SCALE_CHANGE)) & (change < math.log(MAX_CHANGE))

@@ -26,6 +26,9 @@ from soqo.typing import BoolArray, IntArray
 _SPEEDS = (0.05, 0.3, 2.0, 10.0)
 """The speeds rho of base loads that walk."""
 
+_DOUBT_AGE = 5.0
+"""The age at which the first two readings are doubted."""
+
 _DECISIVE_NATS = 8.0
 """A fit of the latest readings replaces the others if it predicts the last five of them better by this much."""
 
@@ -33,12 +36,12 @@ _DECISIVE_NATS = 8.0
 def doubt_first_readings(beliefs: Beliefs, model: ReadingModel, seen: BoolArray) -> Beliefs:
     """Add beliefs in which the first or the second reading was wrong, at the fifth."""
     first = first_of_runs(beliefs.owner)
-    runs = np.flatnonzero(seen & (beliefs.age[first] == 5.0) & (beliefs.epoch[first] == 0.0))
+    runs = np.flatnonzero(seen & (beliefs.age[first] == _DOUBT_AGE) & (beliefs.epoch[first] == 0.0))
     if not runs.size:
         return beliefs
     parts = []
     for wrong in (0, 1):
-        rows = beliefs.latest(runs, 5)
+        rows = beliefs.latest(runs, int(_DOUBT_AGE))
         y = rows.y.copy()
         # A negative reading is wrong as well: without a base load only the noise explains it.
         dropped = y < 0.0
@@ -50,7 +53,7 @@ def doubt_first_readings(beliefs: Beliefs, model: ReadingModel, seen: BoolArray)
         start = Posterior.start(model, runs.size)
         learned = _fit_rows(model, start, replace(rows, y=y))
         weight = BASE_LOAD_LOG_PRIORS["none"] + np.where(dropped, cost, 0.0).sum(axis=1)
-        parts.append(new_beliefs(runs, learned, weight, age=5.0, rejected=1.0))
+        parts.append(new_beliefs(runs, learned, weight, age=_DOUBT_AGE, rejected=1.0))
     return beliefs.join(*parts)
 
 
@@ -192,6 +195,19 @@ def _review_ages(unknowns: int) -> tuple[frozenset[float], dict[float, int]]:
         frozenset(first * 4.0**k for k in range(10)),
         {float(math.ceil(age * p)): math.ceil(count * p) for age, count in fresh.items()},
     )
+
+
+@cache
+def review_ages(unknowns: int) -> frozenset[float]:
+    """Return the ages at which anything is reviewed.
+
+    Parameters
+    ----------
+    unknowns : int
+        The number p of unknowns in A.
+    """
+    base_load_ages, fresh_ages = _review_ages(unknowns)
+    return base_load_ages | fresh_ages.keys() | _offset_ages(unknowns) | {_DOUBT_AGE}
 
 
 @cache

@@ -22,10 +22,14 @@ import numpy as np
 from soqo._model.gains import contraction
 from soqo._model.spectrum import Spectrum
 from soqo.estimators.bayes import ReadingModel
+from soqo.policies.glide._ages import Ages
 from soqo.policies.glide._beliefs import Beliefs
 from soqo.typing import Array, BoolArray, IntArray
 
-_AGES = np.unique(np.ceil(16.0 * 1.25 ** np.arange(80)))
+_FIRST_AGE = 16.0
+"""The number of readings of a belief before which nothing is verified."""
+
+_AGES = Ages(np.ceil(_FIRST_AGE * 1.25 ** np.arange(80)).tolist())
 """The numbers of readings of a belief at which its eigenvalues are verified."""
 
 _VERIFIED_DEVIATIONS = 3.0
@@ -52,8 +56,11 @@ def is_due(beliefs: Beliefs, round_number: int, last_probe: Array) -> BoolArray:
     """
     best = beliefs.best
     age = beliefs.age[best]
-    at_age = _AGES[np.searchsorted(_AGES, age).clip(max=_AGES.size - 1)] == age
-    return np.asarray(at_age | ((last_probe == round_number) & (beliefs.in_a_row[best] > 0.0) & (age >= _AGES[0])))
+    at_age = _AGES.contain(age)
+    in_a_row = beliefs.in_a_row[best]
+    if not in_a_row.any():
+        return at_age
+    return np.asarray(at_age | ((last_probe == round_number) & (in_a_row > 0.0) & (age >= _FIRST_AGE)))
 
 
 def verification_probe(
