@@ -11,7 +11,7 @@ export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run plants test check browser coverage bench fuzz format hooks hooks-run build clean
+.PHONY: help setup run plants serve test check browser database coverage bench fuzz format hooks hooks-run build clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,7 +25,11 @@ plants: $(VENV)/installed  ## Steer a simulated wind farm and a data center, and
 	$(BIN)/soqo plants wind-farm --out results/wind-farm
 	$(BIN)/soqo plants data-center --out results/data-center
 
-test: check browser  ## Run every check and every test
+serve: $(VENV)/installed  ## Serve a simulated plant with a live page on http://127.0.0.1:8000
+	@mkdir -p results
+	$(BIN)/soqo serve --demo --store results/demo.sqlite
+
+test: check browser database  ## Run every check and every test
 	$(BIN)/pytest -n $(JOBS) -q $(TESTS)
 
 check: $(VENV)/installed  ## Check format, lint rules, types and the layers of imports
@@ -48,7 +52,20 @@ browser:  ## Find a browser for the tests of pages; as root on Debian, install c
 		echo "browser: no chromium or google-chrome on the PATH; install one, or the tests of pages are skipped"; \
 	fi
 
-coverage: $(VENV)/installed browser  ## Run the tests with branch coverage; fail below the threshold in pyproject.toml
+# Some tests use a real PostgreSQL, which they start in a temporary folder. The target works as the one above.
+database:  ## Find PostgreSQL for the tests of the service; as root on Debian, install it if it is missing
+	@if found=$$(command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2> /dev/null); then \
+		echo "database: the tests of the service use $$found"; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		echo "database: installing the Debian package postgresql for the tests of the service"; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql; } > /dev/null \
+		|| echo "database: postgresql could not be installed; the tests with it are skipped"; \
+	else \
+		echo "database: no initdb on the PATH; install PostgreSQL, or the tests with it are skipped"; \
+	fi
+
+coverage: $(VENV)/installed browser database  ## Run the tests with branch coverage; fail below the threshold in pyproject.toml
 	$(BIN)/coverage erase
 	$(BIN)/pytest -n $(JOBS) -q --cov --cov-report=term-missing:skip-covered --cov-report=html \
 		$(if $(TESTS),--cov-fail-under=0) $(TESTS)

@@ -39,6 +39,7 @@ WHITE_BOX = {
     "tests/control/test_snapshot.py",  # the state of a controller in files
     "tests/control/test_predictions.py",  # what a policy expects, against independent sums
     "tests/control/fleets",  # batches of plants, and the calls and the state of a fleet in files
+    "tests/service",  # the parts of a server: tables, batches, decisions, the gate
     "tests/estimators/sdp",  # the linear algebra of the interior-point method
     "tests/estimators/bayes",  # the linear algebra of the posterior
     "tests/estimators/test_gradient.py",
@@ -102,7 +103,7 @@ def test_tests_examples_and_benchmarks_use_public_names(path: Path) -> None:
 def defined(tree: ast.Module) -> Iterator[str]:
     """The names that a module defines at its top level."""
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]

@@ -6,7 +6,7 @@ import pytest
 
 from soqo import errors
 
-BUILTINS = (ValueError, KeyError, RuntimeError, ImportError, AssertionError)
+BUILTINS = (ValueError, KeyError, RuntimeError, ImportError, AssertionError, ConnectionError, PermissionError)
 
 
 ERRORS = [name for name in errors.__all__ if name != "SoqoError" and not name.endswith("Warning")]

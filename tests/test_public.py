@@ -63,7 +63,7 @@ NAMES = [
         "PolicySummary",
     ),
     *("Estimate", "Status", "trace_min", "psd_least_absolute_deviations", "psd_least_squares"),
-    *("Controller", "Fleet", "Log", "replay", "Replay", "Information"),
+    *("Controller", "Fleet", "Log", "replay", "Replay", "Information", "Client", "AsyncClient", "service"),
     *("checks", "errors", "estimators", "policies", "theory", "typing", "__version__"),
 ]
 PACKAGES = [
@@ -77,6 +77,7 @@ PACKAGES = [
     "plants.environments",
     "policies",
     "processes",
+    "service",
     "theory",
     "typing",
 ]

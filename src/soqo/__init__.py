@@ -9,7 +9,7 @@ contract checks for your own classes, `soqo.typing` and `soqo.errors` types and 
 (extra ``lab``, not imported by default) the reproduction of the paper.
 """
 
-from soqo import checks, errors, estimators, meters, noise, policies, processes, theory, typing
+from soqo import checks, errors, estimators, meters, noise, policies, processes, service, theory, typing
 from soqo._control.controller import Controller
 from soqo._control.fleets.fleet import Fleet
 from soqo._control.log import Log
@@ -49,6 +49,7 @@ from soqo.policies import (
     State,
     Weighted,
 )
+from soqo.service import AsyncClient, Client
 
 __all__ = [
     "FTM",
@@ -59,7 +60,9 @@ __all__ = [
     "RLS",
     "ROBD",
     "Actuation",
+    "AsyncClient",
     "Change",
+    "Client",
     "Context",
     "Controller",
     "Delay",
@@ -105,6 +108,7 @@ __all__ = [
     "psd_least_squares",
     "random_curvature",
     "replay",
+    "service",
     "simulate",
     "theory",
     "trace_min",

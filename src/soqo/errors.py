@@ -11,6 +11,8 @@
     ├── BusyError (RuntimeError)             a journal is in use by another process
     ├── InterruptedRunError (RuntimeError)   Ctrl-C stopped a run of settings; finished cells are on disk
     ├── ComputationError (RuntimeError)      a part of a run of settings failed; finished cells are on disk
+    ├── UnavailableError (ConnectionError)   a server or its store does not answer; the call can be repeated
+    ├── AccessError (PermissionError)        a server refuses a token, or a token does not allow this
     └── CheckError (AssertionError)          a class violates the contract that soqo.checks tests
 
 Each is also a built-in exception: an ``ArgumentError`` is a ``ValueError``.
@@ -30,6 +32,7 @@ soqo.errors.ArgumentError: A must be symmetric, got an asymmetry of 1 (entry [0,
 from __future__ import annotations
 
 __all__ = [
+    "AccessError",
     "ArgumentError",
     "BusyError",
     "CallbackWarning",
@@ -42,6 +45,7 @@ __all__ = [
     "ProtocolError",
     "SoqoError",
     "SoqoWarning",
+    "UnavailableError",
     "UnknownNameError",
 ]
 
@@ -83,6 +87,14 @@ class InterruptedRunError(SoqoError, RuntimeError):
 
 class ComputationError(SoqoError, RuntimeError):
     """A part of a run of settings failed; the finished cells are on disk."""
+
+
+class UnavailableError(SoqoError, ConnectionError):
+    """A server or its store does not answer; the same call can be repeated later."""
+
+
+class AccessError(SoqoError, PermissionError):
+    """A server refuses a token, or the token does not allow this."""
 
 
 class CheckError(SoqoError, AssertionError):

@@ -7,6 +7,7 @@ import fuzz_files
 import fuzz_journals
 import fuzz_policies
 import fuzz_reproducibility
+import fuzz_service
 
 
 def test_no_certificate_is_false() -> None:
@@ -29,6 +30,13 @@ def test_cuts_and_flips_of_journals_are_noticed() -> None:
 
 def test_addresses_of_arrays_do_not_matter() -> None:
     assert not fuzz_reproducibility.run(dims=(4, 12), allocations=3)
+
+
+def test_no_request_makes_a_server_fail_or_forget() -> None:
+    faults, statuses = fuzz_service.run(first=0, count=120)
+    assert not faults
+    assert statuses[200] > 0
+    assert statuses[422] > 0
 
 
 def test_no_finite_number_makes_a_policy_raise() -> None:

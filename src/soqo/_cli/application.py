@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from soqo._cli import experiments, plants, simulated_plants
+from soqo._cli import experiments, plants, service, simulated_plants
 from soqo._cli.command_group import CommandGroup
 from soqo._cli.terminal import print_error, print_text
 from soqo._version import __version__
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 plants.add_commands(app)
 simulated_plants.add_commands(app)
+service.add_commands(app)
 experiments.add_commands(app)
 
 

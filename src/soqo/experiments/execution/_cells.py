@@ -20,7 +20,6 @@ from typing import Any, Literal
 import numpy as np
 import scipy
 
-import soqo
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._simulation.environment import Environment
 from soqo._simulation.result import Result
@@ -125,7 +124,8 @@ def _hash(specification: Any) -> str:
 def code_version() -> str:
     """Return a hash of the source code that computes results, and of the versions of NumPy and SciPy.
 
-    The command line and the experiments, except for a few files, only choose what to compute and present it.
+    The command line, the service and the experiments, except for a few files, only choose what to compute and present
+    it.
 
     Examples
     --------
@@ -133,9 +133,11 @@ def code_version() -> str:
     16
     """
     digest = hashlib.sha256(f"{np.__version__} {scipy.__version__}".encode())
-    root = Path(soqo.__file__).parent
+    root = Path(__file__).parents[2]
     computing = {Path(__file__).with_name(name) for name in ("_cells.py", "_joint_play.py", "_regrets.py")}
-    excluded = {*root.glob("_cli/**/*.py"), *root.glob("experiments/**/*.py")} - computing
+    excluded = {
+        path for part in ("_cli", "experiments", "service") for path in root.glob(f"{part}/**/*.py")
+    } - computing
     for path in sorted({*root.rglob("*.py")} - excluded):
         digest.update(path.relative_to(root).as_posix().encode())
         digest.update(path.read_bytes())

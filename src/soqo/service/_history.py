@@ -1,0 +1,41 @@
+"""The rounds of a plant, put together from the records of its calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from soqo.service._schemas import History, PlayedRound, iso_time
+from soqo.service._store import Record, Store
+
+
+def played_rounds(records: Iterable[Record]) -> list[PlayedRound]:
+    """Return the rounds of some records, in their order; readings of rounds that are not among them are left out."""
+    found: dict[int, PlayedRound] = {}
+    for record in records:
+        body = json.loads(record.body) if record.kind in ("act", "reading") else {}
+        if record.kind == "act":
+            found[record.round] = PlayedRound.model_construct(
+                round=record.round,
+                time=iso_time(record.time),
+                v=body["v"],
+                x=body["x"],
+                y=None,
+                applied=None,
+                expected=None,
+            )
+        elif record.kind == "reading" and record.round in found:
+            now = found[record.round]
+            new = {
+                "y": now.y if body["y"] is None else body["y"],
+                "applied": body.get("applied", now.applied),
+                "expected": body.get("expected", now.expected),
+            }
+            found[record.round] = now.model_copy(update=new)
+    return [found[number] for number in sorted(found)]
+
+
+def read_history(store: Store, plant: int, *, after: int, limit: int) -> History:
+    """Return up to ``limit`` rounds of a plant behind a round."""
+    rounds = played_rounds(store.rounds(plant, after + 1, after + limit))
+    return History(rounds=rounds, next=rounds[-1].round if len(rounds) == limit else None)

@@ -1,0 +1,287 @@
+"""A plant in the memory of a server: its settings, how far it is, and what a call means to it.
+
+The state of the policy is in :mod:`soqo.service._steering`; here is what decides whether a call is new, is repeated, or
+contradicts an earlier one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from soqo._control.actuators import Actuators
+from soqo._control.controller import Controller
+from soqo._control.descriptions import Limits, describe_round
+from soqo.errors import ArgumentError, ProtocolError, SoqoError
+from soqo.service._policies import policy_from_table
+from soqo.service._schemas import PlantSettings, PlantStatus, Reading, RoundRequest, iso_time
+from soqo.service._steering import Call, Kind, Outcome, base_load, hitting_cost
+from soqo.service._store import Record, StoredPlant
+from soqo.typing import Array
+
+
+def make_arguments(settings: PlantSettings) -> dict[str, Any]:
+    """Return the settings of a plant as arguments of :class:`soqo.Controller`, which checks them."""
+    arguments: dict[str, Any] = settings.model_dump()
+    arguments["policy"] = policy_from_table(settings.policy)
+    for name, unlimited in (("low", -math.inf), ("high", math.inf), ("rate", math.inf)):
+        arguments[name] = _fill(arguments[name], unlimited)
+    if settings.v_limits is not None:
+        low, high = settings.v_limits
+        arguments["v_limits"] = (_fill(low, -math.inf), _fill(high, math.inf))
+    try:
+        with np.errstate(all="ignore"):  # of huge numbers
+            Controller(**arguments)
+    except SoqoError:
+        raise
+    except (TypeError, ValueError, ArithmeticError, LookupError, MemoryError) as error:
+        raise ArgumentError(f"the settings do not fit together: {error}") from error
+    return arguments
+
+
+def _fill(limit: Any, unlimited: float) -> Any:
+    if isinstance(limit, list):
+        return np.array([unlimited if entry is None else entry for entry in limit])
+    return limit
+
+
+@dataclass
+class Progress:
+    """What a plant has done, beside the state of its policy; it is part of a snapshot.
+
+    Attributes
+    ----------
+    seq : int
+        The number of its last record.
+    round, missed : int
+        The rounds begun, and those without a reading.
+    open_rounds : list of int
+        The rounds that wait for their reading.
+    x, x_prev : list of float
+        The position, and that before the action of the current round.
+    v : list of float or None
+        The last minimizer.
+    readings : int
+        How many readings there were, and ``measured`` their sum.
+    moved, followed : float
+        The switching costs of the plant, and of one that follows v.
+    counts : dict
+        How often each kind of event has happened.
+    last_call : int
+        The time of the last call.
+    held : bool
+        Whether a program beside the plant has reported that it is silent and keeps its position.
+    """
+
+    seq: int
+    round: int
+    missed: int
+    open_rounds: list[int]
+    x: list[float]
+    x_prev: list[float]
+    v: list[float] | None = None
+    readings: int = 0
+    measured: float = 0.0
+    moved: float = 0.0
+    followed: float = 0.0
+    counts: dict[str, float] = field(default_factory=dict)
+    last_call: int = 0
+    held: bool = False
+
+
+class Plant:
+    """A plant in memory.
+
+    Parameters
+    ----------
+    stored : StoredPlant
+        The plant in the store.
+    kind : Kind
+        The plants of its kind, to which it belongs.
+    arguments : dict
+        Its settings, as arguments of :class:`soqo.Controller`.
+    progress : Progress
+        How far it is.
+    """
+
+    def __init__(self, stored: StoredPlant, kind: Kind, arguments: dict[str, Any], progress: Progress) -> None:
+        self.id, self.name, self.kind, self.progress = stored.id, stored.name, kind, progress
+        self.settings: dict[str, Any] = json.loads(stored.settings)
+        self.created, self.retired = stored.created, stored.retired is not None
+        self.arguments = arguments
+        self.actuators = Actuators(len(self.settings["x0"]), self.settings["actuators"], self.settings["units"])
+        self.latest: dict[str, Record] = {}  # the last record of each kind, to answer a repeated call without a query
+        self.snapshot_seq = progress.seq
+
+    # ---- what a call means -------------------------------------------------------------------------------------------
+
+    def check_not_retired(self) -> None:
+        """Refuse calls of a plant that is retired."""
+        if self.retired:
+            raise ProtocolError(f"plant {self.name!r} is retired: it takes no further calls")
+
+    def make_act(self, request: RoundRequest) -> Call:
+        """Return the call of a new round, after the checks that do not need the policy."""
+        given = {"v": self._vector("v", request.v)}
+        if (limits := self.arguments["v_limits"]) is not None:
+            self.actuators.check_within("v", given["v"], limits, what="v_limits")
+        if request.forecast is not None:
+            for row in request.forecast:
+                self._vector("forecast", row)
+            given["forecast"] = np.array(request.forecast)
+            if limits is not None:
+                self.actuators.check_within("forecast", given["forecast"], limits, what="v_limits")
+        if request.active is not None:
+            if len(request.active) != self.actuators.dim:
+                raise ArgumentError(f"active must have {self.actuators.dim} entries, got {len(request.active)}")
+            given["active"] = np.array(request.active)
+        for name, value in (("context", request.context), ("factor", request.factor)):
+            if value is not None:
+                given[name] = np.array(value)
+        horizon = self.kind.horizon
+        if horizon is not None and self.progress.round >= horizon:
+            raise ProtocolError(f"act was called after the last round, horizon = {horizon}")
+        return Call(self.id, self.kind, self.progress.round + 1, given)
+
+    def make_observe(self, number: int, reading: Reading) -> Call:
+        """Return the call of a reading of an open round."""
+        given = {"y": np.array(math.nan if reading.y is None else reading.y)}
+        for name in ("applied", "at"):
+            value = getattr(reading, name)
+            if value is not None:
+                given[name] = self._vector(name, value)
+        if reading.unit is not None:
+            given["unit"] = np.array(reading.unit)
+        return Call(self.id, self.kind, number, given)
+
+    def call_from_record(self, record: Record) -> Call | None:
+        """Return the call that a record holds; None if it is no call of the policy."""
+        if record.kind not in ("act", "reading"):
+            return None
+        body = json.loads(record.body)
+        if record.kind == "act":
+            played = np.array(body.pop("x"))
+            call = self.make_act(RoundRequest.model_validate(body))
+            return Call(call.plant, call.kind, call.round, call.given, played)
+        body.pop("expected", None)
+        return self.make_observe(record.round, Reading.model_validate(body))
+
+    def _vector(self, name: str, values: list[float]) -> Array:
+        if len(values) != self.actuators.dim:
+            raise ArgumentError(
+                f"{name} must have an entry for each of the {self.actuators.dim} actuators, got {len(values)}"
+            )
+        return np.array(values)
+
+    # ---- what it leads to --------------------------------------------------------------------------------------------
+
+    def advance(self, record: Record, outcome: Outcome | None) -> None:
+        """Note that a call has taken effect."""
+        now = self.progress
+        now.seq, now.last_call = record.seq, record.time
+        self.latest[record.kind] = record
+        if outcome is None:
+            self.retired = self.retired or record.kind == "retire"
+            if record.kind == "note" and (kind := json.loads(record.body)["kind"]) != "note":
+                now.held = kind == "held"
+            return
+        given = outcome.call.given
+        if outcome.x is not None:
+            now.held = False
+            self._advance_round(given["v"], outcome.x)
+        else:
+            self._advance_reading(record.round, float(given["y"]), given.get("applied"))
+        now.counts = {**now.counts, **outcome.counts}
+
+    def _advance_round(self, v: Array, x: Array) -> None:
+        now, kind = self.progress, self.kind
+        now.round += 1
+        still_open = [number for number in now.open_rounds if number >= now.round - kind.max_delay]
+        now.missed += len(now.open_rounds) - len(still_open)
+        now.open_rounds = [*still_open, now.round]
+        now.moved += kind.switching_cost(x - np.array(now.x))
+        now.followed += kind.switching_cost(v - np.array(self.settings["x0"] if now.v is None else now.v))
+        now.x_prev, now.x, now.v = now.x, x.tolist(), v.tolist()
+
+    def _advance_reading(self, number: int, y: float, applied: Array | None) -> None:
+        now, kind = self.progress, self.kind
+        if applied is not None and number == now.round:
+            before = np.array(now.x_prev)
+            now.moved += kind.switching_cost(applied - before) - kind.switching_cost(np.array(now.x) - before)
+            now.x = applied.tolist()
+        if not math.isnan(y):
+            now.readings += 1
+            now.measured += y
+        elif kind.max_delay:
+            return  # it may still arrive
+        else:
+            now.missed += 1
+        now.open_rounds = [one for one in now.open_rounds if one != number]
+
+    # ---- reports -----------------------------------------------------------------------------------------------------
+
+    def diagnostics(self) -> dict[str, Any]:
+        """Return what :meth:`soqo.Controller.diagnostics` returns."""
+        now = self.progress
+        found = self.kind.player.diagnostics(self.kind.state_of(self.id))
+        own = {"round": now.round - len(now.open_rounds), "missed": now.missed}
+        return {**own, **{name: np.asarray(value)[0] for name, value in found.items()}}
+
+    def explain(self) -> str:
+        """Return what :meth:`soqo.Controller.explain` returns."""
+        limits = Limits(*(self.arguments[name] for name in Limits._fields))
+        state = self.kind.state_of(self.id)
+        return describe_round(self.kind.player, state, self.progress.missed, self.actuators, limits)
+
+    @property
+    def state(self) -> str:
+        """The state of the plant in a word."""
+        if self.retired:
+            return "retired"
+        if self.progress.held:
+            return "held"
+        if not self.progress.round:
+            return "new"
+        return "waiting" if self.progress.round in self.progress.open_rounds else "running"
+
+    def status(self) -> PlantStatus:
+        """Return where the plant is."""
+        now = self.progress
+        cost, follow = self._costs()
+        return PlantStatus.model_construct(
+            name=self.name,
+            state=self.state,
+            round=now.round,
+            completed=now.round - len(now.open_rounds),
+            open_rounds=now.open_rounds,
+            x=now.x,
+            v=now.v,
+            missed=now.missed,
+            alarms=int(now.counts.get("alarm", 0)),
+            cost=cost,
+            follow_cost=follow,
+            created=iso_time(self.created),
+            last_call=iso_time(now.last_call) if now.last_call else None,
+            settings=self.settings,
+        )
+
+    def _costs(self) -> tuple[float | None, float | None]:
+        """Return the measured cost so far, and what following v would have cost.
+
+        A missing reading counts as the mean of the others. A plant that follows v still pays the base load, and the
+        cost of the offset of v, which only the policy's estimate tells.
+        """
+        now = self.progress
+        if not now.readings:
+            return None, None
+        hitting = now.measured / now.readings * now.round
+        cost = hitting if self.kind.includes_switching else hitting + now.moved
+        known = self.diagnostics()
+        at_v = hitting_cost(known, np.zeros(self.actuators.dim))
+        per_round = 0.0 if at_v is None else float(at_v + base_load(known))
+        follow = now.followed + now.round * per_round
+        return (cost, follow) if math.isfinite(cost) and math.isfinite(follow) else (None, None)

@@ -1,0 +1,39 @@
+"""The page of the API shows every route of the document, escaped."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from soqo.service._api_page import api_page
+
+
+def test_every_route_and_field_is_shown(api: httpx.Client) -> None:
+    document, page = api.get("/openapi.json").json(), api.get("/docs").text
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            assert f'<span class="method">{method.upper()}</span> <code>{html.escape(path)}</code>' in page
+            assert operation["summary"] in page
+    assert "switching_weight" in page
+    assert "list of list of number" in page
+    assert not re.search(r"<script|https?://(?!127\.0\.0\.1)", page)
+
+
+def test_what_the_document_says_is_escaped() -> None:
+    operation: dict[str, Any] = {"summary": "<b>", "description": "<i>", "responses": {"200": {}}}
+    page = api_page({"info": {"version": "<1>"}, "paths": {"/<p>": {"get": operation}}})
+    assert "<1>" not in page
+    assert "&lt;b&gt;" in page
+    assert "&lt;i&gt;" in page
+
+
+def test_templates_and_scripts_load_nothing_from_elsewhere() -> None:
+    import soqo.service
+
+    folder = Path(soqo.service.__file__).parent
+    for file in (*folder.glob("static/*"), *folder.glob("templates/*")):
+        assert not re.search(r"https?://|<script>|style=|onclick", file.read_text(encoding="utf-8")), file.name

@@ -1,0 +1,141 @@
+"""Batches of calls: each plant gets what it would get alone, bit for bit, and a wrong call harms no other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import soqo
+from service_fixtures import Conditions, undisturbed
+from soqo.service._steering import Call, Kind, Outcome, base_load, compute, hitting_cost
+
+DIM = 2
+
+
+def make_kind(policy: soqo.Policy[Any] | None = None, **settings: Any) -> Kind:
+    defaults = {"horizon": None, "max_delay": 0, "low": None, "high": None, "rate": None, "switching_weight": None}
+    return Kind(soqo.GLIDE() if policy is None else policy, **{**defaults, **settings})
+
+
+def begin(kind: Kind, plants: int) -> None:
+    for plant in range(plants):
+        kind.batches.put(kind.start(np.zeros(DIM), seed=0), [plant])
+
+
+def take_effect(kind: Kind, calls: list[Call]) -> list[Outcome]:
+    found = compute(calls)
+    assert all(isinstance(one, Outcome) for one in found), found
+    outcomes = [one for one in found if isinstance(one, Outcome)]
+    kind.store(outcomes)
+    return outcomes
+
+
+def test_any_composition_of_batches_gives_the_actions_of_single_controllers_bit_for_bit() -> None:
+    kind, plants, rounds = make_kind(), 5, 14
+    begin(kind, plants)
+    rng = np.random.default_rng(0)
+    conditions = [Conditions(seed) for seed in range(plants)]
+    actions: list[list[list[float]]] = [[] for _ in range(plants)]
+    acting = [True] * plants
+    while min(len(one) for one in actions) < rounds or not all(acting):
+        chosen = [int(p) for p in rng.permutation(plants)[: rng.integers(1, plants + 1)]]
+        chosen = [p for p in chosen if len(actions[p]) < rounds or not acting[p]]
+        calls = []
+        for plant in chosen:
+            if acting[plant]:
+                given = {"v": conditions[plant].draw()}
+            else:
+                given = {"y": np.array(conditions[plant].reading(actions[plant][-1]))}
+            calls.append(Call(plant, kind, len(actions[plant]) + acting[plant], given))
+        for plant, outcome in zip(chosen, take_effect(kind, calls), strict=True):
+            if outcome.x is not None:
+                actions[plant].append(outcome.x.tolist())
+            acting[plant] = not acting[plant]
+    for plant in range(plants):
+        assert actions[plant] == undisturbed(rounds, seed=plant)
+
+
+def test_a_call_that_the_policy_refuses_does_not_disturb_the_others() -> None:
+    kind = make_kind()
+    begin(kind, 3)
+    calls = [Call(plant, kind, 1, {"v": np.ones(DIM)}) for plant in range(3)]
+    calls[1] = Call(1, kind, 1, {"v": np.array([1.0, np.nan])})
+    first, wrong, last = compute(calls)
+    assert isinstance(first, Outcome)
+    assert isinstance(last, Outcome)
+    assert isinstance(wrong, soqo.errors.ArgumentError)
+    np.testing.assert_array_equal(first.x, last.x)
+
+
+def test_only_stored_calls_take_effect() -> None:
+    kind = make_kind(soqo.FTM())
+    begin(kind, 2)
+    first, _ = compute([Call(plant, kind, 1, {"v": np.full(DIM, plant + 1.0)}) for plant in range(2)])
+    assert isinstance(first, Outcome)
+    kind.store([first])
+    assert kind.state_of(0).x.tolist() == [[1.0, 1.0]]
+    assert kind.state_of(1).round == 0
+
+
+def test_a_recorded_action_is_kept_when_a_call_is_repeated() -> None:
+    kind = make_kind(soqo.FTM())
+    begin(kind, 1)
+    played = np.array([1.0, 1.0 + 1e-12])
+    (outcome,) = take_effect(kind, [Call(0, kind, 1, {"v": np.ones(DIM)}, played)])
+    np.testing.assert_array_equal(kind.state_of(0).x, [played])
+    np.testing.assert_array_equal(outcome.x, played)
+
+
+def test_the_expectation_is_the_model_of_a_reading() -> None:
+    """y = s 1/2 (u + b)'A(u + b) + r c, and the switching cost where readings contain it."""
+    kind = make_kind(soqo.GLIDE(switching_included=True), switching_weight=np.array([1.0, 4.0]))
+    begin(kind, 1)
+    conditions = Conditions()
+    for number in range(1, 12):
+        (acted,) = take_effect(kind, [Call(0, kind, number, {"v": conditions.draw()})])
+        assert acted.x is not None
+        take_effect(kind, [Call(0, kind, number, {"y": np.array(conditions.reading(acted.x))})])
+    before = kind.state_of(0).x[0]
+    (acted,) = take_effect(kind, [Call(0, kind, 12, {"v": conditions.draw(), "factor": np.array(3.0)})])
+    assert acted.x is not None
+    known = kind.player.diagnostics(kind.state_of(0))
+    given = {"y": np.array(1.0), "unit": np.array(2.0)}
+    (seen,) = take_effect(kind, [Call(0, kind, 12, given)])
+    u = acted.x - conditions.v + known["offset"][0]
+    step = acted.x - before
+    wanted = (
+        3.0 * 0.5 * u @ known["estimate"][0] @ u + 2.0 * base_load(known)[0] + 0.5 * step @ np.diag([1.0, 4.0]) @ step
+    )
+    assert seen.expected == pytest.approx(wanted, rel=1e-12)
+
+
+def test_a_policy_that_does_not_estimate_expects_nothing() -> None:
+    assert hitting_cost({"diverged": False}, np.zeros(2)) is None
+    kind = make_kind(soqo.FTM())
+    begin(kind, 1)
+    take_effect(kind, [Call(0, kind, 1, {"v": np.ones(DIM)})])
+    (seen,) = take_effect(kind, [Call(0, kind, 1, {"y": np.array(0.5)})])
+    assert seen.expected is None
+
+
+def test_expectations_are_unbiased_where_v_is_off_and_there_is_a_base_load() -> None:
+    kind = make_kind()
+    begin(kind, 1)
+    rng, offset, v, errors = np.random.default_rng(0), np.array([2.0, -1.0]), np.zeros(DIM), []
+    A = np.array([[0.6, 0.15], [0.15, 0.9]])
+    for number in range(1, 121):
+        v = v + rng.normal(size=DIM)
+        (acted,) = take_effect(kind, [Call(0, kind, number, {"v": v})])
+        assert acted.x is not None
+        u = acted.x - v + offset
+        y = 0.5 * u @ A @ u + 5.0 + 0.05 * rng.normal()
+        (seen,) = take_effect(kind, [Call(0, kind, number, {"y": np.array(y)})])
+        assert seen.expected is not None
+        errors.append(seen.expected - y)
+    late = np.array(errors[60:])
+    # The standard error of the mean of 60 readings is 0.05 / sqrt(60) = 0.006; the cost of the offset is 1.35.
+    assert abs(late.mean()) < 0.03
+    known = kind.player.diagnostics(kind.state_of(0))
+    assert base_load(known)[0] == pytest.approx(5.0, abs=0.1)
