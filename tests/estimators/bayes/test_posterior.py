@@ -403,22 +403,6 @@ def test_a_fit_to_the_factor_gives_the_posterior() -> None:
     assert found["scale"] == pytest.approx(posterior.scale, rel=1e-9)
 
 
-@pytest.mark.parametrize("offset", [False, True])
-@pytest.mark.parametrize("biased", [False, True])
-@pytest.mark.parametrize("n", [2, 7, 16])
-def test_a_fit_to_the_rows_is_that_to_their_factor(n: int, biased: bool, offset: bool) -> None:
-    model = ReadingModel(3, "direction", offset=True, kappa=1.7)
-    _, U, y = readings(51, 3, n)
-    posterior, _ = learn(model, U, y, Posterior.start(model, 1, base_load=0.2), fits=False)
-    rows = posterior.buffer[:, :n]  # one fewer than n, and a row of zeros: the first reading defines the level
-    factor = triangular_factor(np.concatenate([np.zeros_like(posterior.factor), rows], axis=1))
-    of_rows = _fit_variant(model, posterior, rows, triangular=False, offset=offset, biased=biased)
-    of_factor = _fit_variant(model, posterior, factor, triangular=True, offset=offset, biased=biased)
-    assert_close(of_rows["root"] @ of_rows["root"].mT, of_factor["root"] @ of_factor["root"].mT, 1e-9)
-    for name in ("mean", "noise", "scale", "log_evidence"):
-        assert_close(of_rows[name], of_factor[name], 1e-9)
-
-
 @pytest.mark.parametrize("base_load", [None, 0.0, 0.3])
 def test_a_reading_is_assimilated_as_by_an_update(base_load: float | None) -> None:
     model = ReadingModel(3, "direction", offset=True)

@@ -10,8 +10,11 @@ import numpy as np
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo.estimators.bayes import Posterior, ReadingModel, frequent_fits
 from soqo.policies.glide._beliefs import Beliefs, best_index, best_total, push
-from soqo.policies.glide._evidence import MAX_CHANGE
-from soqo.policies.glide._outliers import SAME_GAIN, negative_penalty
+from soqo.policies.glide._outliers import (
+    MAX_CHANGE,
+    SAME_GAIN,
+    negative_penalty,
+)
 from soqo.typing import Array, BoolArray
 
 _LOG_HAZARD = math.log(1e-5)

@@ -1,4 +1,4 @@
-"""Densities of wrong, negative and one-sided readings."""
+"""Densities of wrong, negative and one-sided readings, and how much evidence it takes to act on them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,21 @@ LOG_ERROR_RANGE = math.log(40.0)
 SAME_GAIN, SAME_GAIN_AGAIN, SAME_GAIN_RARELY = 0.32, 0.95, 0.2
 """The probability that a wrong reading is wrong by the same factor as the one before: of the second in a row, and of
 later ones if the last one repeated the factor, and if it did not."""
+
+
+BRANCH_NATS, LATE_BRANCH_NATS = 8.0, 5.0
+"""Both outcomes, accept and reject, are kept if their log weights differ by less than this, before and after 2p
+readings."""
+
+SURPRISE_SQUARE = 16.0
+"""A squared normalized innovation above this is a reason to consider a change of A."""
+
+CHANGE_RATIO, MAX_SQUARE, AVERAGING_READINGS = 5.0, 25.0, 10.0
+"""A moving average of the squared normalized innovations above the first is evidence of a change; those of uniform
+noise are at most 3. Each square is clipped to the second."""
+
+MAX_CHANGE = 30.0
+"""A reading whose error would need a change of A by more than this many times its scale is wrong in any case."""
 
 
 def gain_of_readings(y: Array, mean: Array, deviation: Array, diffuse: BoolArray) -> tuple[Array, Array]:

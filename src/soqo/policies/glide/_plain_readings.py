@@ -17,16 +17,19 @@ from soqo._model.spectrum import Spectrum
 from soqo.estimators.bayes import RELATIVE_ERROR, ReadingModel, fit_ages
 from soqo.policies.glide._ages import Ages
 from soqo.policies.glide._beliefs import Beliefs
-from soqo.policies.glide._evidence import (
+from soqo.policies.glide._outliers import (
     AVERAGING_READINGS,
     BRANCH_NATS,
     CHANGE_RATIO,
     LATE_BRANCH_NATS,
+    LOG_EARLY_WRONG,
+    LOG_ERROR_RANGE,
+    LOG_FIRST_WRONG,
     MAX_CHANGE,
     MAX_SQUARE,
     SURPRISE_SQUARE,
+    negative_penalty,
 )
-from soqo.policies.glide._outliers import LOG_EARLY_WRONG, LOG_ERROR_RANGE, LOG_FIRST_WRONG, negative_penalty
 from soqo.policies.glide._reviews import review_ages
 from soqo.typing import Array
 

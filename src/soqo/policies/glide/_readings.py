@@ -17,23 +17,21 @@ from soqo.policies.glide._changes import (
     rescale,
     restart,
 )
-from soqo.policies.glide._evidence import (
+from soqo.policies.glide._outliers import (
     AVERAGING_READINGS,
     BRANCH_NATS,
     CHANGE_RATIO,
     LATE_BRANCH_NATS,
-    MAX_CHANGE,
-    MAX_SQUARE,
-    SURPRISE_SQUARE,
-)
-from soqo.policies.glide._outliers import (
     LOG_EARLY_WRONG,
     LOG_ERROR_RANGE,
     LOG_FIRST_WRONG,
     LOG_NEXT_WRONG,
+    MAX_CHANGE,
+    MAX_SQUARE,
     SAME_GAIN,
     SAME_GAIN_AGAIN,
     SAME_GAIN_RARELY,
+    SURPRISE_SQUARE,
     gain_of_readings,
     negative_penalty,
     one_sided,

@@ -1,0 +1,55 @@
+"""Fits of few rows, and of their triangular factor."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from soqo.estimators.bayes import Posterior, ReadingModel
+from soqo.estimators.bayes._fits import _fit_variant, fit_variants, triangular_factor
+from soqo.typing import Array
+
+
+def rows_of(model: ReadingModel, n: int) -> tuple[Posterior, Array]:
+    """Return a posterior that has stored readings without a fit, and its rows; the last one is zero.
+
+    The first reading defines the base load and is not stored.
+    """
+    rng = np.random.default_rng([51, n])
+    U = 2.0 * rng.standard_normal((1, n, model.dim))
+    y = 0.5 * np.vecdot(U, U) + rng.standard_normal((1, n))
+    features = model.features(U[0])[None]
+    posterior = Posterior.start(model, 1, base_load=0.2).update_rows(model, U, y, features)
+    return posterior, posterior.buffer[:, :n]
+
+
+@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("n", [2, 7, 16])
+def test_a_fit_to_the_rows_is_that_to_their_factor(n: int, biased: bool, offset: bool) -> None:
+    model = ReadingModel(3, "direction", offset=True, kappa=1.7)
+    posterior, rows = rows_of(model, n)
+    assert posterior.buffer_rows[0] == n - 1
+    factor = triangular_factor(np.concatenate([np.zeros_like(posterior.factor), rows], axis=1))
+    of_rows = _fit_variant(model, posterior, rows, triangular=False, offset=offset, biased=biased)
+    of_factor = _fit_variant(model, posterior, factor, triangular=True, offset=offset, biased=biased)
+    for fit in (of_rows, of_factor):
+        fit["covariance"] = fit["root"] @ fit["root"].mT
+    for name in ("mean", "covariance", "noise", "scale", "log_evidence"):
+        size = np.abs(of_factor[name]).max()
+        np.testing.assert_allclose(of_rows[name], of_factor[name], rtol=0.0, atol=1e-9 * size, err_msg=name)
+
+
+def test_the_weights_of_the_variants_are_their_posterior_probabilities() -> None:
+    model = ReadingModel(2, "direction", offset=True, optional_bias=True)
+    posterior, rows = rows_of(model, 9)
+    found = fit_variants(model, posterior, rows, triangular=False, review=True)
+    # Fewer than 4p readings: with the bias only.
+    evidence = [
+        _fit_variant(model, posterior, rows, triangular=False, offset=offset, biased=True)["log_evidence"][0]
+        for offset in (False, True)
+    ]
+    odds = 3.0 / 7.0 * np.exp(evidence[1] - evidence[0])
+    assert found["variants"][0, 1] / found["variants"][0, 0] == pytest.approx(odds, rel=1e-9)
+    np.testing.assert_array_equal(found["variants"][0, 2:], 0.0)
+    assert found["log_marginal"][0] == pytest.approx(np.logaddexp(evidence[0] + np.log(0.7), evidence[1] + np.log(0.3)))
