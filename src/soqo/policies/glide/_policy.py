@@ -41,6 +41,7 @@ from soqo._storage.registry import add_fields, compose, map_field, register, ren
 from soqo.errors import ArgumentError
 from soqo.estimators.bayes import MAX_DISTANCE, Posterior, ReadingModel, clip_inputs, map_estimate
 from soqo.policies._base import Policy, State
+from soqo.policies.glide import _large as large
 from soqo.policies.glide._beliefs import Beliefs
 from soqo.policies.glide._drift import Drift
 from soqo.policies.glide._forecasts import ForecastTrust
@@ -54,6 +55,9 @@ from soqo.typing import Array, BoolArray, IntArray, Rng
 
 _EARLY_PROBE_PERIOD, _LATE_PROBE_PERIOD, _EARLY_ROUNDS = 4, 16, 64
 """A probe is considered in every fourth round up to round 64, and in every sixteenth later."""
+
+_MAX_DENSE_DIM = 12
+"""Up to this dimension A is represented by a dense posterior, and above by what the evidence supports."""
 
 _MAX_BIAS_DIM = 12
 """Up to this dimension, a bias for each direction costs little time."""
@@ -156,7 +160,7 @@ _without_plants = add_fields(offset=False, base_load=False, y_max=None, switchin
     },
 )
 @dataclass(frozen=True)
-class GLIDE(Policy[GlideMemory]):
+class GLIDE(Policy[Any]):
     """LAI for the current estimate of A, which is learned from every reading without prior knowledge.
 
     With p = d(d+1)/2 unknowns a round costs O(p^2) = O(d^4). It costs O(p^3) if the noise and the scale are estimated
@@ -252,7 +256,9 @@ class GLIDE(Policy[GlideMemory]):
 
     # ---- a round ---------------------------------------------------------------------------------------------------
 
-    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GlideMemory:
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GlideMemory | large.LargeMemory:
+        if x0.shape[-1] > _MAX_DENSE_DIM:
+            return large.LargeMemory.start(x0.shape[:-1], x0.shape[-1])
         return self._fresh_memory(math.prod(x0.shape[:-1]), x0.shape[-1], 0)
 
     def _fresh_memory(self, runs: int, d: int, context: int, factor: bool = False) -> GlideMemory:
@@ -275,7 +281,9 @@ class GLIDE(Policy[GlideMemory]):
             forecasts=ForecastTrust.start(runs, d),
         )
 
-    def decide(self, state: State[GlideMemory], v: Array) -> tuple[Array, GlideMemory]:
+    def decide(self, state: State[Any], v: Array) -> tuple[Array, GlideMemory | large.LargeMemory]:
+        if isinstance(state.memory, large.LargeMemory):
+            return large.decide(state, v, drift=self.drift, offset=self.offset and self.base_load)
         d, memory = v.shape[-1], state.memory
         x_prev, told = state.x.reshape(-1, d), v.reshape(-1, d)
         memory, w = self._with_context(state, memory)
@@ -398,7 +406,17 @@ class GLIDE(Policy[GlideMemory]):
             memory = evolve(memory, beliefs=fresh.beliefs, shift=fresh.shift)
         return memory, w
 
-    def learn(self, state: State[GlideMemory], y: Array) -> GlideMemory:
+    def _learn_many_dimensions(self, state: State[large.LargeMemory], y: Array) -> large.LargeMemory:
+        if self.switching_included and state.x_prev is not None:
+            step, unit = state.x - state.x_prev, 1.0 if state.unit is None else state.unit
+            with np.errstate(over="ignore"):
+                y = y - np.minimum(0.5 * np.vecdot(step, step), 1e300) / unit
+        options = large.Options(self.noise_cap, self.alarms, self.window)
+        return large.observe(state, y, options, y_max=self.y_max, offset=self.offset and self.base_load)
+
+    def learn(self, state: State[Any], y: Array) -> GlideMemory | large.LargeMemory:
+        if isinstance(state.memory, large.LargeMemory):
+            return self._learn_many_dimensions(state, y)
         d = state.x.shape[-1]
         memory, w = self._with_context(state, state.memory)
         model = self._model_of(memory)
@@ -446,7 +464,7 @@ class GLIDE(Policy[GlideMemory]):
         spectrum, shift = map_estimate(model, posterior, memory.spectrum, which), memory.shift
         if model.extras and which.any():
             shift = np.where(which[:, None, None], minimizer_shift(model, posterior, spectrum), shift)
-        return evolve(
+        result: GlideMemory = evolve(
             memory,
             beliefs=beliefs,
             spectrum=spectrum,
@@ -456,6 +474,7 @@ class GLIDE(Policy[GlideMemory]):
             alarms=memory.alarms + alarm,
             last_alarm=np.where(alarm, epoch, memory.last_alarm),
         )
+        return result
 
     # ---- batches that change ---------------------------------------------------------------------------------------
 
@@ -463,21 +482,25 @@ class GLIDE(Policy[GlideMemory]):
     def mixes_rounds(self) -> bool:
         return True
 
-    def shift_rounds(self, memory: GlideMemory, by: int) -> GlideMemory:
+    def shift_rounds(self, memory: Any, by: int) -> GlideMemory | large.LargeMemory:
+        if isinstance(memory, large.LargeMemory):
+            return memory.shift_rounds(by)
+
         def shift(rounds: Array) -> Array:
             return np.where(rounds > 0.0, rounds + by, rounds)
 
         beliefs = memory.beliefs
-        return evolve(
+        shifted: GlideMemory = evolve(
             memory,
             beliefs=evolve(beliefs, epoch=shift(beliefs.epoch), protected=shift(beliefs.protected)),
             last_probe=shift(memory.last_probe),
             last_alarm=shift(memory.last_alarm),
         )
+        return shifted
 
     # ---- reports ---------------------------------------------------------------------------------------------------
 
-    def diagnostics(self, state: State[GlideMemory]) -> dict[str, Any]:
+    def diagnostics(self, state: State[Any]) -> dict[str, Any]:
         """Return what is known about the policy's internals, by name.
 
         ``estimate`` is the estimate of A, ``uncertainty`` the standard deviation of q'A q for each of its eigenvectors
@@ -494,6 +517,8 @@ class GLIDE(Policy[GlideMemory]):
         state : State
             The state.
         """
+        if isinstance(state.memory, large.LargeMemory):
+            return {**super().diagnostics(state), **large.diagnostics(state, self.noise_cap)}
         memory, batch = state.memory, state.batch_shape
         beliefs = memory.beliefs
         posterior = beliefs.played()
@@ -528,7 +553,7 @@ class GLIDE(Policy[GlideMemory]):
         """Return the runs whose meter has a limit that the policy was not told."""
         return memory.faults.is_saturated() & (self.y_max is None)
 
-    def uncertainty_of(self, state: State[GlideMemory], directions: Array) -> Array:
+    def uncertainty_of(self, state: State[Any], directions: Array) -> Array:
         """Return the standard deviation of w'A w for some directions w, shape (*batch, k).
 
         Parameters
@@ -539,12 +564,15 @@ class GLIDE(Policy[GlideMemory]):
             The directions w, which need not have length one.
         """
         flat = directions.reshape(-1, *directions.shape[-2:])
-        return state.memory.beliefs.played().deviations(flat).reshape(directions.shape[:-1])
+        if isinstance(state.memory, large.LargeMemory):
+            found = [large.deviations(s, self.noise_cap, w) for s, w in zip(state.memory.streams, flat, strict=True)]
+            return np.array(found).reshape(directions.shape[:-1])
+        return np.asarray(state.memory.beliefs.played().deviations(flat)).reshape(directions.shape[:-1])
 
-    def counts(self, state: State[GlideMemory]) -> dict[str, Array]:
+    def counts(self, state: State[Any]) -> dict[str, Array]:
         return {"alarms": state.memory.alarms.reshape(state.batch_shape)}
 
-    def explain(self, state: State[GlideMemory]) -> str:
+    def explain(self, state: State[Any]) -> str:
         """Describe whether the policy is testing a reading, restarting, probing, learning or confident.
 
         Parameters
@@ -552,6 +580,8 @@ class GLIDE(Policy[GlideMemory]):
         state : State
             The state of one plant.
         """
+        if isinstance(state.memory, large.LargeMemory):
+            return large.explain(state, self.noise_cap)
         memory, p = state.memory, self._model(state.x.shape[-1]).unknowns
         beliefs = memory.beliefs
         posterior, best = beliefs.played(), int(beliefs.best.item())
