@@ -100,11 +100,12 @@ def _without_hedge(fields: dict[str, Any]) -> dict[str, Any]:
 
 @register(
     "GLIDE.memory",
-    version=4,
+    version=5,
     migrations={
         0: rename_fields(belief="posterior", suspicion="monitor"),
         2: _from_one_posterior,
         3: _without_hedge,
+        4: add_fields(companion=None),
     },
 )
 @dataclass(frozen=True)
@@ -131,6 +132,8 @@ class GlideMemory(Value):
         The predictable part of the steps of v.
     forecasts : ForecastTrust
         How far forecasts of v have come true.
+    companion : Companion or None
+        Streams that know more about a low rank, if the dimension is large enough for it to matter.
     """
 
     beliefs: Beliefs
@@ -145,6 +148,7 @@ class GlideMemory(Value):
     last_alarm: Array
     drift: Drift
     forecasts: ForecastTrust
+    companion: large.Companion | None
 
 
 _without_plants = add_fields(offset=False, base_load=False, y_max=None, switching_included=False)
@@ -279,6 +283,7 @@ class GLIDE(Policy[Any]):
             last_alarm=zeros,
             drift=Drift.start(runs, d),
             forecasts=ForecastTrust.start(runs, d),
+            companion=large.Companion.start(runs, d) if d in large.COMPANION_DIMS else None,
         )
 
     def decide(self, state: State[Any], v: Array) -> tuple[Array, GlideMemory | large.LargeMemory]:
@@ -436,13 +441,13 @@ class GLIDE(Policy[Any]):
             reading = np.where(repeated, np.nan, reading)
         u, reading = clip_inputs(displacement, reading)
         factor = None if state.factor is None else state.factor.reshape(-1)
-        before = memory.beliefs
+        before, features = memory.beliefs, model.features(u, w, factor)
         beliefs = learn_reading(
             before,
             model,
             u,
             reading,
-            model.features(u, w, factor),
+            features,
             w=w,
             factor=factor,
             censored=censored,
@@ -464,11 +469,18 @@ class GLIDE(Policy[Any]):
         spectrum, shift = map_estimate(model, posterior, memory.spectrum, which), memory.shift
         if model.extras and which.any():
             shift = np.where(which[:, None, None], minimizer_shift(model, posterior, spectrum), shift)
+        played, companion = hedge(model, beliefs, spectrum, state.round), memory.companion
+        if companion is not None:
+            options = large.Options(self.noise_cap, self.alarms, self.window)
+            expected = before.played().predict(features)[0]
+            companion = companion.observe(u, reading, factor, expected, options, state.round)
+            played = companion.spectrum(played, companion.leads())
         result: GlideMemory = evolve(
             memory,
             beliefs=beliefs,
             spectrum=spectrum,
-            played=hedge(model, beliefs, spectrum, state.round),
+            played=played,
+            companion=companion,
             shift=shift,
             faults=faults,
             alarms=memory.alarms + alarm,
@@ -490,8 +502,10 @@ class GLIDE(Policy[Any]):
             return np.where(rounds > 0.0, rounds + by, rounds)
 
         beliefs = memory.beliefs
+        companion = memory.companion
         shifted: GlideMemory = evolve(
             memory,
+            companion=None if companion is None else companion.shift_rounds(by),
             beliefs=evolve(beliefs, epoch=shift(beliefs.epoch), protected=shift(beliefs.protected)),
             last_probe=shift(memory.last_probe),
             last_alarm=shift(memory.last_alarm),

@@ -16,14 +16,26 @@ which there is evidence:
     learning     what a reading does to a stream                                        `_learning`
     memory       the streams of a batch                                                 `_memory`
     rounds       actions and readings                                                   `_rounds`
+    companion    streams beside a dense posterior, from 10 to 12 dimensions             `_companion`
     reports      diagnostics and words                                                  `_reports`
 
 The estimators are in :mod:`soqo.estimators.lowrank`.
 """
 
+from soqo.policies.glide._large._companion import COMPANION_DIMS, Companion
 from soqo.policies.glide._large._learning import Options
 from soqo.policies.glide._large._memory import LargeMemory
 from soqo.policies.glide._large._reports import deviations, diagnostics, explain
 from soqo.policies.glide._large._rounds import decide, observe
 
-__all__ = ["LargeMemory", "Options", "decide", "deviations", "diagnostics", "explain", "observe"]
+__all__ = [
+    "COMPANION_DIMS",
+    "Companion",
+    "LargeMemory",
+    "Options",
+    "decide",
+    "deviations",
+    "diagnostics",
+    "explain",
+    "observe",
+]

@@ -137,7 +137,9 @@ def _limit(options: Options) -> int:
 
 def _bound_weight(row: Array, noise: float) -> Array:
     """Return a row scaled down such that its noise is that of the others, given an error relative to the reading."""
-    excess = _RELATIVE_ERROR * abs(float(row[-1])) / max(noise, 1e-300)
+    if not noise > 0.0:
+        return row
+    excess = _RELATIVE_ERROR * abs(float(row[-1])) / noise
     if excess < 1e-3:
         return row
     share = 1.0 / np.hypot(1.0, excess)

@@ -125,11 +125,6 @@ class LargeMemory(Value):
         """
         return evolve(
             self,
-            streams=tuple(_shift(stream, by) for stream in self.streams),
+            streams=tuple(stream.shift_rounds(by) for stream in self.streams),
             last_alarm=np.where(self.last_alarm > 0.0, self.last_alarm + by, 0.0),
         )
-
-
-def _shift(stream: Stream, by: int) -> Stream:
-    previous = None if stream.previous is None else _shift(stream.previous, by)
-    return evolve(stream, epoch=stream.epoch + by if stream.epoch else 0, previous=previous)

@@ -15,16 +15,16 @@ import numpy as np
 
 from soqo.typing import Array
 
-_UNSEEN = 0.03
-"""The noise, relative to the readings, if none of them was at u = 0."""
+_UNSEEN = 1e-3
+"""The first guess of the noise relative to the readings, if none of them was at u = 0."""
 
-_FACTORS = 2.0 ** np.arange(-1.0, 6.0)
+_FACTORS, _UNSEEN_FACTORS = 2.0 ** np.arange(-1.0, 6.0), 2.0 ** np.arange(0.0, 10.0)
 """The multiples of the first guess that are tried."""
 
 _SHARES = np.geomspace(1e-4, 4.0, 12)
 """The values of c that are tried."""
 
-_PRIOR_NATS = 2.0
+_PRIOR_NATS, _UNSEEN_PRIOR_NATS = 2.0, 0.5
 """What a factor of two costs in the likelihood: the model of the errors is crude."""
 
 _FEW = 6
@@ -51,9 +51,10 @@ def noise_size(zeros: Array, predictions: Array, readings: Array) -> float:
     known = predictions[~np.isnan(predictions).any(axis=1)]
     if len(known) < _FEW or not guess > 0.0:
         return guess
+    factors, nats = (_FACTORS, _PRIOR_NATS) if count else (_UNSEEN_FACTORS, _UNSEEN_PRIOR_NATS)
     q2, e2 = np.square(known).T
-    sigma2 = np.square(guess * _FACTORS)
+    sigma2 = np.square(guess * factors)
     variance = sigma2[:, None, None] + _SHARES[:, None] * q2
     fit = (-0.5 * np.log(variance) - 2.0 * np.log1p(e2 / (3.0 * variance))).sum(axis=-1).max(axis=-1)
-    fit -= 0.5 * (count * np.log(sigma2) + square / sigma2) + _PRIOR_NATS * np.abs(np.log2(_FACTORS))
-    return float(guess * _FACTORS[int(np.argmax(fit))])
+    fit -= 0.5 * (count * np.log(sigma2) + square / sigma2) + nats * np.abs(np.log2(factors))
+    return float(guess * factors[int(np.argmax(fit))])

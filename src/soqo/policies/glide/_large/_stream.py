@@ -202,6 +202,17 @@ class Stream(Value):
             shift=self.shift,
         )
 
+    def shift_rounds(self, by: int) -> Stream:
+        """Return the state with round numbers that are larger by some number.
+
+        Parameters
+        ----------
+        by : int
+            What is added to them.
+        """
+        previous = None if self.previous is None else self.previous.shift_rounds(by)
+        return evolve(self, epoch=self.epoch + by if self.epoch else 0, previous=previous)
+
     @property
     def representation(self) -> str:
         """How A is represented: as rows, sums or a factor."""
