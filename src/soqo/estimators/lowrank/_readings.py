@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from soqo._foundation.frozen_dataclasses import Value
+from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
 from soqo.estimators._measurements import measure, smat, svec, svec_rows, triangle
 from soqo.typing import Array
@@ -126,10 +126,10 @@ class Moments(Value):
     ----------
     products : Array, shape (p, p)
         The sum of f f' with f = svec(1/2 z z').
-    sums : Array, shape (p,)
-        The sum of f y.
-    square : float
-        The sum of y^2.
+    sums, features : Array, shape (p,)
+        The sums of f y and of f.
+    square, total : float
+        The sums of y^2 and of y.
     count : int
         The number of readings.
 
@@ -143,7 +143,9 @@ class Moments(Value):
 
     products: Array
     sums: Array
+    features: Array
     square: float
+    total: float
     count: int
 
     @classmethod
@@ -156,7 +158,7 @@ class Moments(Value):
             The readings.
         """
         F = svec_rows(Z)
-        return cls(F.T @ F, F.T @ y, float(y @ y), len(y))
+        return cls(F.T @ F, F.T @ y, F.sum(axis=0), float(y @ y), float(y.sum()), len(y))
 
     def add(self, Z: Array, y: Array) -> Moments:
         """Return the sums with some more readings.
@@ -168,7 +170,29 @@ class Moments(Value):
         """
         more = Moments.of(Z, y)
         return Moments(
-            self.products + more.products, self.sums + more.sums, self.square + more.square, self.count + more.count
+            self.products + more.products,
+            self.sums + more.sums,
+            self.features + more.features,
+            self.square + more.square,
+            self.total + more.total,
+            self.count + more.count,
+        )
+
+    def without(self, load: float) -> Moments:
+        """Return the sums over the readings minus a constant.
+
+        Parameters
+        ----------
+        load : float
+            The constant.
+        """
+        if load == 0.0:
+            return self
+        return evolve(
+            self,
+            sums=self.sums - load * self.features,
+            square=self.square - 2.0 * load * self.total + self.count * load * load,
+            total=self.total - self.count * load,
         )
 
     def posterior_mean(self, S: Array, m: float, noise2: float) -> Array:

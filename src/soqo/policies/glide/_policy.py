@@ -288,7 +288,7 @@ class GLIDE(Policy[Any]):
 
     def decide(self, state: State[Any], v: Array) -> tuple[Array, GlideMemory | large.LargeMemory]:
         if isinstance(state.memory, large.LargeMemory):
-            return large.decide(state, v, drift=self.drift, offset=self.offset and self.base_load)
+            return large.decide(state, v, drift=self.drift)
         d, memory = v.shape[-1], state.memory
         x_prev, told = state.x.reshape(-1, d), v.reshape(-1, d)
         memory, w = self._with_context(state, memory)
@@ -416,8 +416,8 @@ class GLIDE(Policy[Any]):
             step, unit = state.x - state.x_prev, 1.0 if state.unit is None else state.unit
             with np.errstate(over="ignore"):
                 y = y - np.minimum(0.5 * np.vecdot(step, step), 1e300) / unit
-        options = large.Options(self.noise_cap, self.alarms, self.window)
-        return large.observe(state, y, options, y_max=self.y_max, offset=self.offset and self.base_load)
+        options = large.Options(self.noise_cap, self.alarms, self.window, self.base_load)
+        return large.observe(state, y, options, y_max=self.y_max)
 
     def learn(self, state: State[Any], y: Array) -> GlideMemory | large.LargeMemory:
         if isinstance(state.memory, large.LargeMemory):
@@ -471,7 +471,7 @@ class GLIDE(Policy[Any]):
             shift = np.where(which[:, None, None], minimizer_shift(model, posterior, spectrum), shift)
         played, companion = hedge(model, beliefs, spectrum, state.round), memory.companion
         if companion is not None:
-            options = large.Options(self.noise_cap, self.alarms, self.window)
+            options = large.Options(self.noise_cap, self.alarms, self.window, self.base_load)
             expected = before.played().predict(features)[0]
             companion = companion.observe(u, reading, factor, expected, options, state.round)
             played = companion.spectrum(played, companion.leads())

@@ -7,7 +7,7 @@ which there is evidence:
     sums       more readings than unknowns, up to about 44 dimensions: the same from sums over all readings
     factored   A = L L' with few columns, by a filter and occasional fits
 
-    layout       the coordinates of a reading, with offset, context and base load       `_layout`
+    base load    a constant part of the readings                                        `_base_load`
     estimates    soft, flat and sharp                                                   `_estimates`, `_comparison`
     noise        its size                                                               `_noise`
     trials       of a factor                                                            `_trials`

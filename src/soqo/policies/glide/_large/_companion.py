@@ -16,7 +16,6 @@ import numpy as np
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.spectrum import Spectrum, quadratic_form
 from soqo._storage.registry import register
-from soqo.policies.glide._large._layout import Layout
 from soqo.policies.glide._large._learning import Options, learn
 from soqo.policies.glide._large._stream import Stream
 from soqo.typing import Array, BoolArray, IntArray
@@ -59,7 +58,7 @@ class Companion(Value):
         runs, dim : int
             The number of runs and of dimensions.
         """
-        return cls((Stream.start(Layout(dim, 0, "none", 1.0)),) * runs, np.full((runs, _MEMORY, 2), np.nan))
+        return cls((Stream.start(dim),) * runs, np.full((runs, _MEMORY, 2), np.nan))
 
     def observe(
         self, u: Array, y: Array, factor: Array | None, expected: Array, options: Options, round_number: int
@@ -85,10 +84,10 @@ class Companion(Value):
             before = streams[i]
             if not _learns(before):
                 continue
-            row = before.layout.row(u[i], None, float(scale[i]), float(y[i]))
+            row = np.append(np.sqrt(scale[i]) * u[i], y[i])
             own = np.nan
             if before.spectrum.values.size:
-                own = y[i] - scale[i] * float(quadratic_form(before.estimate, u[i]))
+                own = y[i] - before.load - scale[i] * float(quadratic_form(before.estimate, u[i]))
             with np.errstate(over="ignore"):
                 latest = np.minimum(np.square([y[i] - expected[i], own]), 1e300)
             errors[i] = np.concatenate([errors[i, 1:], latest[None]])
@@ -116,7 +115,7 @@ class Companion(Value):
         for i in np.flatnonzero(where):
             stream = self.streams[i]
             full = stream.spectrum
-            if full.values.size < stream.layout.dim:
+            if full.values.size < stream.dim:
                 full = Spectrum.of(stream.estimate)
             values[i], vectors[i] = np.maximum(full.values, 0.0), full.vectors
         return Spectrum(values, vectors)

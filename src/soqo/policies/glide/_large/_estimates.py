@@ -74,7 +74,7 @@ def sweep(stream: Stream, noise: float, *, keep_sums: bool) -> Stream:
     stream, data = _data(stream, keep_sums)
     readings = stream.readings(MAX_SWEPT_ROWS)
     if stream.moments is not None and stream.seen >= 2 * stream.unknowns and stream.soft is not None:
-        residual2 = stream.moments.residual_square(stream.soft) / (stream.seen - stream.unknowns)
+        residual2 = stream.moments.without(stream.load).residual_square(stream.soft) / (stream.seen - stream.unknowns)
         noise = math.sqrt(residual2)
     noise2 = noise * noise
     shapes = bases(readings.Z, readings.y, noise)
@@ -108,10 +108,8 @@ def soft_deviations(stream: Stream, noise: float, directions: Array) -> Array:
     """
     readings = stream.readings(MAX_SWEPT_ROWS)
     S = _prior_shape(stream, bases(readings.Z, readings.y, noise))
-    wide = np.zeros((len(directions), len(S)))
-    wide[:, : directions.shape[1]] = directions
     data = readings if stream.moments is None else stream.moments
-    return data.deviations(S, noise * noise, wide)
+    return data.deviations(S, noise * noise, directions)
 
 
 def _data(stream: Stream, keep_sums: bool) -> tuple[Stream, Moments | Readings]:
@@ -119,12 +117,13 @@ def _data(stream: Stream, keep_sums: bool) -> tuple[Stream, Moments | Readings]:
     if not keep_sums or stream.seen <= stream.unknowns or stream.unknowns > MAX_UNKNOWNS:
         return stream, stream.readings(MAX_SWEPT_ROWS)
     if stream.moments is None:
-        readings = stream.readings(None)
-        moments = evolve(Moments.of(readings.Z, readings.y), count=stream.seen)
+        rows = stream.rows.latest()
+        moments = evolve(Moments.of(rows[:, :-1], rows[:, -1]), count=stream.seen)
     else:
-        new = stream.readings(stream.seen - stream.moments.count)
-        moments = stream.moments.add(new.Z, new.y)
-    return evolve(stream, moments=moments, annealing=None, sharp=None), moments
+        rows = stream.rows.latest(stream.seen - stream.moments.count)
+        moments = stream.moments.add(rows[:, :-1], rows[:, -1])
+    # The sums are those of the readings as they came, since the base load may be known better later.
+    return evolve(stream, moments=moments, annealing=None, sharp=None), moments.without(stream.load)
 
 
 def _anneal(stream: Stream, noise: float) -> Stream:

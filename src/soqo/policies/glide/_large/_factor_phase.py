@@ -107,7 +107,7 @@ def explain_by_fit(stream: Stream, row: Array) -> Stream | None:
     ----------
     stream : Stream
         The stream, with a factor.
-    row : Array, shape (columns,)
+    row : Array, shape (d + 1,)
         The reading.
     """
     assert stream.factored is not None
@@ -134,12 +134,12 @@ def explain_by_column(stream: Stream, rows: Array) -> Stream | None:
     ----------
     stream : Stream
         The stream, with a factor.
-    rows : Array, shape (n, columns)
+    rows : Array, shape (n, d + 1)
         The readings.
     """
     assert stream.factored is not None
     known = stream.readings(fitted_rows(stream.factored.L))
-    Z, y = np.concatenate([known.Z, stream.layout.places(rows)]), np.concatenate([known.y, rows[:, -1]])
+    Z, y = np.concatenate([known.Z, rows[:, :-1]]), np.concatenate([known.y, rows[:, -1] - stream.load])
     factored = _with_column(stream.factored, Z, y)
     for _ in range(_COLUMN_STEPS):
         if not factored.is_fitting:

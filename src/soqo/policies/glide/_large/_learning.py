@@ -10,7 +10,8 @@ from scipy.linalg import LinAlgError
 
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._model.spectrum import Spectrum
-from soqo.estimators.lowrank import predict
+from soqo.estimators.lowrank import bases, predict
+from soqo.policies.glide._large._base_load import LATEST, fit_base_load
 from soqo.policies.glide._large._comparison import push
 from soqo.policies.glide._large._estimates import combine, update
 from soqo.policies.glide._large._factor_phase import follow
@@ -20,6 +21,7 @@ from soqo.policies.glide._large._suspicion import (
     clear,
     has_changed,
     is_gross,
+    is_negative,
     is_suspect,
     remember_previous,
     set_aside,
@@ -46,11 +48,14 @@ class Options(NamedTuple):
         Whether to look for outliers and changes.
     window : float or None
         The number of readings after which they are forgotten.
+    base_load : bool
+        Whether the readings may contain a base load.
     """
 
     noise_cap: float | None
     alarms: bool
     window: float | None
+    base_load: bool
 
 
 def learn(stream: Stream, row: Array, options: Options, round_number: int) -> Stream:
@@ -60,7 +65,7 @@ def learn(stream: Stream, row: Array, options: Options, round_number: int) -> St
     ----------
     stream : Stream
         The stream.
-    row : Array, shape (columns,)
+    row : Array, shape (d + 1,)
         The reading.
     options : Options
         What the policy is told.
@@ -68,8 +73,7 @@ def learn(stream: Stream, row: Array, options: Options, round_number: int) -> St
         The round of the reading.
     """
     with np.errstate(all="ignore"):
-        d = stream.layout.dim
-        if not row[:d].any():
+        if not row[:-1].any():
             stream = _learn_noise(stream, float(row[-1]))
             return stream if stream.seen else _first_estimate(stream)
         noise = stream.noise(options.noise_cap)
@@ -86,11 +90,11 @@ def learn(stream: Stream, row: Array, options: Options, round_number: int) -> St
 
 
 def _learn(stream: Stream, row: Array, noise: float, options: Options, round_number: int) -> Stream:
-    z, y = stream.layout.places(row[None])[0], float(row[-1])
+    z, y = row[:-1], float(row[-1]) - stream.load
     known = stream.soft is not None or stream.factored is not None
     if known:
         surprised = surprise(stream, z, y, noise)
-        suspect = options.alarms and is_suspect(stream, surprised)
+        suspect = options.alarms and (is_suspect(stream, surprised) or is_negative(stream, y, noise))
         if suspect and stream.factored is not None and not stream.is_established:
             suspect = is_gross(stream, z, y)
         stream = evolve(stream, surprises=np.append(stream.surprises[1:], min(surprised, 1e100)))
@@ -126,9 +130,20 @@ def _with_noise(stream: Stream, y: float, error: float, options: Options) -> tup
     sigma = stream.sigma
     # With more readings than unknowns, the residuals of a fit say more; the estimates then use them.
     if stream.seen < 30 or stream.seen % 10 == 0:
-        sigma = noise_size(stream.zeros, predictions, stream.rows.latest(100)[:, -1])
+        if options.base_load:
+            stream = _with_base_load(stream)
+        sigma = noise_size(_pure_noise(stream), predictions, stream.readings(100).y)
     stream = evolve(stream, predictions=predictions, sigma=sigma)
     return stream, stream.noise(options.noise_cap)
+
+
+def _with_base_load(stream: Stream) -> Stream:
+    """Return the stream with the base load that its latest readings show."""
+    rows = stream.rows.latest(LATEST)
+    Z = rows[:, :-1]
+    shapes = bases(Z, rows[:, -1] - stream.load, stream.sigma)
+    q = 0.5 * np.vecdot(Z @ shapes.cautious, Z)
+    return evolve(stream, load=fit_base_load(q, rows[:, -1], stream.sigma, shapes.cautious_scale))
 
 
 def _limit(options: Options) -> int:
@@ -166,25 +181,29 @@ def _errors(stream: Stream, z: Array, y: float) -> dict[str, float]:
 
 def _learn_noise(stream: Stream, y: float) -> Stream:
     """Return the stream after a reading at u = 0, which is nothing but noise."""
-    zeros = stream.zeros + np.array([1.0, min(y * y, 1e300)])
-    return evolve(stream, zeros=zeros, sigma=noise_size(zeros, stream.predictions, np.zeros(0)))
+    zeros = stream.zeros + np.array([1.0, y, min(y * y, 1e300)])
+    stream = evolve(stream, zeros=zeros)
+    return evolve(stream, sigma=noise_size(_pure_noise(stream), stream.predictions, np.zeros(0)))
+
+
+def _pure_noise(stream: Stream) -> Array:
+    """Return the number of readings at u = 0, and the sum of their squares without the base load."""
+    count, total, square = stream.zeros
+    return np.array([count, max(square - 2.0 * stream.load * total + count * stream.load**2, 0.0)])
 
 
 def _first_estimate(stream: Stream) -> Stream:
     """Return the stream with the estimate before the first reading that depends on A."""
-    return _with_spectrum(evolve(stream, estimate=_FIRST_SCALE * np.eye(stream.layout.size)))
+    return _with_spectrum(evolve(stream, estimate=_FIRST_SCALE * np.eye(stream.dim)))
 
 
 def _with_spectrum(stream: Stream) -> Stream:
     """Return the stream with the spectrum and the shift of its estimate."""
-    d = stream.layout.dim
     if stream.factored is not None:
-        vectors, roots, _ = np.linalg.svd(stream.factored.L[:d], full_matrices=False)
-        spectrum = Spectrum(np.square(roots), vectors)
-    else:
-        values, vectors = np.linalg.eigh(stream.estimate[:d, :d])
-        spectrum = Spectrum(np.maximum(values, 0.0), vectors)
-    return evolve(stream, spectrum=spectrum, shift=stream.layout.shift(stream.estimate))
+        vectors, roots, _ = np.linalg.svd(stream.factored.L, full_matrices=False)
+        return evolve(stream, spectrum=Spectrum(np.square(roots), vectors))
+    values, vectors = np.linalg.eigh(stream.estimate)
+    return evolve(stream, spectrum=Spectrum(np.maximum(values, 0.0), vectors))
 
 
 def _without_update(stream: Stream, row: Array, options: Options) -> Stream:

@@ -14,7 +14,6 @@ from soqo._storage.registry import register
 from soqo.policies._runs import join_rows, rows_key, take_rows
 from soqo.policies.glide._drift import Drift
 from soqo.policies.glide._forecasts import ForecastTrust
-from soqo.policies.glide._large._layout import Layout
 from soqo.policies.glide._large._stream import Stream
 from soqo.policies.glide._meter_faults import MeterFaults
 from soqo.typing import Array, IntArray
@@ -47,18 +46,18 @@ class LargeMemory(Value):
     last_alarm: Array
 
     @classmethod
-    def start(cls, batch: tuple[int, ...], dim: int, context: int = 0) -> LargeMemory:
+    def start(cls, batch: tuple[int, ...], dim: int) -> LargeMemory:
         """Return the memory before the first round.
 
         Parameters
         ----------
         batch : tuple of int
             The batch shape.
-        dim, context : int
-            The numbers of entries of v and of the context.
+        dim : int
+            The number of dimensions.
         """
         runs = math.prod(batch)
-        stream = Stream.start(Layout(dim, context, "none", 1.0))
+        stream = Stream.start(dim)
         zeros = np.zeros(runs)
         return cls(
             (stream,) * runs,
@@ -68,11 +67,6 @@ class LargeMemory(Value):
             zeros,
             zeros,
         )
-
-    @property
-    def context(self) -> int:
-        """The number of entries of the context."""
-        return self.streams[0].layout.context if self.streams else 0
 
     # ---- batches that change ---------------------------------------------------------------------------------------
 
@@ -113,7 +107,7 @@ class LargeMemory(Value):
 
     def runs_key(self) -> Any:
         """Return what memories must have in common to be joined."""
-        return LargeMemory, self.context, rows_key(self.drift), rows_key(self.forecasts)
+        return LargeMemory, rows_key(self.drift), rows_key(self.forecasts)
 
     def shift_rounds(self, by: int) -> LargeMemory:
         """Return the memory with round numbers that are larger by some number.

@@ -37,7 +37,7 @@ def noise_size(zeros: Array, predictions: Array, readings: Array) -> float:
     Parameters
     ----------
     zeros : Array, shape (2,)
-        The number of readings at u = 0, and the sum of their squares.
+        The number of readings at u = 0, and the sum of their squares without the base load.
     predictions : Array, shape (k, 2)
         The latest predictions and their errors; NaN for none.
     readings : Array, shape (n,)

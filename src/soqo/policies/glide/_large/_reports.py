@@ -43,11 +43,11 @@ def diagnostics(state: State[LargeMemory], noise_cap: float | None) -> dict[str,
         return np.asarray(values, dtype=np.float64).reshape((*batch, *shape))
 
     return {
-        "estimate": each([stream.estimate[:d, :d] for stream in streams], d, d),
+        "estimate": each([stream.estimate for stream in streams], d, d),
         "uncertainty": each(uncertainty, d),
         "noise": each([stream.noise(noise_cap) for stream in streams]),
-        "offset": each([stream.shift[:, 0] for stream in streams], d),
-        "base_load": each([base_load(stream) for stream in streams]),
+        "offset": np.zeros(state.x.shape),
+        "base_load": each([stream.load for stream in streams]),
         "probes": np.zeros(batch),
         "outliers": each([stream.rejected for stream in streams]),
         "alarms": each(memory.alarms),
@@ -74,30 +74,11 @@ def rank(stream: Stream) -> int:
     return int((values > _SIGNIFICANT * values.max(initial=0.0)).sum())
 
 
-def base_load(stream: Stream) -> float:
-    """Return the estimate of the base load: what is left of a reading at the minimizer.
-
-    Parameters
-    ----------
-    stream : Stream
-        The stream.
-    """
-    layout, A = stream.layout, stream.estimate
-    if layout.extras == "none":
-        return 0.0
-    if layout.extras == "offset and base load":
-        return 0.5 * layout.unit**2 * float(A[-1, -1])
-    place = np.zeros(layout.size)
-    place[: layout.dim], place[layout.dim + layout.context] = -stream.shift[:, 0], layout.unit
-    return 0.5 * float(place @ A @ place)
-
-
 def _eigenvectors(stream: Stream) -> Array:
     """Return the eigenvectors of the estimate as columns, all d of them, in ascending order of the eigenvalues."""
-    d = stream.layout.dim
-    if stream.spectrum.vectors.shape[1] == d and stream.factored is None:
+    if stream.spectrum.vectors.shape[1] == stream.dim and stream.factored is None:
         return stream.spectrum.vectors
-    return np.linalg.eigh(stream.estimate[:d, :d])[1]
+    return np.linalg.eigh(stream.estimate)[1]
 
 
 def deviations(stream: Stream, noise_cap: float | None, directions: Array) -> Array:
@@ -112,10 +93,8 @@ def deviations(stream: Stream, noise_cap: float | None, directions: Array) -> Ar
     directions : Array, shape (k, d)
         The directions w.
     """
-    wide = np.zeros((len(directions), stream.layout.size))
-    wide[:, : stream.layout.dim] = directions
     if stream.factored is not None:
-        return np.array([stream.factored.deviation(w) for w in wide])
+        return np.array([stream.factored.deviation(w) for w in directions])
     unknown = np.full(len(directions), np.inf)
     if stream.soft is None:
         return unknown

@@ -10,7 +10,6 @@ from soqo._foundation.frozen_dataclasses import evolve
 from soqo._model.gains import advance, advance_with_factor
 from soqo._model.planner import anticipation, towards
 from soqo._model.spectrum import Spectrum
-from soqo.errors import ArgumentError
 from soqo.estimators.bayes import MAX_DISTANCE, clip_inputs
 from soqo.policies._base import State
 from soqo.policies._runs import take_rows
@@ -19,7 +18,7 @@ from soqo.policies.glide._large._memory import LargeMemory
 from soqo.typing import Array
 
 
-def decide(state: State[Any], v: Array, *, drift: bool, offset: bool) -> tuple[Array, LargeMemory]:
+def decide(state: State[Any], v: Array, *, drift: bool) -> tuple[Array, LargeMemory]:
     """Return the action and the new memory.
 
     Until the first reading has come, the action is v: its reading is nothing but noise, whose size is then known.
@@ -32,13 +31,10 @@ def decide(state: State[Any], v: Array, *, drift: bool, offset: bool) -> tuple[A
         The minimizer.
     drift : bool
         Whether to use the predictable part of the steps of v.
-    offset : bool
-        Whether the minimizer may depend on the context.
     """
     d, n = v.shape[-1], state.rounds_to_go
-    memory = _with_context(state, state.memory, offset)
+    memory: LargeMemory = state.memory
     x_prev, told = state.x.reshape(-1, d), v.reshape(-1, d)
-    w = _context(state, memory)
     steps, rounds = memory.drift, state.own_round
     if drift and state.round:
         step = told - state.v.reshape(-1, d)
@@ -55,8 +51,7 @@ def decide(state: State[Any], v: Array, *, drift: bool, offset: bool) -> tuple[A
         one = slice(i, i + 1)
         spectrum = Spectrum(stream.spectrum.values[None], stream.spectrum.vectors[None])
         factor = None if state.factor is None else state.factor.reshape(-1)[one]
-        shift = stream.shift[:, 0] + (0.0 if w is None else stream.shift[:, 1:] @ w[i])
-        target = aim = told[one] - shift
+        target = aim = told[one]
         advances = advance(spectrum.values, n)
         if factor is not None:
             advances = advance_with_factor(spectrum.values, n, factor)
@@ -68,12 +63,12 @@ def decide(state: State[Any], v: Array, *, drift: bool, offset: bool) -> tuple[A
         trusted = take_rows(forecasts, np.array([i]))
         # A forecast that is believed takes the place of the autoregression.
         aim = target + (1.0 - trusted.trust()[:, :1]) * (aim - target)
-        expected = trusted.expected(told[one], forecast[one]) - shift
+        expected = trusted.expected(told[one], forecast[one])
         x[one] = towards(spectrum, advances, x_prev[one], aim) + anticipation(spectrum, n, target, expected, factor)
     return x.reshape(v.shape), memory
 
 
-def observe(state: State[Any], y: Array, options: Options, *, y_max: float | None, offset: bool) -> LargeMemory:
+def observe(state: State[Any], y: Array, options: Options, *, y_max: float | None) -> LargeMemory:
     """Return the memory after the readings of a round.
 
     Parameters
@@ -86,10 +81,8 @@ def observe(state: State[Any], y: Array, options: Options, *, y_max: float | Non
         What the policy is told about the readings.
     y_max : float or None
         The limit of the meter; readings at the limit are not used.
-    offset : bool
-        Whether the minimizer may depend on the context.
     """
-    memory = _with_context(state, state.memory, offset)
+    memory: LargeMemory = state.memory
     d = state.x.shape[-1]
     displacement, reading, faults = state.u.reshape(-1, d), y.reshape(-1), memory.faults
     unit = 1.0 if state.unit is None else state.unit.reshape(-1)
@@ -99,37 +92,13 @@ def observe(state: State[Any], y: Array, options: Options, *, y_max: float | Non
         repeated, faults = faults.update(displacement, reading * unit)
         reading = np.where(repeated, np.nan, reading)
     u, reading = clip_inputs(displacement, reading)
-    w = _context(state, memory)
     factor = np.ones(len(u)) if state.factor is None else state.factor.reshape(-1)
     streams, last_alarm = list(memory.streams), memory.last_alarm.copy()
     for i, stream in enumerate(streams):
         if np.isnan(reading[i]):
             continue
-        row = stream.layout.row(u[i], None if w is None else w[i], float(factor[i]), float(reading[i]))
+        row = np.append(np.sqrt(factor[i]) * u[i], reading[i])
         streams[i] = learn(stream, row, options, state.round)
         last_alarm[i] = max(last_alarm[i], streams[i].epoch)
     alarms = memory.alarms + (last_alarm > memory.last_alarm)
     return evolve(memory, streams=tuple(streams), faults=faults, alarms=alarms, last_alarm=last_alarm)
-
-
-def _context(state: State[Any], memory: LargeMemory) -> Array | None:
-    """Return the contexts of this round, shape (runs, k); zero for a round without one, None if there are none."""
-    if not memory.context:
-        return None
-    runs = len(memory.streams)
-    if state.context is None:
-        return np.zeros((runs, memory.context))
-    return np.clip(state.context.reshape(runs, -1), -MAX_DISTANCE, MAX_DISTANCE)
-
-
-def _with_context(state: State[Any], memory: LargeMemory, offset: bool) -> LargeMemory:
-    """Return the memory for contexts of the size of this round's, which the first round decides."""
-    if state.context is None or not offset or not memory.streams:
-        return memory
-    entries = state.context.shape[-1]
-    if entries == memory.context:
-        return memory
-    if memory.context or any(stream.seen for stream in memory.streams):
-        raise ArgumentError(f"context must have {memory.context} entries as in the first round, got {entries}")
-    fresh = LargeMemory.start(state.batch_shape, state.x.shape[-1], entries)
-    return evolve(memory, streams=fresh.streams)

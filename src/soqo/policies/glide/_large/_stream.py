@@ -19,7 +19,6 @@ from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import register
 from soqo.estimators.lowrank import Annealing, Factored, Flat, Moments, Readings, Rows
-from soqo.policies.glide._large._layout import Layout
 from soqo.typing import Array
 
 MAX_SWEPT_ROWS = 1024
@@ -48,23 +47,23 @@ class Stream(Value):
 
     Attributes
     ----------
-    layout : Layout
-        The coordinates of readings.
+    dim : int
+        The number of dimensions d.
     rows : Rows
-        The latest readings.
+        The latest readings: z = sqrt(s) u for the displacement u and the factor s of the hitting cost, and y.
     moments : Moments or None
         Sums over all readings, if there are more readings than unknowns.
     seen, swept : int
         The number of readings since the start or the last change, and that at the last sweep.
-    zeros : Array, shape (2,)
-        The number of readings at u = 0, which are nothing but noise, and the sum of their squares.
+    zeros : Array, shape (3,)
+        The number of readings at u = 0, which are noise and base load only, their sum, and that of their squares.
     predictions : Array, shape (60, 2)
         The latest predictions of the estimate that was played, and their errors; NaN for none.
-    sigma : float
-        The deviation of the noise.
+    sigma, load : float
+        The deviation of the noise, and the base load.
     scale : float
         The scale of A.
-    soft : Array, shape (size, size), or None
+    soft : Array, shape (d, d), or None
         The soft estimate.
     flat : Flat or None
         The estimate near a multiple of the identity.
@@ -85,22 +84,20 @@ class Stream(Value):
         The latest absolute errors of the estimate that was played, in units of what was expected.
     trouble : int
         What has been done about a factor that does not fit: 0 for nothing, 1 for a fit, 2 for one more column.
-    suspects : Array, shape (k, columns)
+    suspects : Array, shape (k, d + 1)
         The last readings that did not fit.
     rejected, epoch, returned : int
         The number of readings that were rejected, the round of the last change, and how many readings in a row have
         fitted what was known before it.
     previous : Stream or None
         What was known before the last change.
-    estimate : Array, shape (size, size)
+    estimate : Array, shape (d, d)
         The estimate that is played.
     spectrum : Spectrum
-        The spectrum of A, with the eigenvectors that are not zero only.
-    shift : Array, shape (d, 1 + k)
-        The estimates of b and M: the minimizer is v - b - M w.
+        The spectrum of A; that of a factor has only the eigenvalues that are not zero.
     """
 
-    layout: Layout
+    dim: int
     rows: Rows
     moments: Moments | None
     seen: int
@@ -108,6 +105,7 @@ class Stream(Value):
     zeros: Array
     predictions: Array
     sigma: float
+    load: float
     scale: float
     soft: Array | None
     flat: Flat | None
@@ -131,27 +129,26 @@ class Stream(Value):
     previous: Stream | None
     estimate: Array
     spectrum: Spectrum
-    shift: Array
 
     @classmethod
-    def start(cls, layout: Layout) -> Stream:
+    def start(cls, dim: int) -> Stream:
         """Return the state before the first reading.
 
         Parameters
         ----------
-        layout : Layout
-            The coordinates of readings.
+        dim : int
+            The number of dimensions.
         """
-        d = layout.dim
         return cls(
-            layout=layout,
-            rows=Rows.empty(layout.columns),
+            dim=dim,
+            rows=Rows.empty(dim + 1),
             moments=None,
             seen=0,
             swept=0,
-            zeros=np.zeros(2),
+            zeros=np.zeros(3),
             predictions=np.full((_PREDICTIONS, 2), np.nan),
             sigma=0.0,
+            load=0.0,
             scale=0.0,
             soft=None,
             flat=None,
@@ -168,14 +165,13 @@ class Stream(Value):
             errors=np.full((_MEMORY, len(ESTIMATES)), np.nan),
             surprises=np.full(_MEMORY, np.nan),
             trouble=0,
-            suspects=np.zeros((0, layout.columns)),
+            suspects=np.zeros((0, dim + 1)),
             rejected=0,
             epoch=0,
             returned=0,
             previous=None,
-            estimate=np.zeros((layout.size, layout.size)),
-            spectrum=Spectrum(np.zeros(0), np.zeros((d, 0))),
-            shift=np.zeros((d, 1 + layout.context)),
+            estimate=np.zeros((dim, dim)),
+            spectrum=Spectrum(np.zeros(0), np.zeros((dim, 0))),
         )
 
     def restart(self, rows: Array, round_number: int) -> Stream:
@@ -183,23 +179,23 @@ class Stream(Value):
 
         Parameters
         ----------
-        rows : Array, shape (n, columns)
+        rows : Array, shape (n, d + 1)
             The readings.
         round_number : int
             The round of the change.
         """
         return evolve(
-            Stream.start(self.layout),
+            Stream.start(self.dim),
             rows=Rows.of(rows),
             seen=len(rows),
             zeros=self.zeros,
             sigma=self.noise(None),
+            load=self.load,
             rejected=self.rejected,
             epoch=round_number,
             previous=evolve(self, previous=None),
             estimate=self.estimate,
             spectrum=self.spectrum,
-            shift=self.shift,
         )
 
     def shift_rounds(self, by: int) -> Stream:
@@ -229,10 +225,10 @@ class Stream(Value):
     @property
     def unknowns(self) -> int:
         """The number of unknowns without a low rank."""
-        return self.layout.size * (self.layout.size + 1) // 2
+        return self.dim * (self.dim + 1) // 2
 
     def readings(self, limit: int | None) -> Readings:
-        """Return the latest readings that say something about A.
+        """Return the latest readings without the base load.
 
         Parameters
         ----------
@@ -240,12 +236,7 @@ class Stream(Value):
             The largest number of rows; None for all that are kept.
         """
         rows = self.rows.latest(limit)
-        Z, y = self.layout.places(rows), rows[:, -1]
-        if self.layout.extras == "none" and self.zeros[0]:
-            known = Z.any(axis=1)
-            if not known.all():
-                return Readings(Z[known], y[known])
-        return Readings(Z, y)
+        return Readings(rows[:, :-1], rows[:, -1] - self.load)
 
     def noise(self, cap: float | None) -> float:
         """Return the deviation of the noise.

@@ -21,10 +21,20 @@ from soqo.typing import Array
 _FAR, _USUAL_FACTOR = 6.0, 8.0
 """An error is far beyond what is usual if it exceeds this many deviations and this many times the median error."""
 
+_KNOWN_FAR, _WELL_KNOWN_FAR, _KNOWN_FACTOR, _KNOWN_ERROR = 1.0, 0.3, 12.0, 0.1
+"""The same before there is a factor, if the median error is below the last number: an error is far beyond what is usual
+above the first number, or the second one if there are more readings than unknowns, and this many times the median."""
+
+_EARLY_FAR, _EARLY = 30.0, 3
+"""With fewer errors than are needed to know what is usual, but at least so many, only gross ones count."""
+
+_NEGATIVE_DEVIATIONS, _NEGATIVE_ERRORS = 10.0, 4.0
+"""A reading is too far below zero for a cost if it is so many deviations of the noise and median errors below."""
+
 _CHANGE_READINGS = 4
 """So many readings in a row that do not fit are a change of A."""
 
-_LEVEL_READINGS, _LEVEL_RATIO, _LEVEL_SURPRISE = 5, 4.0, 0.5
+_LEVEL_READINGS, _LEVEL_RATIO, _LEVEL_SURPRISE = 5, 4.0, 0.05
 """A has changed, too, if each of the last five errors is this many times the median of those before, and above this."""
 
 _RETURN_READINGS, _RETURN_SURPRISE = 4, 3.0
@@ -44,7 +54,7 @@ def surprise(stream: Stream, z: Array, y: float, noise: float) -> float:
     ----------
     stream : Stream
         The stream before the reading.
-    z : Array, shape (size,)
+    z : Array, shape (d,)
         Where it was taken.
     y : float
         The reading.
@@ -66,7 +76,7 @@ def is_gross(stream: Stream, z: Array, y: float) -> bool:
     ----------
     stream : Stream
         The stream before the reading.
-    z : Array, shape (size,)
+    z : Array, shape (d,)
         Where it was taken.
     y : float
         The reading.
@@ -87,9 +97,34 @@ def is_suspect(stream: Stream, surprised: float) -> bool:
         The error of its prediction in units of what is expected.
     """
     known = stream.surprises[~np.isnan(stream.surprises)]
-    if known.size < _FEW:
+    if known.size < _EARLY:
         return False
-    return surprised > max(_FAR, _USUAL_FACTOR * float(np.median(known)))
+    usual = float(np.median(known))
+    if known.size < _FEW:
+        return surprised > max(_EARLY_FAR, _USUAL_FACTOR * usual)
+    if stream.factored is not None or usual >= _KNOWN_ERROR:
+        return surprised > max(_FAR, _USUAL_FACTOR * usual)
+    least = _KNOWN_FAR if stream.moments is None else _WELL_KNOWN_FAR
+    return surprised > max(least, _KNOWN_FACTOR * usual)
+
+
+def is_negative(stream: Stream, y: float, noise: float) -> bool:
+    """Return whether a reading is too far below zero for a cost.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream before the reading.
+    y : float
+        The reading.
+    noise : float
+        The deviation of the noise.
+    """
+    errors = np.abs(stream.predictions[:, 1])
+    errors = errors[~np.isnan(errors)]
+    if errors.size < _EARLY:
+        return False
+    return y < -max(_NEGATIVE_DEVIATIONS * noise, _NEGATIVE_ERRORS * float(np.median(errors)))
 
 
 def has_changed(stream: Stream) -> bool:
@@ -113,7 +148,7 @@ def set_aside(stream: Stream, row: Array, round_number: int) -> Stream:
     ----------
     stream : Stream
         The stream.
-    row : Array, shape (columns,)
+    row : Array, shape (d + 1,)
         The reading.
     round_number : int
         Its round.
@@ -148,7 +183,7 @@ def remember_previous(stream: Stream, row: Array, noise: float) -> Stream:
     ----------
     stream : Stream
         The stream after a reading.
-    row : Array, shape (columns,)
+    row : Array, shape (d + 1,)
         The reading.
     noise : float
         The deviation of the noise.
@@ -156,11 +191,12 @@ def remember_previous(stream: Stream, row: Array, noise: float) -> Stream:
     previous = stream.previous
     if previous is None:
         return stream
-    if stream.seen >= 3 * stream.layout.size:
+    if stream.seen >= 3 * stream.dim:
         return evolve(stream, previous=None)
-    z = previous.layout.places(row[None])[0]
     usual = np.nanmedian(previous.surprises) if np.isfinite(previous.surprises).any() else 1.0
-    fits = surprise(previous, z, float(row[-1]), noise) < _RETURN_SURPRISE * max(1.0, float(usual))
+    fits = surprise(previous, row[:-1], float(row[-1]) - previous.load, noise) < _RETURN_SURPRISE * max(
+        1.0, float(usual)
+    )
     returned = stream.returned + 1 if fits else 0
     if returned < _RETURN_READINGS:
         return evolve(stream, returned=returned)

@@ -152,7 +152,7 @@ def fitted_rows(L: Array) -> int:
 
     Parameters
     ----------
-    L : Array, shape (size, k)
+    L : Array, shape (d, k)
         The factor.
     """
     return max(6 * L.size, 400)
