@@ -41,11 +41,18 @@ from soqo._storage.registry import add_fields, compose, map_field, register, ren
 from soqo.errors import ArgumentError
 from soqo.estimators.bayes import MAX_DISTANCE, Posterior, ReadingModel, clip_inputs, map_estimate
 from soqo.policies._base import Policy, State
-from soqo.policies.glide import _large as large
 from soqo.policies.glide._beliefs import Beliefs
 from soqo.policies.glide._drift import Drift
 from soqo.policies.glide._forecasts import ForecastTrust
 from soqo.policies.glide._hedge import hedge
+from soqo.policies.glide._large._companion import COMPANION_DIMS, Companion
+from soqo.policies.glide._large._learning import Options
+from soqo.policies.glide._large._memory import LargeMemory
+from soqo.policies.glide._large._reports import deviations as stream_deviations
+from soqo.policies.glide._large._reports import diagnostics as stream_diagnostics
+from soqo.policies.glide._large._reports import explain as explain_stream
+from soqo.policies.glide._large._rounds import decide as decide_streams
+from soqo.policies.glide._large._rounds import observe as observe_streams
 from soqo.policies.glide._meter_faults import MeterFaults
 from soqo.policies.glide._minimizer import minimizer_shift
 from soqo.policies.glide._probes import EXPLORATION_ROUNDS, best_probe, exploratory_spectrum
@@ -148,7 +155,7 @@ class GlideMemory(Value):
     last_alarm: Array
     drift: Drift
     forecasts: ForecastTrust
-    companion: large.Companion | None
+    companion: Companion | None
 
 
 _without_plants = add_fields(offset=False, base_load=False, y_max=None, switching_included=False)
@@ -260,9 +267,9 @@ class GLIDE(Policy[Any]):
 
     # ---- a round ---------------------------------------------------------------------------------------------------
 
-    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GlideMemory | large.LargeMemory:
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GlideMemory | LargeMemory:
         if x0.shape[-1] > _MAX_DENSE_DIM:
-            return large.LargeMemory.start(x0.shape[:-1], x0.shape[-1])
+            return LargeMemory.start(x0.shape[:-1], x0.shape[-1])
         return self._fresh_memory(math.prod(x0.shape[:-1]), x0.shape[-1], 0)
 
     def _fresh_memory(self, runs: int, d: int, context: int, factor: bool = False) -> GlideMemory:
@@ -283,12 +290,12 @@ class GLIDE(Policy[Any]):
             last_alarm=zeros,
             drift=Drift.start(runs, d),
             forecasts=ForecastTrust.start(runs, d),
-            companion=large.Companion.start(runs, d) if d in large.COMPANION_DIMS else None,
+            companion=Companion.start(runs, d) if d in COMPANION_DIMS else None,
         )
 
-    def decide(self, state: State[Any], v: Array) -> tuple[Array, GlideMemory | large.LargeMemory]:
-        if isinstance(state.memory, large.LargeMemory):
-            return large.decide(state, v, drift=self.drift)
+    def decide(self, state: State[Any], v: Array) -> tuple[Array, GlideMemory | LargeMemory]:
+        if isinstance(state.memory, LargeMemory):
+            return decide_streams(state, v, drift=self.drift)
         d, memory = v.shape[-1], state.memory
         x_prev, told = state.x.reshape(-1, d), v.reshape(-1, d)
         memory, w = self._with_context(state, memory)
@@ -411,16 +418,17 @@ class GLIDE(Policy[Any]):
             memory = evolve(memory, beliefs=fresh.beliefs, shift=fresh.shift)
         return memory, w
 
-    def _learn_many_dimensions(self, state: State[large.LargeMemory], y: Array) -> large.LargeMemory:
+    def _learn_many_dimensions(self, state: State[LargeMemory], y: Array) -> LargeMemory:
+        switching: Array | float = 0.0
         if self.switching_included and state.x_prev is not None:
             step, unit = state.x - state.x_prev, 1.0 if state.unit is None else state.unit
             with np.errstate(over="ignore"):
-                y = y - np.minimum(0.5 * np.vecdot(step, step), 1e300) / unit
-        options = large.Options(self.noise_cap, self.alarms, self.window, self.base_load)
-        return large.observe(state, y, options, y_max=self.y_max)
+                switching = np.reshape(np.minimum(0.5 * np.vecdot(step, step), 1e300) / unit, -1)
+        options = Options(self.noise_cap, self.alarms, self.window, self.base_load)
+        return observe_streams(state, y, options, y_max=self.y_max, switching=switching)
 
-    def learn(self, state: State[Any], y: Array) -> GlideMemory | large.LargeMemory:
-        if isinstance(state.memory, large.LargeMemory):
+    def learn(self, state: State[Any], y: Array) -> GlideMemory | LargeMemory:
+        if isinstance(state.memory, LargeMemory):
             return self._learn_many_dimensions(state, y)
         d = state.x.shape[-1]
         memory, w = self._with_context(state, state.memory)
@@ -471,7 +479,7 @@ class GLIDE(Policy[Any]):
             shift = np.where(which[:, None, None], minimizer_shift(model, posterior, spectrum), shift)
         played, companion = hedge(model, beliefs, spectrum, state.round), memory.companion
         if companion is not None:
-            options = large.Options(self.noise_cap, self.alarms, self.window, self.base_load)
+            options = Options(self.noise_cap, self.alarms, self.window, base_load=False)
             expected = before.played().predict(features)[0]
             companion = companion.observe(u, reading, factor, expected, options, state.round)
             played = companion.spectrum(played, companion.leads())
@@ -494,8 +502,8 @@ class GLIDE(Policy[Any]):
     def mixes_rounds(self) -> bool:
         return True
 
-    def shift_rounds(self, memory: Any, by: int) -> GlideMemory | large.LargeMemory:
-        if isinstance(memory, large.LargeMemory):
+    def shift_rounds(self, memory: Any, by: int) -> GlideMemory | LargeMemory:
+        if isinstance(memory, LargeMemory):
             return memory.shift_rounds(by)
 
         def shift(rounds: Array) -> Array:
@@ -531,8 +539,8 @@ class GLIDE(Policy[Any]):
         state : State
             The state.
         """
-        if isinstance(state.memory, large.LargeMemory):
-            return {**super().diagnostics(state), **large.diagnostics(state, self.noise_cap)}
+        if isinstance(state.memory, LargeMemory):
+            return {**super().diagnostics(state), **stream_diagnostics(state, self.noise_cap)}
         memory, batch = state.memory, state.batch_shape
         beliefs = memory.beliefs
         posterior = beliefs.played()
@@ -578,8 +586,8 @@ class GLIDE(Policy[Any]):
             The directions w, which need not have length one.
         """
         flat = directions.reshape(-1, *directions.shape[-2:])
-        if isinstance(state.memory, large.LargeMemory):
-            found = [large.deviations(s, self.noise_cap, w) for s, w in zip(state.memory.streams, flat, strict=True)]
+        if isinstance(state.memory, LargeMemory):
+            found = [stream_deviations(s, self.noise_cap, w) for s, w in zip(state.memory.streams, flat, strict=True)]
             return np.array(found).reshape(directions.shape[:-1])
         return np.asarray(state.memory.beliefs.played().deviations(flat)).reshape(directions.shape[:-1])
 
@@ -594,8 +602,8 @@ class GLIDE(Policy[Any]):
         state : State
             The state of one plant.
         """
-        if isinstance(state.memory, large.LargeMemory):
-            return large.explain(state, self.noise_cap)
+        if isinstance(state.memory, LargeMemory):
+            return explain_stream(state, self.noise_cap)
         memory, p = state.memory, self._model(state.x.shape[-1]).unknowns
         beliefs = memory.beliefs
         posterior, best = beliefs.played(), int(beliefs.best.item())

@@ -21,21 +21,3 @@ which there is evidence:
 
 The estimators are in :mod:`soqo.estimators.lowrank`.
 """
-
-from soqo.policies.glide._large._companion import COMPANION_DIMS, Companion
-from soqo.policies.glide._large._learning import Options
-from soqo.policies.glide._large._memory import LargeMemory
-from soqo.policies.glide._large._reports import deviations, diagnostics, explain
-from soqo.policies.glide._large._rounds import decide, observe
-
-__all__ = [
-    "COMPANION_DIMS",
-    "Companion",
-    "LargeMemory",
-    "Options",
-    "decide",
-    "deviations",
-    "diagnostics",
-    "explain",
-    "observe",
-]

@@ -55,7 +55,8 @@ def fit_base_load(q: Array, y: Array, noise: float, scale: float) -> float:
     inverse = np.array([[normal[1, 1], -normal[0, 1]], [-normal[0, 1], normal[0, 0]]]) / determinant
     solution = inverse @ (columns.T @ (weights * y))
     residual = y - columns @ solution
-    # The deviation of the residuals and not the one that the weights assume: the noise is not known well.
-    variance = inverse[0, 0] * float(weights @ np.square(residual)) / (len(y) - 2)
+    # The deviation follows from the residuals and not from the weights, since the noise is not known well.
+    influence = (inverse[0] @ columns.T) * weights * residual
+    variance = float(influence @ influence) * len(y) / (len(y) - 2)
     load = float(solution[0])
     return load if load * load > _SIGNIFICANT_DEVIATIONS**2 * variance else 0.0

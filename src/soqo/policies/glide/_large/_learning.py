@@ -33,6 +33,9 @@ from soqo.typing import Array
 _FIRST_SCALE = 7.0
 """Before there is an estimate, A is taken as this times the switching weight: to move too far costs little."""
 
+_SHOWN = 0.5
+"""A base load differs by at most this share from the mean of the readings at u = 0."""
+
 _RELATIVE_ERROR = 1e-6
 """The relative error of a reading, which bounds the weight of readings at a large u."""
 
@@ -138,12 +141,20 @@ def _with_noise(stream: Stream, y: float, error: float, options: Options) -> tup
 
 
 def _with_base_load(stream: Stream) -> Stream:
-    """Return the stream with the base load that its latest readings show."""
+    """Return the stream with the base load that its latest readings show.
+
+    A rough shape of A makes a base load appear that is not there. A reading at u = 0 contains the true one.
+    """
+    count, total, _ = stream.zeros
+    if not count:
+        return stream
     rows = stream.rows.latest(LATEST)
     Z = rows[:, :-1]
     shapes = bases(Z, rows[:, -1] - stream.load, stream.sigma)
     q = 0.5 * np.vecdot(Z @ shapes.cautious, Z)
-    return evolve(stream, load=fit_base_load(q, rows[:, -1], stream.sigma, shapes.cautious_scale))
+    load = fit_base_load(q, rows[:, -1], stream.sigma, shapes.cautious_scale)
+    shown = total / count
+    return evolve(stream, load=load if abs(load - shown) < _SHOWN * abs(shown) else 0.0)
 
 
 def _limit(options: Options) -> int:

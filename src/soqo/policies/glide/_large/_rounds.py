@@ -68,7 +68,9 @@ def decide(state: State[Any], v: Array, *, drift: bool) -> tuple[Array, LargeMem
     return x.reshape(v.shape), memory
 
 
-def observe(state: State[Any], y: Array, options: Options, *, y_max: float | None) -> LargeMemory:
+def observe(
+    state: State[Any], y: Array, options: Options, *, y_max: float | None, switching: Array | float
+) -> LargeMemory:
     """Return the memory after the readings of a round.
 
     Parameters
@@ -76,11 +78,13 @@ def observe(state: State[Any], y: Array, options: Options, *, y_max: float | Non
     state : State
         The state after ``act``.
     y : Array, shape (*batch,)
-        The readings, without switching costs; NaN for none.
+        The readings; NaN for none.
     options : Options
         What the policy is told about the readings.
     y_max : float or None
         The limit of the meter; readings at the limit are not used.
+    switching : Array, shape (runs,), or float
+        The switching cost that the readings contain.
     """
     memory: LargeMemory = state.memory
     d = state.x.shape[-1]
@@ -91,7 +95,7 @@ def observe(state: State[Any], y: Array, options: Options, *, y_max: float | Non
     if options.alarms:
         repeated, faults = faults.update(displacement, reading * unit)
         reading = np.where(repeated, np.nan, reading)
-    u, reading = clip_inputs(displacement, reading)
+    u, reading = clip_inputs(displacement, reading - switching)
     factor = np.ones(len(u)) if state.factor is None else state.factor.reshape(-1)
     streams, last_alarm = list(memory.streams), memory.last_alarm.copy()
     for i, stream in enumerate(streams):

@@ -84,8 +84,8 @@ class Stream(Value):
         The latest absolute errors of the estimate that was played, in units of what was expected.
     trouble : int
         What has been done about a factor that does not fit: 0 for nothing, 1 for a fit, 2 for one more column.
-    suspects : Array, shape (k, d + 1)
-        The last readings that did not fit.
+    suspects, fits : Array, shape (k, d + 1), and int
+        The last readings that did not fit, and how many that fit have followed.
     rejected, epoch, returned : int
         The number of readings that were rejected, the round of the last change, and how many readings in a row have
         fitted what was known before it.
@@ -123,6 +123,7 @@ class Stream(Value):
     surprises: Array
     trouble: int
     suspects: Array
+    fits: int
     rejected: int
     epoch: int
     returned: int
@@ -166,6 +167,7 @@ class Stream(Value):
             surprises=np.full(_MEMORY, np.nan),
             trouble=0,
             suspects=np.zeros((0, dim + 1)),
+            fits=0,
             rejected=0,
             epoch=0,
             returned=0,

@@ -1,9 +1,9 @@
 r"""Readings that do not fit: outliers, changes of A, and changes that are taken back.
 
-A reading whose error is far beyond what is usual is set aside. If the next one fits, it was wrong and is rejected.
-After four in a row A has changed, unless a factor with one more column explains them: the stream starts again with
-these four. What was known before is kept for a while,
-and if the readings fit it again, the change is taken back: it was a burst of wrong readings.
+A reading whose error is far beyond what is usual is set aside. If the next three fit, it was wrong and is rejected.
+After four without three that fit in between A has changed, unless a factor with one more column explains them: the
+stream starts again with these four. What was known before is kept for a while, and if the readings fit it again, the
+change is taken back: it was a burst of wrong readings.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _EARLY_FAR, _EARLY = 30.0, 3
 _NEGATIVE_DEVIATIONS, _NEGATIVE_ERRORS = 10.0, 4.0
 """A reading is too far below zero for a cost if it is so many deviations of the noise and median errors below."""
 
-_CHANGE_READINGS = 4
-"""So many readings in a row that do not fit are a change of A."""
+_CHANGE_READINGS, _CLEARING_READINGS = 4, 3
+"""So many readings that do not fit are a change of A, unless so many in a row that fit come in between."""
 
 _LEVEL_READINGS, _LEVEL_RATIO, _LEVEL_SURPRISE = 5, 4.0, 0.05
 """A has changed, too, if each of the last five errors is this many times the median of those before, and above this."""
@@ -160,11 +160,11 @@ def set_aside(stream: Stream, row: Array, round_number: int) -> Stream:
         if stream.factored is not None and (explained := explain_by_column(stream, suspects)) is not None:
             return explained
         return stream.restart(suspects, round_number - len(suspects) + 1)
-    return evolve(stream, suspects=suspects)
+    return evolve(stream, suspects=suspects, fits=0)
 
 
 def clear(stream: Stream) -> Stream:
-    """Return the stream with the readings that were set aside rejected, since another one fits.
+    """Return the stream after a reading that fits: readings that were set aside are rejected after some of these.
 
     Parameters
     ----------
@@ -173,7 +173,10 @@ def clear(stream: Stream) -> Stream:
     """
     if not len(stream.suspects):
         return stream
-    return evolve(stream, suspects=stream.suspects[:0], rejected=stream.rejected + len(stream.suspects))
+    fits = stream.fits + 1
+    if fits < _CLEARING_READINGS:
+        return evolve(stream, fits=fits)
+    return evolve(stream, suspects=stream.suspects[:0], fits=0, rejected=stream.rejected + len(stream.suspects))
 
 
 def remember_previous(stream: Stream, row: Array, noise: float) -> Stream:
