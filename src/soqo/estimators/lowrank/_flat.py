@@ -26,7 +26,7 @@ _MAX_SPREAD2 = 3.0
 """Where tau^2 d is at least this, A is not near a multiple of the identity."""
 
 _EVERY_SPREAD = 30
-"""Up to this number of readings, all values of tau are tried; with more, the neighbors of the last one."""
+"""Up to this number of readings, all values of tau are tried; with more, the last one and one of its neighbors."""
 
 
 @register("lowrank.flat")
@@ -64,13 +64,14 @@ def fit_flat(readings: Readings, noise2: float, before: Flat | None) -> Flat:
     noise2 : float
         The variance of the noise.
     before : Flat or None
-        The last estimate, whose tau and its two neighbors are tried; None to try all.
+        The last estimate, whose tau and one of its neighbors are tried; None to try all.
     """
     products = readings.Z @ readings.Z.T
     if before is None or len(readings.y) <= _EVERY_SPREAD:
         tried: tuple[int, ...] = tuple(range(len(_SPREADS)))
     else:
-        tried = tuple(i for i in (before.spread - 1, before.spread, before.spread + 1) if 0 <= i < len(_SPREADS))
+        neighbor = before.spread + (1 if len(readings.y) % 2 else -1)
+        tried = tuple(i for i in (before.spread, neighbor) if 0 <= i < len(_SPREADS))
     scale = None if before is None else before.scale
     fits = [(_fit(readings, products, _SPREADS[i], noise2, scale), i) for i in tried]
     (_, t, matrix), spread = max(fits, key=lambda fit: fit[0][0])

@@ -178,6 +178,10 @@ class GLIDE(Policy[Any]):
     again (ever more rarely) or if the estimate is near the boundary of the cone (in every round while there are fewer
     than 4p readings, in every fourth round later, and less often with more than a hundred unknowns).
 
+    With more than 12 dimensions, A is represented by the latest readings, by sums over all of them or by a factor
+    A = L L', as the evidence supports. A base load is then learned as a constant. Offsets and contexts are not,
+    ``robust`` and ``bias`` have no effect, nothing is probed, and a reading at ``y_max`` is not used.
+
     Parameters
     ----------
     noise_cap : float, optional

@@ -38,6 +38,9 @@ _FLAT_NATS = 2.0
 _ROUNDS_PER_ANNEALING = 12.0
 """An annealing with n readings is spread over n divided by this many rounds, and at least five."""
 
+_LONG_SWEEP = 400
+"""With more rows, a round does not sweep for two estimates."""
+
 _CERTAIN = 0.98
 """Weights beyond this are taken as one."""
 
@@ -131,6 +134,8 @@ def _anneal(stream: Stream, noise: float) -> Stream:
     if stream.moments is not None or stream.soft is None:
         return stream
     n, annealing = stream.seen, stream.annealing
+    if stream.swept == n > _LONG_SWEEP:
+        return stream  # this round has had its sweep
     if annealing is None:
         trace = float(np.trace(stream.soft))
         rank = trace * trace / max(float(np.square(stream.soft).sum()), 1e-300)

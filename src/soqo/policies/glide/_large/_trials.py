@@ -24,8 +24,8 @@ _SIGNIFICANT = 3e-3
 _TRIAL_SIGNIFICANT = 0.02
 """The same for a trial, in which noise may dominate."""
 
-_MAX_TRIAL_ENTRIES = 900
-"""A factor on trial has at most this many entries."""
+_MAX_TRIAL_ENTRIES, _MIN_TRIAL_RANK = 600, 3
+"""A factor on trial has at most this many entries, or so many columns, so that a step of its fit is quick enough."""
 
 _MAX_DROPPED, _MAX_RANK = 0.25, 1.0 / 3.0
 """A factor on trial leaves at most this share of the soft estimate out, and has at most this share of all directions.
@@ -104,7 +104,11 @@ def _begin_trial(stream: Stream, noise: float) -> Stream:
         if n < stream.next_trial or stream.soft is None:
             return stream
         L = _factor(stream.soft if sharp is None else sharp, _TRIAL_SIGNIFICANT)
-        if n < 2 * _unknowns(L) or L.size > _MAX_TRIAL_ENTRIES or not _is_plausible(stream, L):
+        if (
+            n < 2 * _unknowns(L)
+            or L.size > max(_MAX_TRIAL_ENTRIES, _MIN_TRIAL_RANK * len(L))
+            or not _is_plausible(stream, L)
+        ):
             return evolve(stream, next_trial=math.ceil(1.05 * n))
     assert L is not None
     rows = stream.readings(fitted_rows(L))
