@@ -4,7 +4,7 @@ from soqo.estimators.lowrank._annealing import SWEEPS, Annealing, positive_part
 from soqo.estimators.lowrank._bases import PRIOR_SCALE, Bases, bases
 from soqo.estimators.lowrank._factored import Factored
 from soqo.estimators.lowrank._flat import Flat, fit_flat, update_flat
-from soqo.estimators.lowrank._readings import Data, Moments, Readings, predict
+from soqo.estimators.lowrank._readings import Moments, Readings, predict
 from soqo.estimators.lowrank._rows import Rows
 
 __all__ = [
@@ -12,7 +12,6 @@ __all__ = [
     "SWEEPS",
     "Annealing",
     "Bases",
-    "Data",
     "Factored",
     "Flat",
     "Moments",

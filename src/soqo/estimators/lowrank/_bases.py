@@ -6,10 +6,11 @@ the second moment of z is therefore a better guess of the shape of A than the id
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
+from soqo._foundation.frozen_dataclasses import Value
 from soqo.typing import Array
 
 _FLOOR, _SAMPLING = 0.01, 0.3
@@ -26,7 +27,8 @@ PRIOR_SCALE = 3.0
 """The prior's scale of A, in units of the switching weight; its deviation is this, too."""
 
 
-class Bases(NamedTuple):
+@dataclass(frozen=True)
+class Bases(Value):
     """Shapes of A with trace d, and the scale of A in units of each.
 
     Attributes
@@ -52,6 +54,12 @@ def bases(Z: Array, y: Array, noise: float) -> Bases:
         The readings.
     noise : float
         The deviation of the noise.
+
+    Examples
+    --------
+    >>> Z = 10.0 * np.random.default_rng(0).standard_normal((200, 2))
+    >>> round(bases(Z, 2.0 * np.vecdot(Z, Z) / 2.0, noise=1e-3).cautious_scale, 1)
+    2.0
     """
     n, d = Z.shape
     moment = Z.T @ Z

@@ -65,6 +65,12 @@ def fit_flat(readings: Readings, noise2: float, before: Flat | None) -> Flat:
         The variance of the noise.
     before : Flat or None
         The last estimate, whose tau and one of its neighbors are tried; None to try all.
+
+    Examples
+    --------
+    >>> Z = 10.0 * np.random.default_rng(0).standard_normal((40, 3))
+    >>> round(fit_flat(Readings(Z, np.vecdot(Z, Z)), 1e-4, None).scale, 3)
+    2.0
     """
     products = readings.Z @ readings.Z.T
     if before is None or len(readings.y) <= _EVERY_SPREAD:
@@ -89,6 +95,13 @@ def update_flat(data: Readings | Moments, noise2: float, before: Flat) -> Flat:
         The variance of the noise.
     before : Flat
         The last estimate.
+
+    Examples
+    --------
+    >>> Z = 10.0 * np.random.default_rng(0).standard_normal((40, 3))
+    >>> readings = Readings(Z, np.vecdot(Z, Z))
+    >>> update_flat(readings, 1e-4, fit_flat(readings, 1e-4, None)).matrix.diagonal().round(3)
+    array([2., 2., 2.])
     """
     tau, identity = _SPREADS[before.spread], np.eye(len(before.matrix))
     matrix = data.posterior_mean((tau * before.scale) * identity, 1.0 / tau, noise2)

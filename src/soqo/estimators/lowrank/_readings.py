@@ -81,7 +81,17 @@ class Readings:
     y: Array
 
     def posterior_mean(self, S: Array, m: float, noise2: float) -> Array:
-        """Return the posterior mean of A; see :meth:`Data.posterior_mean`."""
+        """Return the posterior mean of A under A ~ N(m S, S x S), which need not be in the cone.
+
+        Parameters
+        ----------
+        S : Array, shape (d, d)
+            A positive definite matrix.
+        m : float
+            The prior mean, in units of S.
+        noise2 : float
+            The variance of the noise.
+        """
         root = np.linalg.cholesky(S)
         V = self.Z @ root
         Q = V @ V.T
@@ -91,7 +101,17 @@ class Readings:
         return m * S + 0.5 * (change + change.T)
 
     def deviations(self, S: Array, noise2: float, W: Array) -> Array:
-        """Return the posterior deviations of w'A w; see :meth:`Data.deviations`."""
+        """Return the posterior deviations of w'A w under the same prior, shape (k,).
+
+        Parameters
+        ----------
+        S : Array, shape (d, d)
+            A positive definite matrix.
+        noise2 : float
+            The variance of the noise.
+        W : Array, shape (k, d)
+            The directions w.
+        """
         root = np.linalg.cholesky(S)
         V, along = self.Z @ root, W @ root
         factor, _ = covariance_factor(V @ V.T, noise2)
@@ -196,13 +216,33 @@ class Moments(Value):
         )
 
     def posterior_mean(self, S: Array, m: float, noise2: float) -> Array:
-        """Return the posterior mean of A; see :meth:`Data.posterior_mean`."""
+        """Return the posterior mean of A under A ~ N(m S, S x S), which need not be in the cone.
+
+        Parameters
+        ----------
+        S : Array, shape (d, d)
+            A positive definite matrix.
+        m : float
+            The prior mean, in units of S.
+        noise2 : float
+            The variance of the noise.
+        """
         factor, inverse = self._precision_factor(S, noise2)
         prior = (max(noise2, 1e-300) * m) * svec(inverse)
         return smat(np.asarray(cho_solve(factor, self.sums + prior, check_finite=False)))
 
     def deviations(self, S: Array, noise2: float, W: Array) -> Array:
-        """Return the posterior deviations of w'A w; see :meth:`Data.deviations`."""
+        """Return the posterior deviations of w'A w under the same prior, shape (k,).
+
+        Parameters
+        ----------
+        S : Array, shape (d, d)
+            A positive definite matrix.
+        noise2 : float
+            The variance of the noise.
+        W : Array, shape (k, d)
+            The directions w.
+        """
         (factor, _), _ = self._precision_factor(S, noise2)
         white = solve_triangular(factor, 2.0 * svec_rows(W).T, lower=True, check_finite=False)
         return np.asarray(np.sqrt(max(noise2, 1e-300) * np.square(white).sum(axis=0)))
@@ -261,5 +301,10 @@ def predict(A: Array, z: Array) -> float:
         The estimate.
     z : Array, shape (d,)
         The place.
+
+    Examples
+    --------
+    >>> predict(np.eye(2), np.array([1.0, 3.0]))
+    5.0
     """
     return float(measure(z[None], A)[0])

@@ -24,7 +24,7 @@ _FACTORS, _UNSEEN_FACTORS = 2.0 ** np.arange(-1.0, 6.0), 2.0 ** np.arange(0.0, 1
 _SHARES = np.geomspace(1e-4, 4.0, 12)
 """The values of c that are tried."""
 
-_PRIOR_NATS, _UNSEEN_PRIOR_NATS = 2.0, 0.5
+_PRIOR_NATS, _UNSEEN_PRIOR_NATS = 0.5, 0.5
 """What a factor of two costs in the likelihood: the model of the errors is crude."""
 
 _FEW = 6
