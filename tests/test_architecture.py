@@ -42,6 +42,7 @@ WHITE_BOX = {
     "tests/service",  # the parts of a server: tables, batches, decisions, the gate
     "tests/estimators/sdp",  # the linear algebra of the interior-point method
     "tests/estimators/bayes",  # the linear algebra of the posterior
+    "tests/estimators/lowrank",  # and of estimates of low rank
     "tests/estimators/test_gradient.py",
     "tests/estimators/test_nesterov_todd.py",
     "tests/policies/glide",  # the parts of GLIDE, each against a dense derivation

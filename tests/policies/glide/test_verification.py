@@ -28,7 +28,8 @@ def believe(readings: int, A: Array, size: Array) -> Beliefs:
         u = size * rng.standard_normal(2)
         _, state = policy.act(state, np.zeros(2))
         state = policy.observe(state, 0.5 * u @ A @ u + rng.uniform(-1.0, 1.0), applied=u)
-    return state.memory.beliefs
+    beliefs: Beliefs = state.memory.beliefs
+    return beliefs
 
 
 def probe(beliefs: Beliefs, A: Array, rounds: float = 1e4) -> Array:

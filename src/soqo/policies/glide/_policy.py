@@ -46,6 +46,14 @@ from soqo.policies.glide._beliefs import Beliefs
 from soqo.policies.glide._drift import Drift
 from soqo.policies.glide._forecasts import ForecastTrust
 from soqo.policies.glide._hedge import hedge
+from soqo.policies.glide._large._companion import COMPANION_DIMS, Companion
+from soqo.policies.glide._large._learning import Options
+from soqo.policies.glide._large._memory import LargeMemory
+from soqo.policies.glide._large._reports import deviations as stream_deviations
+from soqo.policies.glide._large._reports import diagnostics as stream_diagnostics
+from soqo.policies.glide._large._reports import explain as explain_stream
+from soqo.policies.glide._large._rounds import decide as decide_streams
+from soqo.policies.glide._large._rounds import observe as observe_streams
 from soqo.policies.glide._meter_faults import MeterFaults
 from soqo.policies.glide._minimizer import minimizer_shift
 from soqo.policies.glide._probes import EXPLORATION_ROUNDS, best_probe, exploratory_spectrum
@@ -55,6 +63,9 @@ from soqo.typing import Array, BoolArray, IntArray, Rng
 
 _EARLY_PROBE_PERIOD, _LATE_PROBE_PERIOD, _EARLY_ROUNDS = 4, 16, 64
 """A probe is considered in every fourth round up to round 64, and in every sixteenth later."""
+
+_MAX_DENSE_DIM = 12
+"""Up to this dimension A is represented by a dense posterior, and above by what the evidence supports."""
 
 _MAX_BIAS_DIM = 12
 """Up to this dimension, a bias for each direction costs little time."""
@@ -97,11 +108,12 @@ def _without_hedge(fields: dict[str, Any]) -> dict[str, Any]:
 
 @register(
     "GLIDE.memory",
-    version=4,
+    version=5,
     migrations={
         0: rename_fields(belief="posterior", suspicion="monitor"),
         2: _from_one_posterior,
         3: _without_hedge,
+        4: add_fields(companion=None),
     },
 )
 @dataclass(frozen=True)
@@ -128,6 +140,8 @@ class GlideMemory(Value):
         The predictable part of the steps of v.
     forecasts : ForecastTrust
         How far forecasts of v have come true.
+    companion : Companion or None
+        Streams that know more about a low rank, if the dimension is large enough for it to matter.
     """
 
     beliefs: Beliefs
@@ -142,6 +156,7 @@ class GlideMemory(Value):
     last_alarm: Array
     drift: Drift
     forecasts: ForecastTrust
+    companion: Companion | None
 
 
 _without_plants = add_fields(offset=False, base_load=False, y_max=None, switching_included=False)
@@ -158,12 +173,16 @@ _without_plants = add_fields(offset=False, base_load=False, y_max=None, switchin
     },
 )
 @dataclass(frozen=True)
-class GLIDE(Policy[GlideMemory]):
+class GLIDE(Policy[Any]):
     """LAI for the current estimate of A, which is learned from every reading without prior knowledge.
 
     With p = d(d+1)/2 unknowns a round costs O(p^2) = O(d^4). It costs O(p^3) if the noise and the scale are estimated
     again (ever more rarely) or if the estimate is near the boundary of the cone (in every round while there are fewer
     than 4p readings, in every fourth round later, and less often with more than a hundred unknowns).
+
+    With more than 12 dimensions, A is represented by the latest readings, by sums over all of them or by a factor
+    A = L L', as the evidence supports. A base load is then learned as a constant. Offsets and contexts are not,
+    ``robust`` and ``bias`` have no effect, nothing is probed, and a reading at ``y_max`` is not used.
 
     Parameters
     ----------
@@ -263,7 +282,9 @@ class GLIDE(Policy[GlideMemory]):
 
     # ---- a round ---------------------------------------------------------------------------------------------------
 
-    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GlideMemory:
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GlideMemory | LargeMemory:
+        if x0.shape[-1] > _MAX_DENSE_DIM:
+            return LargeMemory.start(x0.shape[:-1], x0.shape[-1])
         return self._fresh_memory(math.prod(x0.shape[:-1]), x0.shape[-1], 0)
 
     def _fresh_memory(self, runs: int, d: int, context: int, factor: bool = False) -> GlideMemory:
@@ -284,9 +305,12 @@ class GLIDE(Policy[GlideMemory]):
             last_alarm=zeros,
             drift=Drift.start(runs, d),
             forecasts=ForecastTrust.start(runs, d),
+            companion=Companion.start(runs, d) if d in COMPANION_DIMS else None,
         )
 
-    def decide(self, state: State[GlideMemory], v: Array) -> tuple[Array, GlideMemory]:
+    def decide(self, state: State[Any], v: Array) -> tuple[Array, GlideMemory | LargeMemory]:
+        if isinstance(state.memory, LargeMemory):
+            return decide_streams(state, v, drift=self.drift)
         d, memory = v.shape[-1], state.memory
         x_prev, told = state.x.reshape(-1, d), v.reshape(-1, d)
         memory, w = self._with_context(state, memory)
@@ -410,7 +434,18 @@ class GLIDE(Policy[GlideMemory]):
             memory = evolve(memory, beliefs=fresh.beliefs, shift=fresh.shift)
         return memory, w
 
-    def learn(self, state: State[GlideMemory], y: Array) -> GlideMemory:
+    def _learn_many_dimensions(self, state: State[LargeMemory], y: Array) -> LargeMemory:
+        switching: Array | float = 0.0
+        if self.switching_included and state.x_prev is not None:
+            step, unit = state.x - state.x_prev, 1.0 if state.unit is None else state.unit
+            with np.errstate(over="ignore"):
+                switching = np.reshape(np.minimum(0.5 * np.vecdot(step, step), 1e300) / unit, -1)
+        options = Options(self.noise_cap, self.alarms, self.window, self.base_load)
+        return observe_streams(state, y, options, y_max=self.y_max, switching=switching)
+
+    def learn(self, state: State[Any], y: Array) -> GlideMemory | LargeMemory:
+        if isinstance(state.memory, LargeMemory):
+            return self._learn_many_dimensions(state, y)
         d = state.x.shape[-1]
         memory, w = self._with_context(state, state.memory)
         model = self._model_of(memory)
@@ -430,13 +465,13 @@ class GLIDE(Policy[GlideMemory]):
             reading = np.where(repeated, np.nan, reading)
         u, reading = clip_inputs(displacement, reading)
         factor = None if state.factor is None else state.factor.reshape(-1)
-        before = memory.beliefs
+        before, features = memory.beliefs, model.features(u, w, factor)
         beliefs = learn_reading(
             before,
             model,
             u,
             reading,
-            model.features(u, w, factor),
+            features,
             w=w,
             factor=factor,
             censored=censored,
@@ -458,16 +493,24 @@ class GLIDE(Policy[GlideMemory]):
         spectrum, shift = map_estimate(model, posterior, memory.spectrum, which), memory.shift
         if model.extras and which.any():
             shift = np.where(which[:, None, None], minimizer_shift(model, posterior, spectrum), shift)
-        return evolve(
+        played, companion = hedge(model, beliefs, spectrum, state.round), memory.companion
+        if companion is not None:
+            options = Options(self.noise_cap, self.alarms, self.window, base_load=False)
+            expected = before.played().predict(features)[0]
+            companion = companion.observe(u, reading, factor, expected, options, state.round)
+            played = companion.spectrum(played, companion.leads())
+        result: GlideMemory = evolve(
             memory,
             beliefs=beliefs,
             spectrum=spectrum,
-            played=hedge(model, beliefs, spectrum, state.round),
+            played=played,
+            companion=companion,
             shift=shift,
             faults=faults,
             alarms=memory.alarms + alarm,
             last_alarm=np.where(alarm, epoch, memory.last_alarm),
         )
+        return result
 
     # ---- batches that change ---------------------------------------------------------------------------------------
 
@@ -475,21 +518,27 @@ class GLIDE(Policy[GlideMemory]):
     def mixes_rounds(self) -> bool:
         return True
 
-    def shift_rounds(self, memory: GlideMemory, by: int) -> GlideMemory:
+    def shift_rounds(self, memory: Any, by: int) -> GlideMemory | LargeMemory:
+        if isinstance(memory, LargeMemory):
+            return memory.shift_rounds(by)
+
         def shift(rounds: Array) -> Array:
             return np.where(rounds > 0.0, rounds + by, rounds)
 
         beliefs = memory.beliefs
-        return evolve(
+        companion = memory.companion
+        shifted: GlideMemory = evolve(
             memory,
+            companion=None if companion is None else companion.shift_rounds(by),
             beliefs=evolve(beliefs, epoch=shift(beliefs.epoch), protected=shift(beliefs.protected)),
             last_probe=shift(memory.last_probe),
             last_alarm=shift(memory.last_alarm),
         )
+        return shifted
 
     # ---- reports ---------------------------------------------------------------------------------------------------
 
-    def diagnostics(self, state: State[GlideMemory]) -> dict[str, Any]:
+    def diagnostics(self, state: State[Any]) -> dict[str, Any]:
         """Return what is known about the policy's internals, by name.
 
         ``estimate`` is the estimate of A, ``uncertainty`` the standard deviation of q'A q for each of its eigenvectors
@@ -506,6 +555,8 @@ class GLIDE(Policy[GlideMemory]):
         state : State
             The state.
         """
+        if isinstance(state.memory, LargeMemory):
+            return {**super().diagnostics(state), **stream_diagnostics(state, self.noise_cap)}
         memory, batch = state.memory, state.batch_shape
         beliefs = memory.beliefs
         posterior = beliefs.played()
@@ -540,7 +591,7 @@ class GLIDE(Policy[GlideMemory]):
         """Return the runs whose meter has a limit that the policy was not told."""
         return memory.faults.is_saturated() & (self.y_max is None)
 
-    def uncertainty_of(self, state: State[GlideMemory], directions: Array) -> Array:
+    def uncertainty_of(self, state: State[Any], directions: Array) -> Array:
         """Return the standard deviation of w'A w for some directions w, shape (*batch, k).
 
         Parameters
@@ -551,12 +602,15 @@ class GLIDE(Policy[GlideMemory]):
             The directions w, which need not have length one.
         """
         flat = directions.reshape(-1, *directions.shape[-2:])
-        return state.memory.beliefs.played().deviations(flat).reshape(directions.shape[:-1])
+        if isinstance(state.memory, LargeMemory):
+            found = [stream_deviations(s, self.noise_cap, w) for s, w in zip(state.memory.streams, flat, strict=True)]
+            return np.array(found).reshape(directions.shape[:-1])
+        return np.asarray(state.memory.beliefs.played().deviations(flat)).reshape(directions.shape[:-1])
 
-    def counts(self, state: State[GlideMemory]) -> dict[str, Array]:
+    def counts(self, state: State[Any]) -> dict[str, Array]:
         return {"alarms": state.memory.alarms.reshape(state.batch_shape)}
 
-    def explain(self, state: State[GlideMemory]) -> str:
+    def explain(self, state: State[Any]) -> str:
         """Describe whether the policy is testing a reading, restarting, probing, learning or confident.
 
         Parameters
@@ -564,6 +618,8 @@ class GLIDE(Policy[GlideMemory]):
         state : State
             The state of one plant.
         """
+        if isinstance(state.memory, LargeMemory):
+            return explain_stream(state, self.noise_cap)
         memory, p = state.memory, self._model(state.x.shape[-1]).unknowns
         beliefs = memory.beliefs
         posterior, best = beliefs.played(), int(beliefs.best.item())

@@ -1,0 +1,25 @@
+"""Estimates of an A with many dimensions from fewer readings than unknowns: priors that favor a low rank, factors."""
+
+from soqo.estimators.lowrank._annealing import SWEEPS, Annealing, positive_part
+from soqo.estimators.lowrank._bases import PRIOR_SCALE, Bases, bases
+from soqo.estimators.lowrank._factored import Factored
+from soqo.estimators.lowrank._flat import Flat, fit_flat, update_flat
+from soqo.estimators.lowrank._readings import Moments, Readings, predict
+from soqo.estimators.lowrank._rows import Rows
+
+__all__ = [
+    "PRIOR_SCALE",
+    "SWEEPS",
+    "Annealing",
+    "Bases",
+    "Factored",
+    "Flat",
+    "Moments",
+    "Readings",
+    "Rows",
+    "bases",
+    "fit_flat",
+    "positive_part",
+    "predict",
+    "update_flat",
+]

@@ -1,0 +1,114 @@
+"""Weights of estimates by their latest prediction errors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from soqo.policies.glide._large._stream import ESTIMATES
+from soqo.typing import Array
+
+_COLUMN = {name: i for i, name in enumerate(ESTIMATES)}
+
+
+def push(errors: Array, new: dict[str, float]) -> Array:
+    """Return the latest squared errors with those of one more reading.
+
+    Parameters
+    ----------
+    errors : Array, shape (k, estimates)
+        The squared errors.
+    new : dict
+        The error of each estimate that predicted the reading.
+    """
+    row = np.full(errors.shape[1], np.nan)
+    for name, error in new.items():
+        row[_COLUMN[name]] = min(error * error, 1e300)
+    return np.concatenate([errors[1:], row[None]])
+
+
+def forget(errors: Array, name: str) -> Array:
+    """Return the latest errors without those of one estimate, which is replaced.
+
+    Parameters
+    ----------
+    errors : Array, shape (k, estimates)
+        The squared errors.
+    name : str
+        The estimate.
+    """
+    left = errors.copy()
+    left[:, _COLUMN[name]] = np.nan
+    return left
+
+
+def predictions(errors: Array, name: str) -> int:
+    """Return how many of the latest readings an estimate has predicted.
+
+    Parameters
+    ----------
+    errors : Array, shape (k, estimates)
+        The squared errors.
+    name : str
+        The estimate.
+    """
+    return int((~np.isnan(errors[:, _COLUMN[name]])).sum())
+
+
+def mean_square(errors: Array, name: str, latest: int) -> float:
+    """Return the mean of an estimate's latest squared errors; NaN for none.
+
+    Parameters
+    ----------
+    errors : Array, shape (k, estimates)
+        The squared errors.
+    name : str
+        The estimate.
+    latest : int
+        The largest number of errors.
+    """
+    found = errors[-latest:, _COLUMN[name]]
+    found = found[~np.isnan(found)]
+    return float(found.mean()) if found.size else math.nan
+
+
+def median_square(errors: Array, name: str, latest: int) -> float:
+    """Return the median of an estimate's latest squared errors; NaN for none.
+
+    Parameters
+    ----------
+    errors : Array, shape (k, estimates)
+        The squared errors.
+    name : str
+        The estimate.
+    latest : int
+        The largest number of errors.
+    """
+    found = errors[-latest:, _COLUMN[name]]
+    found = found[~np.isnan(found)]
+    return float(np.median(found)) if found.size else math.nan
+
+
+def weight(errors: Array, name: str, other: str, latest: int, *, handicap: float = 0.0) -> float:
+    """Return the weight of one estimate against another, from the readings that it has predicted.
+
+    With k readings it is the ratio of the mean square errors to the power k/2, as for normal errors of unknown size.
+
+    Parameters
+    ----------
+    errors : Array, shape (k, estimates)
+        The squared errors.
+    name, other : str
+        The estimates.
+    latest : int
+        The largest number of errors.
+    handicap : float
+        What is subtracted from the logarithm of the odds.
+    """
+    k = min(predictions(errors, name), latest)
+    odds = -handicap
+    if k:
+        own, others = mean_square(errors, name, k), mean_square(errors, other, k)
+        odds += 0.5 * k * math.log((others + 1e-300) / (own + 1e-300))
+    return 1.0 / (1.0 + math.exp(-min(max(odds, -50.0), 50.0)))

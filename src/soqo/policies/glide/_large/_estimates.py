@@ -1,0 +1,198 @@
+r"""The estimates of a stream while A is not known as a factor: soft, flat and sharp.
+
+A sweep of the soft estimate uses all readings and takes the last estimate as the shape of its prior, so it need not be
+repeated for every reading: the estimates are computed again when there are 1 % more readings.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from soqo._foundation.frozen_dataclasses import evolve
+from soqo.estimators.lowrank import (
+    SWEEPS,
+    Annealing,
+    Bases,
+    Moments,
+    Readings,
+    bases,
+    fit_flat,
+    positive_part,
+    update_flat,
+)
+from soqo.policies.glide._large._comparison import forget, weight
+from soqo.policies.glide._large._stream import MAX_SWEPT_ROWS, MAX_UNKNOWNS, Stream
+from soqo.typing import Array
+
+_PRIOR_SHARE, _PRIOR_MEAN = 0.6, 0.6
+"""The soft estimate's prior: the share of the cautious shape, and the mean in units of the shape."""
+
+_SPREAD_GROWTH = 1.1
+"""The spread of the flat estimate is chosen again when there are this many times as many readings."""
+
+_FLAT_NATS = 2.0
+"""The lead of the flat estimate where it applies: if noise dominates, the soft one follows the noise."""
+
+_ROUNDS_PER_ANNEALING = 12.0
+"""An annealing with n readings is spread over n divided by this many rounds, and at least five."""
+
+_LONG_SWEEP = 400
+"""With more rows, a round does not sweep for two estimates."""
+
+_CERTAIN = 0.98
+"""Weights beyond this are taken as one."""
+
+
+def update(stream: Stream, noise: float, *, keep_sums: bool) -> Stream:
+    """Return the stream with estimates that include the last reading, if they are due.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream, whose rows include the last reading.
+    noise : float
+        The deviation of the noise.
+    keep_sums : bool
+        Whether sums over all readings may take the place of rows.
+    """
+    if stream.seen >= stream.swept + max(1, stream.swept // 100):
+        stream = sweep(stream, noise, keep_sums=keep_sums)
+    return _anneal(stream, noise)
+
+
+def sweep(stream: Stream, noise: float, *, keep_sums: bool) -> Stream:
+    """Return the stream with the soft and the flat estimate computed again.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream.
+    noise : float
+        The deviation of the noise.
+    keep_sums : bool
+        Whether sums over all readings may take the place of rows.
+    """
+    stream, data = _data(stream, keep_sums)
+    readings = stream.readings(MAX_SWEPT_ROWS)
+    if stream.moments is not None and stream.seen >= 2 * stream.unknowns and stream.soft is not None:
+        residual2 = stream.moments.without(stream.load).residual_square(stream.soft) / (stream.seen - stream.unknowns)
+        noise = math.sqrt(residual2)
+    noise2 = noise * noise
+    shapes = bases(readings.Z, readings.y, noise)
+    scale, S = shapes.cautious_scale, _prior_shape(stream, shapes)
+    soft = positive_part(data.posterior_mean(S, _PRIOR_MEAN, noise2))
+    flat, chosen = stream.flat, stream.spread_chosen
+    if stream.seen >= 3 and stream.moments is None and stream.seen >= _SPREAD_GROWTH * chosen:
+        flat, chosen = fit_flat(readings, noise2, flat), stream.seen
+    elif flat is not None and flat.applies:
+        flat = update_flat(data, noise2, flat)
+    return evolve(stream, soft=soft, flat=flat, spread_chosen=chosen, scale=scale, swept=stream.seen)
+
+
+def _prior_shape(stream: Stream, shapes: Bases) -> Array:
+    """Return the shape S of the soft estimate's prior."""
+    S = _PRIOR_SHARE * shapes.cautious_scale * shapes.cautious
+    return S if stream.soft is None else S + stream.soft
+
+
+def soft_deviations(stream: Stream, noise: float, directions: Array) -> Array:
+    """Return the posterior deviation of w'A w for some directions, before A is known as a factor.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream, with a soft estimate.
+    noise : float
+        The deviation of the noise.
+    directions : Array, shape (k, d)
+        The directions w.
+    """
+    readings = stream.readings(MAX_SWEPT_ROWS)
+    S = _prior_shape(stream, bases(readings.Z, readings.y, noise))
+    data = readings if stream.moments is None else stream.moments
+    return data.deviations(S, noise * noise, directions)
+
+
+def _data(stream: Stream, keep_sums: bool) -> tuple[Stream, Moments | Readings]:
+    """Return the readings in the cheaper form, and the stream with the sums up to date."""
+    if not keep_sums or stream.seen <= stream.unknowns or stream.unknowns > MAX_UNKNOWNS:
+        return stream, stream.readings(MAX_SWEPT_ROWS)
+    if stream.moments is None:
+        rows = stream.rows.latest()
+        moments = evolve(Moments.of(rows[:, :-1], rows[:, -1]), count=stream.seen)
+    else:
+        rows = stream.rows.latest(stream.seen - stream.moments.count)
+        moments = stream.moments.add(rows[:, :-1], rows[:, -1])
+    # The sums are those of the readings as they came, since the base load may be known better later.
+    return evolve(stream, moments=moments, annealing=None, sharp=None), moments.without(stream.load)
+
+
+def _anneal(stream: Stream, noise: float) -> Stream:
+    """Return the stream after some sweeps of an annealing, which begins when there may be enough readings."""
+    if stream.moments is not None or stream.soft is None:
+        return stream
+    n, annealing = stream.seen, stream.annealing
+    if stream.swept == n > _LONG_SWEEP:
+        return stream  # this round has had its sweep
+    if annealing is None:
+        trace = float(np.trace(stream.soft))
+        rank = trace * trace / max(float(np.square(stream.soft).sum()), 1e-300)
+        if n < max(0.5 * len(stream.soft) * rank, stream.next_annealing):
+            return stream
+        readings = stream.readings(MAX_SWEPT_ROWS)
+        annealing = Annealing.start(bases(readings.Z, readings.y, noise))
+    sweeps = math.ceil(SWEEPS / max(5.0, n / _ROUNDS_PER_ANNEALING))
+    annealing = annealing.advance(stream.readings(MAX_SWEPT_ROWS), noise * noise, sweeps)
+    if not annealing.is_finished:
+        return evolve(stream, annealing=annealing)
+    return evolve(
+        stream,
+        annealing=None,
+        sharp=annealing.estimate,
+        next_annealing=n + max(4, n // 20),
+        errors=forget(stream.errors, "sharp"),
+    )
+
+
+def sharp_weight(stream: Stream) -> float:
+    """Return the weight of the sharp estimate against the soft one.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream.
+    """
+    if stream.sharp is None:
+        return 0.0
+    return _round(weight(stream.errors, "sharp", "soft", 12, handicap=3.0))
+
+
+def combine(stream: Stream) -> Array:
+    """Return the mixture of the estimates by their weights.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream.
+    """
+    soft, flat, sharp = stream.soft, stream.flat, stream.sharp
+    if soft is None:
+        return stream.estimate
+    estimate = soft
+    if flat is not None and flat.applies:
+        share = _round(weight(stream.errors, "flat", "soft", 20, handicap=-_FLAT_NATS))
+        if share:
+            estimate = share * positive_part(flat.matrix) + (1.0 - share) * soft
+    share = sharp_weight(stream)
+    if sharp is not None and share:
+        estimate = share * sharp + (1.0 - share) * estimate
+    return estimate
+
+
+def _round(share: float) -> float:
+    """Return a weight without negligible parts, which would cost an eigendecomposition each round."""
+    if share > _CERTAIN:
+        return 1.0
+    return 0.0 if share < 1.0 - _CERTAIN else share

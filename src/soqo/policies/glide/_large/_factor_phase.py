@@ -1,0 +1,172 @@
+r"""The rounds in which A is known as a factor: filter, fits, and what to do if the factor does not fit.
+
+A fit begins when there are 15 % more readings than at the last one. Its first act is to drop a column that is not
+significant. If the readings do not fit, a fit is the first answer, one more column the second, and the third is to give
+the factor up.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from soqo._foundation.frozen_dataclasses import evolve
+from soqo.estimators.lowrank import Factored
+from soqo.policies.glide._large._stream import MAX_ROWS, Stream
+from soqo.policies.glide._large._trials import fit_some_steps, fitted_rows, give_up_factor
+from soqo.typing import Array
+
+_FIT_GROWTH = 1.15
+"""A fit begins when there are this many times as many readings as at the last one."""
+
+_BAD_FIT, _BAD_FIT_READINGS = 9.0, 10
+"""Squared errors in units of what is expected, and the number of readings over which their mean is taken."""
+
+_BAD_NOISE = 16.0
+"""A factor whose noise has this many times the variance that it had at first does not fit."""
+
+_SAME_NOISE, _COLUMN_STEPS = 2.0, 20
+"""One more column explains readings if the variance of the noise does not exceed this many times that before, after at
+most so many steps of the fit."""
+
+_EXPLAINED = 4.0
+"""A fit explains a reading if it leaves at most this many deviations of the noise."""
+
+_SIGNIFICANT_DEVIATIONS = 3.0
+"""A column whose eigenvalue is below this many of its deviations is dropped."""
+
+
+def follow(stream: Stream) -> Stream:
+    """Return the stream with a factor that includes the last reading, or without one if it does not fit.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream, whose rows include the last reading.
+    """
+    factored = stream.factored
+    assert factored is not None
+    rows = stream.readings(fitted_rows(factored.L))
+    next_fit = stream.next_fit
+    if factored.is_fitting:
+        factored = fit_some_steps(factored, rows)
+        if not factored.is_fitting:
+            next_fit = math.ceil(_FIT_GROWTH * stream.seen)
+    else:
+        factored = factored.update(rows.Z[-1], float(rows.y[-1]))
+        if stream.seen >= next_fit:
+            if not stream.trouble:
+                factored = _without_weak_column(factored, rows.Z, rows.y)
+            factored = factored.begin_fit()
+    stream = evolve(stream, factored=factored, next_fit=next_fit, estimate=factored.L @ factored.L.T)
+    return _repair(stream, rows.Z, rows.y)
+
+
+def _without_weak_column(factored: Factored, Z: Array, y: Array) -> Factored:
+    """Return the factor without the column of its smallest eigenvalue, if that is not significant."""
+    vectors, roots, _ = np.linalg.svd(factored.L, full_matrices=False)
+    if len(roots) < 2:
+        return factored
+    deviation = factored.deviation(vectors[:, -1])
+    if roots[-1] ** 2 > _SIGNIFICANT_DEVIATIONS * deviation:
+        return factored
+    return Factored.start(vectors[:, :-1] * roots[:-1], Z, y, factored.noise2)
+
+
+def _repair(stream: Stream, Z: Array, y: Array) -> Stream:
+    """Return the stream with something done about a factor that does not fit."""
+    factored, latest = stream.factored, stream.surprises[-_BAD_FIT_READINGS:]
+    assert factored is not None
+    if factored.is_fitting:
+        return stream
+    noisy = factored.noise2 > _BAD_NOISE * stream.first_noise2  # a fit that explains the readings by noise
+    complete = not np.isnan(latest).any()
+    if not noisy and not (complete and bool(np.square(latest).mean() > _BAD_FIT)):
+        return evolve(stream, trouble=0) if stream.trouble and complete else stream
+    surprises = np.full_like(stream.surprises, np.nan)
+    if stream.trouble == 0:
+        return evolve(stream, factored=factored.begin_fit(), trouble=1, surprises=surprises)
+    if stream.trouble == 1:
+        return evolve(stream, factored=_with_column(factored, Z, y), trouble=2, surprises=surprises)
+    return give_up_factor(stream, math.sqrt(stream.first_noise2))
+
+
+def _with_column(factored: Factored, Z: Array, y: Array) -> Factored:
+    """Return the factor with one more column, at the beginning of a fit."""
+    return Factored.start(np.column_stack([factored.L, _missing_direction(factored.L, Z, y)]), Z, y, factored.noise2)
+
+
+def explain_by_fit(stream: Stream, row: Array) -> Stream | None:
+    """Return the stream with a factor that explains a reading far from what was expected, or None.
+
+    Far out in a direction in which A is almost zero, a small error of the factor is a large one of the reading, and the
+    filter, which is right to second order only, may not know it.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream, with a factor.
+    row : Array, shape (d + 1,)
+        The reading.
+    """
+    assert stream.factored is not None
+    more = evolve(stream, rows=stream.rows.append(row, limit=MAX_ROWS), seen=stream.seen + 1)
+    rows = more.readings(fitted_rows(stream.factored.L))
+    factored = fit_some_steps(stream.factored.begin_fit(), rows)
+    residual = y_residual(factored, rows.Z[-1], float(rows.y[-1]))
+    squares = float(np.square(rows.y - 0.5 * np.square(rows.Z @ factored.L).sum(axis=1)).sum())
+    limit = _SAME_NOISE * stream.factored.noise2 * max(len(rows.y) - factored.unknowns, 1)
+    if squares > limit or residual**2 > _EXPLAINED**2 * stream.factored.noise2:
+        return None
+    return evolve(more, factored=factored, estimate=factored.L @ factored.L.T)
+
+
+def y_residual(factored: Factored, z: Array, y: float) -> float:
+    """Return what a factor leaves of a reading."""
+    return y - 0.5 * float(np.square(factored.L.T @ z).sum())
+
+
+def explain_by_column(stream: Stream, rows: Array) -> Stream | None:
+    """Return the stream with one more column if that explains some more readings, or None.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream, with a factor.
+    rows : Array, shape (n, d + 1)
+        The readings.
+    """
+    assert stream.factored is not None
+    known = stream.readings(fitted_rows(stream.factored.L))
+    Z, y = np.concatenate([known.Z, rows[:, :-1]]), np.concatenate([known.y, rows[:, -1] - stream.load])
+    factored = _with_column(stream.factored, Z, y)
+    for _ in range(_COLUMN_STEPS):
+        if not factored.is_fitting:
+            break
+        factored = factored.fit_step(Z, y)
+    if factored.is_fitting or factored.noise2 > _SAME_NOISE * stream.factored.noise2:
+        return None
+    more = stream.rows
+    for row in rows:
+        more = more.append(row, limit=MAX_ROWS)
+    seen = stream.seen + len(rows)
+    return evolve(
+        stream,
+        factored=factored,
+        rows=more,
+        seen=seen,
+        next_fit=math.ceil(_FIT_GROWTH * seen),
+        estimate=factored.L @ factored.L.T,
+        surprises=np.full_like(stream.surprises, np.nan),
+        suspects=stream.suspects[:0],
+    )
+
+
+def _missing_direction(L: Array, Z: Array, y: Array) -> Array:
+    """Return a new column: the direction in which the readings exceed what the factor explains."""
+    residual = y - 0.5 * np.square(Z @ L).sum(axis=1)
+    square = 0.5 * np.square(Z).sum(axis=1)
+    values, vectors = np.linalg.eigh((Z.T * (residual / np.maximum(square, 1e-300) ** 2)) @ Z)
+    size = 0.1 * float(np.sqrt(np.abs(residual).mean() / max(float(square.mean()), 1e-300)))
+    return np.asarray(size * vectors[:, np.argmax(values)])

@@ -1,0 +1,108 @@
+"""A round of GLIDE with many dimensions: the action, and what a reading does to the memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from soqo._foundation.frozen_dataclasses import evolve
+from soqo._model.gains import advance, advance_with_factor
+from soqo._model.planner import anticipation, towards
+from soqo._model.spectrum import Spectrum
+from soqo.estimators.bayes import MAX_DISTANCE, clip_inputs
+from soqo.policies._base import State
+from soqo.policies._runs import take_rows
+from soqo.policies.glide._large._learning import Options, learn
+from soqo.policies.glide._large._memory import LargeMemory
+from soqo.typing import Array
+
+
+def decide(state: State[Any], v: Array, *, drift: bool) -> tuple[Array, LargeMemory]:
+    """Return the action and the new memory.
+
+    Until the first reading has come, the action is v: its reading is nothing but noise, whose size is then known.
+
+    Parameters
+    ----------
+    state : State
+        The state.
+    v : Array, shape (*batch, d)
+        The minimizer.
+    drift : bool
+        Whether to use the predictable part of the steps of v.
+    """
+    d, n = v.shape[-1], state.rounds_to_go
+    memory: LargeMemory = state.memory
+    x_prev, told = state.x.reshape(-1, d), v.reshape(-1, d)
+    steps, rounds = memory.drift, state.own_round
+    if drift and state.round:
+        step = told - state.v.reshape(-1, d)
+        if state.began is not None:  # the first minimizer of a run is not a step
+            step = np.where(np.asarray(rounds)[:, None] > 0, step, 0.0)
+        steps = steps.update(np.clip(step, -MAX_DISTANCE, MAX_DISTANCE))
+    forecast = None if state.forecast is None else state.forecast.reshape(len(told), *state.forecast.shape[-2:])
+    forecasts = memory.forecasts.update(told, forecast)
+    memory = evolve(memory, drift=steps, forecasts=forecasts)
+    x = told.copy()
+    for i, stream in enumerate(memory.streams):
+        if not stream.spectrum.values.size and not stream.seen:
+            continue
+        one = slice(i, i + 1)
+        spectrum = Spectrum(stream.spectrum.values[None], stream.spectrum.vectors[None])
+        factor = None if state.factor is None else state.factor.reshape(-1)[one]
+        target = aim = told[one]
+        advances = advance(spectrum.values, n)
+        if factor is not None:
+            advances = advance_with_factor(spectrum.values, n, factor)
+        if drift:
+            aim = target + take_rows(steps, np.array([i])).target_offset(spectrum, advances, n)
+        if forecast is None or not forecast.shape[1]:
+            x[one] = towards(spectrum, advances, x_prev[one], aim)
+            continue
+        trusted = take_rows(forecasts, np.array([i]))
+        # A forecast that is believed takes the place of the autoregression.
+        aim = target + (1.0 - trusted.trust()[:, :1]) * (aim - target)
+        expected = trusted.expected(told[one], forecast[one])
+        x[one] = towards(spectrum, advances, x_prev[one], aim) + anticipation(spectrum, n, target, expected, factor)
+    return x.reshape(v.shape), memory
+
+
+def observe(
+    state: State[Any], y: Array, options: Options, *, y_max: float | None, switching: Array | float
+) -> LargeMemory:
+    """Return the memory after the readings of a round.
+
+    Parameters
+    ----------
+    state : State
+        The state after ``act``.
+    y : Array, shape (*batch,)
+        The readings; NaN for none.
+    options : Options
+        What the policy is told about the readings.
+    y_max : float or None
+        The limit of the meter; readings at the limit are not used.
+    switching : Array, shape (runs,), or float
+        The switching cost that the readings contain.
+    """
+    memory: LargeMemory = state.memory
+    d = state.x.shape[-1]
+    displacement, reading, faults = state.u.reshape(-1, d), y.reshape(-1), memory.faults
+    unit = 1.0 if state.unit is None else state.unit.reshape(-1)
+    if y_max is not None:
+        reading = np.where(reading * unit >= y_max, np.nan, reading)
+    if options.alarms:
+        repeated, faults = faults.update(displacement, reading * unit)
+        reading = np.where(repeated, np.nan, reading)
+    u, reading = clip_inputs(displacement, reading - switching)
+    factor = np.ones(len(u)) if state.factor is None else state.factor.reshape(-1)
+    streams, last_alarm = list(memory.streams), memory.last_alarm.copy()
+    for i, stream in enumerate(streams):
+        if np.isnan(reading[i]):
+            continue
+        row = np.append(np.sqrt(factor[i]) * u[i], reading[i])
+        streams[i] = learn(stream, row, options, state.round)
+        last_alarm[i] = max(last_alarm[i], streams[i].epoch)
+    alarms = memory.alarms + (last_alarm > memory.last_alarm)
+    return evolve(memory, streams=tuple(streams), faults=faults, alarms=alarms, last_alarm=last_alarm)

@@ -1,0 +1,216 @@
+r"""The trial of a factor A = L L', which then takes the place of the other estimates.
+
+There are two ways to win. A sharp estimate may predict so much better than the soft one that A must have a low rank;
+then the factor only has to fit, and the readings have to determine it. Otherwise, where noise dominates, a factor with
+half as many unknowns as readings has to predict better than the estimate that is played.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from soqo._foundation.frozen_dataclasses import evolve
+from soqo.estimators.lowrank import Factored, Readings
+from soqo.policies.glide._large._comparison import forget, mean_square, median_square, predictions
+from soqo.policies.glide._large._estimates import combine, sharp_weight, sweep
+from soqo.policies.glide._large._stream import Stream
+from soqo.typing import Array
+
+_SIGNIFICANT = 3e-3
+"""Eigenvalues of the sharp estimate below this share of the largest one are taken as zero."""
+
+_TRIAL_SIGNIFICANT = 0.02
+"""The same for a trial, in which noise may dominate."""
+
+_MAX_TRIAL_ENTRIES, _MIN_TRIAL_RANK = 600, 3
+"""A factor on trial has at most this many entries, or so many columns, so that a step of its fit is quick enough."""
+
+_MAX_DROPPED, _MAX_RANK = 0.25, 1.0 / 3.0
+"""A factor on trial leaves at most this share of the soft estimate out, and has at most this share of all directions.
+Factors of a lower rank predict as well while no reading shows the difference, but to play for them has unbounded cost.
+"""
+
+_NOISE_RATIO, _NEGLIGIBLE_NOISE = 16.0, 1e-4
+"""A factor must not need more noise than this many times the variance of the noise as known before, plus this share of
+the squared median of the readings."""
+
+_DETERMINED, _DETERMINED_ON_TRIAL = 0.995, 0.9
+"""The share of the unknowns of a factor that the readings have to determine, if a sharp estimate shows a low rank, and
+if the factor has to predict better than the estimate that is played."""
+
+_FIT_OPERATIONS = 2e8
+"""The number of operations that the steps of a fit take in a round."""
+
+_SWEEPS_AFRESH = 6
+"""The number of sweeps of a soft estimate that starts from scratch."""
+
+
+def _factor(A: Array, significant: float) -> Array:
+    """Return L with A = L L', from the eigenvalues that are large enough."""
+    values, vectors = np.linalg.eigh(A)
+    kept = values > significant * max(values[-1], 1e-300)
+    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
+
+
+def _unknowns(L: Array) -> int:
+    d, k = L.shape
+    return int(d * k - k * (k - 1) // 2)
+
+
+def try_factor(stream: Stream, noise: float) -> Stream:
+    """Return the stream after a round of the trial of a factor, which may begin, win or be given up.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream.
+    noise : float
+        The deviation of the noise.
+    """
+    if stream.trial is None:
+        return _begin_trial(stream, noise)
+    trial, n = stream.trial, stream.seen
+    rows = stream.readings(fitted_rows(trial.L))
+    if trial.is_fitting:
+        trial = fit_some_steps(trial, rows)
+        if not trial.is_fitting and stream.trial_is_clear and _is_convincing(trial, noise, rows.y):
+            return _adopt(stream, trial)
+        return evolve(stream, trial=trial)
+    trial = trial.update(rows.Z[-1], float(rows.y[-1]))
+    count = predictions(stream.errors, "trial")
+    if count >= 8:
+        own, played = (mean_square(stream.errors, name, count) for name in ("trial", "played"))
+        if (
+            own < 0.97 * played
+            and trial.determined >= _DETERMINED_ON_TRIAL * trial.unknowns
+            and _is_plausible(stream, trial.L)
+        ):
+            return _adopt(stream, trial)
+        if count >= 19:
+            return evolve(stream, trial=None, next_trial=math.ceil(1.25 * n))
+    return evolve(stream, trial=trial)
+
+
+def _begin_trial(stream: Stream, noise: float) -> Stream:
+    """Return the stream with a factor on trial, if there is reason for one."""
+    n, sharp = stream.seen, stream.sharp
+    L, clear = None, False
+    if sharp is not None and _sharp_is_clear(stream):
+        L = _factor(sharp, _SIGNIFICANT)
+        clear = n >= 1.05 * _unknowns(L) + 4
+    if not clear:
+        if n < stream.next_trial or stream.soft is None:
+            return stream
+        L = _factor(stream.soft if sharp is None else sharp, _TRIAL_SIGNIFICANT)
+        if (
+            n < 2 * _unknowns(L)
+            or L.size > max(_MAX_TRIAL_ENTRIES, _MIN_TRIAL_RANK * len(L))
+            or not _is_plausible(stream, L)
+        ):
+            return evolve(stream, next_trial=math.ceil(1.05 * n))
+    assert L is not None
+    rows = stream.readings(fitted_rows(L))
+    trial = Factored.start(L, rows.Z, rows.y, noise * noise)
+    begun = evolve(stream, trial=trial, trial_is_clear=clear, errors=forget(stream.errors, "trial"))
+    return try_factor(begun, noise)
+
+
+def _sharp_is_clear(stream: Stream) -> bool:
+    """Return whether the sharp estimate predicts so much better than the soft one that A must have a low rank."""
+    errors = stream.errors
+    k = min(predictions(errors, "sharp"), 12)
+    if k < 4 or sharp_weight(stream) < 0.9:
+        return False
+    typical = (mean_square, median_square)
+    return all(size(errors, "sharp", k) < 0.01 * size(errors, "soft", k) for size in typical)
+
+
+def _is_convincing(trial: Factored, noise: float, y: Array) -> bool:
+    """Return whether a factor explains the readings without more noise than there is, and they determine it."""
+    usual = _NOISE_RATIO * noise * noise + _NEGLIGIBLE_NOISE * float(np.median(np.abs(y))) ** 2
+    return trial.noise2 <= usual and trial.determined >= _DETERMINED * trial.unknowns
+
+
+def fit_some_steps(factored: Factored, rows: Readings) -> Factored:
+    """Return a factor after as many steps of its fit as a round has time for.
+
+    Parameters
+    ----------
+    factored : Factored
+        The factor.
+    rows : Readings
+        The readings.
+    """
+    cost = len(rows.y) * factored.L.size**2
+    for _ in range(min(max(int(_FIT_OPERATIONS / cost), 1), 10)):
+        if not factored.is_fitting:
+            break
+        factored = factored.fit_step(rows.Z, rows.y)
+    return factored
+
+
+def fitted_rows(L: Array) -> int:
+    """Return how many rows a fit of a factor uses.
+
+    Parameters
+    ----------
+    L : Array, shape (d, k)
+        The factor.
+    """
+    return max(6 * L.size, 400)
+
+
+def _adopt(stream: Stream, factored: Factored) -> Stream:
+    return evolve(
+        stream,
+        factored=factored,
+        next_fit=0,
+        first_noise2=factored.noise2,
+        moments=None,
+        soft=None,
+        flat=None,
+        annealing=None,
+        sharp=None,
+        trial=None,
+        surprises=np.full_like(stream.surprises, np.nan),
+        trouble=0,
+    )
+
+
+def _is_plausible(stream: Stream, L: Array) -> bool:
+    """Return whether the other estimates leave room for a factor of low rank."""
+    soft, flat = stream.soft, stream.flat
+    if soft is None or (flat is not None and flat.applies) or L.shape[1] > _MAX_RANK * len(L):
+        return False
+    basis = np.linalg.qr(L)[0]
+    kept = float((basis * (soft @ basis)).sum())
+    return kept >= (1.0 - _MAX_DROPPED) * float(np.trace(soft))
+
+
+def give_up_factor(stream: Stream, noise: float) -> Stream:
+    """Return the stream without its factor, which does not fit, and with estimates from the rows.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream.
+    noise : float
+        The deviation of the noise before there was a factor.
+    """
+    rows, n = stream.readings(None), stream.seen
+    stream = evolve(
+        stream,
+        factored=None,
+        trouble=0,
+        seen=len(rows.y),
+        errors=np.full_like(stream.errors, np.nan),
+        surprises=np.full_like(stream.surprises, np.nan),
+        next_annealing=len(rows.y) + n // 4,
+        next_trial=2 * len(rows.y),
+        spread_chosen=0,
+    )
+    for _ in range(_SWEEPS_AFRESH):
+        stream = sweep(stream, noise, keep_sums=True)
+    return evolve(stream, estimate=combine(stream))

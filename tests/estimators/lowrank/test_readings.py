@@ -1,0 +1,72 @@
+"""Posterior means from rows and from sums, against a dense posterior of all entries of A."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from soqo.estimators import smat, svec, svec_rows
+from soqo.estimators.lowrank import Moments, Readings
+from soqo.estimators.lowrank._readings import congruence
+from soqo.typing import Array
+
+D, NOISE2, MEAN = 5, 0.3, 0.6
+
+
+def problem(n: int) -> tuple[Array, Array, Array]:
+    rng = np.random.default_rng(n)
+    root = rng.standard_normal((D, D))
+    return rng.standard_normal((n, D)), rng.standard_normal(n), root @ root.T + 0.5 * np.eye(D)
+
+
+def dense_posterior(Z: Array, y: Array, S: Array) -> tuple[Array, Array]:
+    """Mean and covariance of svec(A), whose prior covariance is that of S^(1/2) G S^(1/2), from a Monte Carlo-free sum.
+
+    The columns of the map X -> S X S are computed entry by entry, not with the formula under test.
+    """
+    p = D * (D + 1) // 2
+    covariance = np.column_stack([svec(S @ smat(e) @ S) for e in np.eye(p)])
+    F = svec_rows(Z)
+    gain = covariance @ F.T @ np.linalg.inv(F @ covariance @ F.T + NOISE2 * np.eye(len(y)))
+    mean = MEAN * svec(S) + gain @ (y - MEAN * F @ svec(S))
+    return mean, covariance - gain @ F @ covariance
+
+
+@pytest.mark.parametrize("n", [4, 40])
+def test_rows_and_sums_give_the_dense_posterior(n: int) -> None:
+    Z, y, S = problem(n)
+    mean, covariance = dense_posterior(Z, y, S)
+    W = np.random.default_rng(1).standard_normal((3, D))
+    rows = 2.0 * svec_rows(W)
+    expected = np.sqrt(np.einsum("ip,pq,iq->i", rows, covariance, rows))
+    for data in (Readings(Z, y), Moments.of(Z[:3], y[:3]).add(Z[3:], y[3:])):
+        np.testing.assert_allclose(data.posterior_mean(S, MEAN, NOISE2), smat(mean), rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(data.deviations(S, NOISE2, W), expected, rtol=1e-5)
+
+
+def test_the_prior_covariance_is_that_of_a_random_matrix() -> None:
+    Z, _, S = problem(2)
+    rng = np.random.default_rng(3)
+    G = rng.standard_normal((200_000, D, D))
+    G = (G + G.swapaxes(1, 2)) / 2.0
+    root = np.linalg.cholesky(S)
+    V = Z @ root
+    draws = 0.5 * np.einsum("id,ndk,ik->ni", V, G, V)
+    expected = 0.25 * (V @ V.T) ** 2
+    error = 5.0 * np.sqrt(2.0 / len(G)) * np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
+    assert (np.abs(np.cov(draws.T) - expected) < error).all()
+
+
+def test_sums_without_a_base_load_are_those_of_the_readings_minus_it() -> None:
+    Z, y, S = problem(30)
+    shifted, expected = Moments.of(Z, y).without(2.5), Moments.of(Z, y - 2.5)
+    np.testing.assert_allclose(shifted.sums, expected.sums)
+    np.testing.assert_allclose([shifted.square, shifted.total], [expected.square, expected.total])
+    residual = y - 2.5 - 0.5 * np.einsum("ij,jk,ik->i", Z, S, Z)
+    np.testing.assert_allclose(shifted.residual_square(S), residual @ residual)
+
+
+def test_congruence_is_the_matrix_of_the_map() -> None:
+    _, _, S = problem(1)
+    X = smat(np.arange(1.0, 16.0))
+    np.testing.assert_allclose(congruence(S) @ svec(X), svec(S @ X @ S))

@@ -1,0 +1,29 @@
+"""The state of one run."""
+
+from __future__ import annotations
+
+import numpy as np
+from streams import curvature, taught
+
+from soqo._storage.plain_data import pack, same, unpack
+
+
+def test_a_stream_is_stored_and_continues() -> None:
+    A = curvature(13, 2)
+    for readings in (5, 40, 80):
+        stream = taught(A, readings)
+        stored = unpack(*pack(stream))
+        assert same(stored, stream)
+        assert same(taught(A, 3, stream=stored), taught(A, 3, stream=stream))
+
+
+def test_a_restart_keeps_the_noise_and_what_was_known() -> None:
+    stream = taught(curvature(13, 2), 60)
+    after = stream.restart(stream.rows.latest(4), 57)
+    assert after.seen == after.rows.count == 4
+    assert after.noise(None) == stream.noise(None)
+    assert after.previous is not None
+    assert after.shift_rounds(3).epoch == 60
+    np.testing.assert_array_equal(after.estimate, stream.estimate)
+    assert stream.noise(3.0) == stream.noise(None)  # a factor knows better than a cap
+    assert taught(curvature(13, 2), 2).noise(3.0) == 3.0 / np.sqrt(3.0)

@@ -1,0 +1,51 @@
+"""Outliers, changes of A, and bursts of wrong readings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from streams import OPTIONS, curvature, row, taught
+
+from soqo.policies.glide._large._learning import learn
+
+
+@pytest.mark.parametrize("rank", [2, 13])
+@pytest.mark.parametrize("wrong", [1e7, -1e5, 1.0])
+def test_a_wrong_reading_is_rejected(rank: int, wrong: float) -> None:
+    A = curvature(13, rank)
+    stream = taught(A, 200)
+    z = np.full(13, 40.0)
+    after = learn(stream, np.append(z, wrong), OPTIONS, 202)
+    assert len(after.suspects) == 1
+    for t in range(3):
+        after = learn(after, row(A, z, 0.0), OPTIONS, 203 + t)
+    assert not len(after.suspects)
+    assert after.rejected == stream.rejected + 1
+    assert np.linalg.norm(after.estimate - A) < 0.01 * np.linalg.norm(A)
+
+
+@pytest.mark.parametrize("kind", ["another", "one more direction"])
+def test_four_readings_that_do_not_fit_are_a_change_and_the_new_a_is_learned(kind: str) -> None:
+    before = curvature(13, 2)
+    after = before[::-1, ::-1] if kind == "another" else before + np.diag([2.0, *[0.0] * 12])
+    stream = taught(after, 90, stream=taught(before, 100), seed=5)
+    assert stream.epoch > 100
+    assert np.linalg.norm(stream.estimate - after) < 0.01 * np.linalg.norm(after)
+
+
+def test_a_burst_is_taken_back() -> None:
+    A = curvature(13, 2)
+    stream = taught(A, 100)
+    burst = taught(30.0 * A, 6, stream=stream, seed=3)
+    assert burst.epoch > 0
+    again = taught(A, 8, stream=burst, seed=4)
+    assert again.epoch == 0
+    assert again.rejected >= 4
+    assert np.linalg.norm(again.estimate - A) < 0.01 * np.linalg.norm(A)
+
+
+def test_without_alarms_nothing_is_set_aside() -> None:
+    stream = taught(curvature(13, 2), 100, options=OPTIONS._replace(alarms=False))
+    after = learn(stream, np.append(np.full(13, 40.0), 1e7), OPTIONS._replace(alarms=False), 102)
+    assert not len(after.suspects)
+    assert after.seen == stream.seen + 1
