@@ -26,7 +26,7 @@ COMPANION_DIMS = range(10, 13)
 _MEMORY = 12
 """The number of latest readings whose predictions are compared."""
 
-_ENOUGH = 4
+_ENOUGH = 1.5
 """A stream without a factor learns from this many times as many readings as there are unknowns."""
 
 _LEAD_NATS = 3.0
