@@ -296,6 +296,7 @@ class Log(Value):
         Examples
         --------
         >>> import tempfile
+        >>> import numpy as np
         >>> log = Log([[1.0], [2.0]], [[0.5], [1.25]], [0.2, np.nan], x0=[0.0], units="degC")
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     print(log.write(f"{folder}/log.csv").read_text())

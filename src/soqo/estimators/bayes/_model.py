@@ -42,6 +42,9 @@ OFFSET_SIZE = 3.0
 MAX_DISTANCE = 1e25
 """Entries of u above this are scaled down, so that fourth powers do not overflow."""
 
+_SMALL_SQUARE = 1e-200
+"""The square of a smaller length loses digits."""
+
 _MAX_READING = 1e60
 """Readings above this are clipped, for the same reason."""
 
@@ -155,8 +158,9 @@ class ReadingModel:
             parts = [np.ones((u.shape[0], 1)), *parts]
         elif self.bias == "direction":
             length2 = np.vecdot(u, u)
-            if length2.size and min_entry(length2) < 1e-200:
-                squares, length2 = _squares_of_directions(u)
+            if length2.size and min_entry(length2) < _SMALL_SQUARE:
+                small, squares = length2 < _SMALL_SQUARE, squares.copy()
+                squares[small], length2[small] = _squares_of_directions(u[small])
             parts = [squares * (2.0 / length2)[:, None], *parts]
         return np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
 

@@ -1077,7 +1077,7 @@ def fit_ages(model: ReadingModel) -> list[float]:
     >>> fit_ages(ReadingModel(dim=2))[4:9]
     [5.0, 6.0, 7.0, 8.0, 9.0]
     """
-    return sorted({*range(1, frequent_fits(model) + 1), *_FIT_READINGS.tolist()})
+    return sorted({*map(float, range(1, frequent_fits(model) + 1)), *_FIT_READINGS.tolist()})
 
 
 def fit_is_due(model: ReadingModel, readings: Array) -> BoolArray:

@@ -113,7 +113,7 @@ def sweep_figure(outcomes: Sequence[Outcome], curves: Mapping[str, Curves] | Non
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     outcomes = run([small], folder, runs=1, workers=1)
     >>> [axes.get_title(loc="left") for axes in sweep_figure(outcomes).axes]
-    ['SCaLE']
+    ['SCaLE, calibrated']
     """
     known = curves or {outcome.setting.name: make_curves(outcome) for outcome in outcomes}
     chart = sweep_chart(outcomes, known)

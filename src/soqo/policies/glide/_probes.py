@@ -90,7 +90,8 @@ def best_probe(
     # The rate at which normal movement with the past second moment gives the same information without probes.
     XS = X @ mean_moment[:, None]
     trace = np.trace(XS, axis1=2, axis2=3)
-    information = 0.5 * (XS * XS.swapaxes(-1, -2)).sum(axis=(2, 3)) + 0.25 * np.square(trace)
+    # One axis after the other: the order of a sum over two axes depends on the number of runs.
+    information = 0.5 * (XS * XS.swapaxes(-1, -2)).sum(axis=3).sum(axis=2) + 0.25 * np.square(trace)
     rate = information / np.maximum(variance * noise, 1e-300)
     rounds = np.reshape(rounds_to_save, (-1, 1))
     saving = per_round * rounds / (1.0 + rate * rounds)
