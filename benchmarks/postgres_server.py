@@ -32,16 +32,23 @@ def postgres_server() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="soqo-pg-", ignore_cleanup_errors=True) as folder:
         if os.getuid() == 0:
             shutil.chown(folder, user)
-        options = {
-            "user": user if os.getuid() == 0 else None,
-            "stdout": subprocess.DEVNULL,
-            "stderr": subprocess.DEVNULL,
-        }
+        account, quiet = (user if os.getuid() == 0 else None), subprocess.DEVNULL
         data = f"{folder}/data"
-        initialize = [programs / "initdb", "-D", data, "-U", "soqo", "--auth=trust", "--no-locale", "-E", "UTF8", "-N"]
-        subprocess.run(initialize, check=True, **options)  # type: ignore[call-overload]
+        initialize = [
+            str(programs / "initdb"),
+            "-D",
+            data,
+            "-U",
+            "soqo",
+            "--auth=trust",
+            "--no-locale",
+            "-E",
+            "UTF8",
+            "-N",
+        ]
+        subprocess.run(initialize, check=True, user=account, stdout=quiet, stderr=quiet)
         command = [
-            programs / "postgres",
+            str(programs / "postgres"),
             "-D",
             data,
             "-k",
@@ -51,11 +58,11 @@ def postgres_server() -> Iterator[str]:
             "-c",
             "max_connections=50",
         ]
-        server = subprocess.Popen(command, **options)  # type: ignore[call-overload]
+        server = subprocess.Popen(command, user=account, stdout=quiet, stderr=quiet)
         try:
-            ready = [programs / "pg_isready", "-h", folder, "-d", "postgres", "-U", "soqo"]
+            ready = [str(programs / "pg_isready"), "-h", folder, "-d", "postgres", "-U", "soqo"]
             for _ in range(200):
-                if subprocess.run(ready, **options).returncode == 0:  # type: ignore[call-overload]
+                if subprocess.run(ready, user=account, stdout=quiet, stderr=quiet, check=False).returncode == 0:
                     break
                 time.sleep(0.05)
             yield f"postgresql://soqo@/postgres?host={folder}"

@@ -13,6 +13,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 SERVER = """
@@ -174,7 +175,7 @@ async def drive(connections: list[tuple[int, Next]]) -> list[float]:
     loop = asyncio.get_running_loop()
     opened = []
     for port, advance in connections:
-        _, one = await loop.create_connection(lambda advance=advance: Connection(advance, latencies), "127.0.0.1", port)  # type: ignore[misc]
+        _, one = await loop.create_connection(partial(Connection, advance, latencies), "127.0.0.1", port)
         opened.append(one)
     await asyncio.gather(*(one.done for one in opened))
     return latencies

@@ -68,8 +68,7 @@ def mean_square(errors: Array, name: str, latest: int) -> float:
     latest : int
         The largest number of errors.
     """
-    found = errors[-latest:, _COLUMN[name]]
-    found = found[~np.isnan(found)]
+    found = _known(errors, name, latest)
     return float(found.mean()) if found.size else math.nan
 
 
@@ -85,9 +84,14 @@ def median_square(errors: Array, name: str, latest: int) -> float:
     latest : int
         The largest number of errors.
     """
-    found = errors[-latest:, _COLUMN[name]]
-    found = found[~np.isnan(found)]
+    found = _known(errors, name, latest)
     return float(np.median(found)) if found.size else math.nan
+
+
+def _known(errors: Array, name: str, latest: int) -> Array:
+    """Return an estimate's latest squared errors without those that are not known."""
+    found = errors[-latest:, _COLUMN[name]]
+    return np.asarray(found[~np.isnan(found)])
 
 
 def weight(errors: Array, name: str, other: str, latest: int, *, handicap: float = 0.0) -> float:
