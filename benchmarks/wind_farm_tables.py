@@ -18,7 +18,7 @@ import numpy as np
 
 from soqo.plants import ORACLE, Drive, FlorisWake, Wind, WindFarm, contenders, drive
 
-NAMES = ("FTM", "deadband", "interpolation 0.5", "LAI, fitted A", ORACLE, "RLS", "GLIDE")
+NAMES = ("FTM", "deadband", "interpolation 0.5", "LAI, fitted A", ORACLE, "RLS", "GLIDE", "GLIDE, told nothing")
 
 DISTURBANCES: dict[str, dict[str, Any]] = {
     "undisturbed": {},
@@ -68,7 +68,9 @@ def print_disturbances(wind: Wind | None, rounds: int, seeds: int) -> None:
 def print_floris(wind: Wind | None, rounds: int, seeds: int) -> None:
     """Print the costs with FLORIS and its GCH model as the plant."""
     farm = WindFarm(wind=wind, model=FlorisWake())
-    print_rows({"FLORIS, GCH": run(farm, rounds, seeds, ("FTM", "interpolation 0.5", ORACLE, "GLIDE"))})
+    print_rows(
+        {"FLORIS, GCH": run(farm, rounds, seeds, ("FTM", "interpolation 0.5", ORACLE, "GLIDE", "GLIDE, told nothing"))}
+    )
 
 
 def print_size(wind: Wind | None, rounds: int, seeds: int) -> None:

@@ -26,7 +26,8 @@ def contenders(plant: Plant, *, rounds: int = 1000, seeds: int | Sequence[int] =
     - FTM, a deadband and a fixed interpolation: what plants are run with today.
     - LAI with the mean of A, fitted to the plant's own model, and LAI with A(context) now and the mean later: the
       benchmark. No learner knows either.
-    - RLS, which is told the noise, and GLIDE, which is told nothing.
+    - RLS, which is told the noise; GLIDE, which is told how far the cost is nearly quadratic and whether v is right, as
+      an engineer knows it; and GLIDE told nothing.
     - The paper's SCaLE and HySCaLE, which are told the noise, the rank and the smallest eigenvalue: calibrated, with
       probes of the size of a typical deviation, and as printed.
 
@@ -66,9 +67,17 @@ def contenders(plant: Plant, *, rounds: int = 1000, seeds: int | Sequence[int] =
         "LAI, fitted A": Contender(LAI(A), factor=False),
         ORACLE: Contender(ScheduledLAI(A, fit.levels, tables), context=True),
         "RLS": Contender(RLS(noise=noise, prior_deviation=1.0, offset=True)),
-        "GLIDE": Contender(GLIDE()),
+        **_glides(plant, float(root)),
         "HySCaLE": Contender(HySCaLE(**told, c1=1.0, gamma2=probes)),
         "SCaLE": Contender(SCaLE(**told, c1=1.0, gamma2=probes)),
         "HySCaLE as printed": Contender(HySCaLE.as_printed(**told)),
         "SCaLE as printed": Contender(SCaLE.as_printed(**told)),
     }
+
+
+def _glides(plant: Plant, root: float) -> dict[str, Contender]:
+    """Return GLIDE as an engineer would set it up, and GLIDE told nothing if that is another policy."""
+    distance = plant.trusted_distance
+    told = GLIDE(offset=not plant.v_is_minimizer, trusted_distance=None if distance is None else root * distance)
+    chosen = {"GLIDE": Contender(told)}
+    return chosen if told == GLIDE() else {**chosen, "GLIDE, told nothing": Contender(GLIDE())}

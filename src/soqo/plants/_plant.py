@@ -153,6 +153,19 @@ class Plant(Value, ABC):
         """The deadband with which such plants are run today, in the unit of a position."""
 
     @property
+    def trusted_distance(self) -> float | None:
+        """The distance |x - v| up to which the hitting cost is nearly quadratic, as an engineer knows it.
+
+        It is in the unit of a position; None if the cost is quadratic.
+        """
+        return None
+
+    @property
+    def v_is_minimizer(self) -> bool:
+        """Whether v is known to be the minimizer, without an unknown offset."""
+        return False
+
+    @property
     @abstractmethod
     def reading_deviation(self) -> float:
         """The standard deviation of the noise of a reading, in kW, as an engineer knows it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,9 @@ from soqo.typing import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_TRUSTED_STEP = 0.33
+"""The deviation of each unit, in degrees, up to which the hitting cost is nearly quadratic."""
 
 _IDLE_SHARE = 0.4
 """The power of an idle rack as a share of its peak."""
@@ -146,6 +150,14 @@ class DataCenter(Plant):
     @property
     def deadband(self) -> float:
         return 0.5
+
+    @property
+    def trusted_distance(self) -> float:
+        return _TRUSTED_STEP * math.sqrt(self.units)
+
+    @property
+    def v_is_minimizer(self) -> bool:
+        return True  # the solver knows the room
 
     @property
     def reading_deviation(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,9 @@ _LEAST_UNIT = 1e-3
 
 _OUTAGE_ROUNDS = 24.0
 """The mean duration of an outage: four hours."""
+
+_TRUSTED_YAW = 10.0
+"""The deviation of each turbine, in degrees, up to which the hitting cost is nearly quadratic."""
 
 _TYPICAL_SPEED = 8.0
 """In m/s, for the size of the noise."""
@@ -167,6 +171,10 @@ class WindFarm(Plant):
     @property
     def deadband(self) -> float:
         return 8.0
+
+    @property
+    def trusted_distance(self) -> float:
+        return _TRUSTED_YAW * math.sqrt(self.dim)
 
     @property
     def reading_deviation(self) -> float:

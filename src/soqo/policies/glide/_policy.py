@@ -213,9 +213,10 @@ class GLIDE(Policy[Any]):
     switching_included : bool
         Whether the readings contain the switching cost of the round, which is then subtracted.
     trusted_distance : float, optional
-        The distance from v at which the hitting cost deviates from a quadratic function by as much as the noise. The
+        The distance |x - v| at which the hitting cost deviates from a quadratic function by as much as the noise. The
         deviation is assumed to grow with the square of the distance, and readings further away have less weight. None
-        for a quadratic function.
+        for a quadratic function. For a plant with a switching weight W, it is the square root of (x - v)'W(x - v).
+        Above 12 dimensions it is not used.
 
     See Also
     --------
