@@ -19,6 +19,9 @@ _NOISE_CAPS = 3.0
 ORACLE = "oracle A(context)"
 """The name of the benchmark that knows A for every context."""
 
+TOLD_NOTHING = "GLIDE, told nothing"
+"""The name of GLIDE without what an engineer knows about the plant."""
+
 
 def contenders(plant: Plant, *, rounds: int = 1000, seeds: int | Sequence[int] = 2) -> dict[str, Contender]:
     """Return the policies that are compared on a plant, with what each needs to know.
@@ -80,4 +83,4 @@ def _glides(plant: Plant, root: float) -> dict[str, Contender]:
     distance = plant.trusted_distance
     told = GLIDE(offset=not plant.v_is_minimizer, trusted_distance=None if distance is None else root * distance)
     chosen = {"GLIDE": Contender(told)}
-    return chosen if told == GLIDE() else {**chosen, "GLIDE, told nothing": Contender(GLIDE())}
+    return chosen if told == GLIDE() else {**chosen, TOLD_NOTHING: Contender(GLIDE())}

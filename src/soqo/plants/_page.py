@@ -13,7 +13,7 @@ from string import Template
 from soqo._foundation.figure_style import ThemeName, find_theme, theme_context
 from soqo._simulation.result import package_versions
 from soqo.experiments.presentation import read_resource, write_atomically, write_csv
-from soqo.plants._contenders import ORACLE
+from soqo.plants._contenders import ORACLE, TOLD_NOTHING
 from soqo.plants._figures import draw_drive, policy_colors
 from soqo.plants._result import Drive
 
@@ -98,12 +98,21 @@ def _render_page(result: Drive, pictures: dict[ThemeName, bytes], command: str) 
                 '<section id="costs" class="card">\n<h2>What each policy costs</h2>',
                 f'<div class="scroll">{_render_table(result, length)}</div>\n</section>',
                 '<section id="about" class="card">\n<h2>About this page</h2>',
-                f"<p>{escape(plant.describe(result.conditions))}</p>",
+                f"<p>{escape(' '.join([plant.describe(result.conditions), *_describe_told(result)]))}</p>",
                 f"<dl>\n{_render_facts(result, length, command)}\n</dl>\n</section>\n</main>",
             )
         ),
         scripts="",
     )
+
+
+def _describe_told(result: Drive) -> list[str]:
+    """Return what GLIDE is told about the plant, if GLIDE told nothing is beside it."""
+    plant = result.plant
+    if plant.trusted_distance is None or TOLD_NOTHING not in result:
+        return []
+    told = f"the cost is nearly quadratic up to |x - v| = {plant.trusted_distance:.2g} {plant.position_unit}"
+    return [f"GLIDE is told that {told}{', and that v is the minimizer' if plant.v_is_minimizer else ''}."]
 
 
 def _render_picture(pictures: dict[ThemeName, bytes], title: str) -> str:

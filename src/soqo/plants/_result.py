@@ -148,7 +148,7 @@ class Drive(Value, Mapping[str, Cost]):
         digits = 1 if min(cost.total for cost in self.values()) > _FEW_KILOWATTS else 2
         rows = []
         for name, cost in self.items():
-            row = [name, *(f"{value + 0.0:.{digits}f}" for value in (cost.lost, cost.wear, cost.total))]
+            row = [name, *(f"{round(value, digits) + 0.0:.{digits}f}" for value in (cost.lost, cost.wear, cost.total))]
             row += [f"{cost.money:,.0f}", f"{100 * cost.moves:.0f} %"]
             row += [f"{100 * cost.violations:.2f} %"] if limits else []
             rows.append([*row, f"{cost.milliseconds:.2f}"])
