@@ -41,7 +41,8 @@ WHITE_BOX = {
     "tests/control/fleets",  # batches of plants, and the calls and the state of a fleet in files
     "tests/service",  # the parts of a server: tables, batches, decisions, the gate
     "tests/estimators/sdp",  # the linear algebra of the interior-point method
-    "tests/estimators/bayes",  # the linear algebra of the posterior
+    "tests/estimators/bayes",
+    "tests/estimators/dense_posterior.py",  # the linear algebra of the posterior
     "tests/estimators/lowrank",  # and of estimates of low rank
     "tests/estimators/test_gradient.py",
     "tests/estimators/test_nesterov_todd.py",

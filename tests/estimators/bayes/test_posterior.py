@@ -3,228 +3,46 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, fields, replace
-from typing import Any, Literal
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
+from dense_posterior import (
+    BIASES,
+    NO_FIT,
+    Bias,
+    Dense,
+    arbitrary_posterior,
+    arrays,
+    assert_close,
+    bayes,
+    covariance,
+    design,
+    fit,
+    gram,
+    learn,
+    learn_batch,
+    mixed_runs,
+    prior_covariance,
+    readings,
+)
 from scipy import stats
 
 from soqo.estimators._measurements import measure, smat, svec
-from soqo.estimators.bayes import RELATIVE_ERROR, Posterior, ReadingModel, clip_inputs, fit_ages, fit_is_due
-from soqo.estimators.bayes._fits import _LOG_VARIANT_PRIORS, _fit_variant, fit_variants, triangular_factor
-from soqo.estimators.bayes._marginal_likelihood import (
-    _KNOWN_NOISE_DEVIATION,
-    _KNOWN_NOISE_RANGE,
-    _LOG_SCALES,
-    _MIN_NOISE,
-    _NOISE_PRIOR_EXPONENT,
-    LOG_SCALE_DEVIATION,
-    MarginalLikelihood,
-    ScaleAverage,
+from soqo.estimators.bayes import (
+    Posterior,
+    ReadingModel,
+    clip_inputs,
+    fit_ages,
+    fit_is_due,
+    with_walking_offset,
+    without_readings,
 )
-from soqo.estimators.bayes._posterior import LOG_BASE_LOAD_RANGE
+from soqo.estimators.bayes._fits import _LOG_VARIANT_PRIORS, _fit_variant, fit_variants, triangular_factor
+from soqo.estimators.bayes._marginal_likelihood import _LOG_SCALES, _MIN_NOISE, LOG_SCALE_DEVIATION
+from soqo.estimators.bayes._row_algebra import LOG_BASE_LOAD_RANGE
 from soqo.typing import Array
-
-Bias = Literal["direction", "constant", "none"]
-BIASES: tuple[Bias, ...] = ("direction", "constant", "none")
-
-
-# ---- readings ------------------------------------------------------------------------------------------------------
-
-
-def readings(seed: int, d: int, n: int, noise: float = 0.3, size: float = 2.0) -> tuple[Array, Array, Array]:
-    """Return a matrix, n points of different lengths and directions, and noisy readings there."""
-    rng = np.random.default_rng([31, seed, d, n])
-    F = rng.standard_normal((d, d))
-    A = F @ F.T / d
-    U = size * rng.standard_normal((n, d))
-    return A, U, measure(U, A) + noise * rng.standard_normal(n)
-
-
-NO_FIT = np.array([False])
-"""For an update of one run without a fit of the noise and the scale."""
-
-
-def learn(
-    model: ReadingModel,
-    U: Array,
-    y: Array,
-    posterior: Posterior | None = None,
-    W: Array | None = None,
-    *,
-    fits: bool = True,
-) -> tuple[Posterior, Array]:
-    """Return the posterior of one run after the readings, and the weight that each should have."""
-    posterior = Posterior.start(model, 1) if posterior is None else posterior
-    weights = np.ones(len(y))
-    for k in range(len(y)):
-        square = float(U[k] @ U[k])
-        relative = RELATIVE_ERROR * square / float(posterior.noise[0]) if posterior.max_abs_reading[0] else 0.0
-        weights[k] = 1.0 / math.hypot(1.0, relative, square / (model.trusted_distance or math.inf) ** 2)
-        w = None if W is None else W[k : k + 1]
-        posterior = posterior.update(model, U[k : k + 1], y[k : k + 1], w=w, fit=True if fits else NO_FIT)
-    return posterior, weights
-
-
-def fit(model: ReadingModel, posterior: Posterior) -> Posterior:
-    """Return the posterior with a fit in every run."""
-    return posterior.fit(model, np.ones(posterior.readings.shape, dtype=np.bool_))
-
-
-def covariance(posterior: Posterior) -> Array:
-    return np.asarray(posterior.root @ posterior.root.mT)
-
-
-def arrays(posterior: Posterior, run: int) -> dict[str, bytes]:
-    """Return the bytes of all arrays of a run."""
-    return {field.name: getattr(posterior, field.name)[run].tobytes() for field in fields(posterior)}
-
-
-def assert_close(ours: Array, dense: Array, share: float) -> None:
-    """Assert that entries agree up to a share of the largest."""
-    np.testing.assert_allclose(ours, dense, rtol=0.0, atol=share * np.abs(dense).max())
-
-
-# ---- dense algebra --------------------------------------------------------------------------------------------------
-
-
-def design(model: ReadingModel, U: Array) -> tuple[Array, Array]:
-    """Return the rows by which N and svec(A) are multiplied, from the definition of a reading."""
-    basis = smat(np.eye(model.unknowns))
-    forms = np.einsum("ni,kij,nj->nk", U, basis, U)
-    bias = {
-        "direction": forms / np.einsum("ni,ni->n", U, U)[:, None],
-        "constant": np.ones((len(U), 1)),
-        "none": np.zeros((len(U), 0)),
-    }[model.bias]
-    return bias, 0.5 * forms
-
-
-def prior_covariance(d: int) -> Array:
-    """Return a covariance with deviation 1 in each direction of svec(A), and 3 along the identity."""
-    along = svec(np.eye(d)) / math.sqrt(d)
-    return np.asarray(np.eye(along.size) + (9.0 - 1.0) * np.outer(along, along))
-
-
-def contrasts(n: int) -> Array:
-    """Return the differences of n readings from the first one, which do not depend on a constant base load."""
-    return np.column_stack([-np.ones(n - 1), np.eye(n - 1)])
-
-
-def walk_covariance(times: Array, rho: float) -> Array:
-    """Return the covariance of a random walk with steps of deviation rho that is zero at time zero."""
-    return np.asarray(rho**2 * np.minimum(times[:, None], times))
-
-
-@pytest.fixture
-def grids(monkeypatch: pytest.MonkeyPatch) -> list[Array]:
-    """The grids of log sigma of all fits, in their order."""
-    recorded: list[Array] = []
-    original = MarginalLikelihood._average
-
-    def spy(self: MarginalLikelihood, grid: Any, top: Array) -> ScaleAverage:
-        density = grid.log_weights[0].max(axis=1)
-        # Dense algebra loses all digits where the noise is so small that it has no weight.
-        recorded.append(grid.log_noise[0, density > density.max() - 30.0])
-        return original(self, grid, top)
-
-    monkeypatch.setattr(MarginalLikelihood, "_average", spy)
-    return recorded
-
-
-@dataclass
-class Dense:
-    """The posterior of the offset and of svec(A) averaged over (sigma, s), from the covariances of the raw readings.
-
-    It uses the grid of the code; `test_marginal_likelihood` tests that this grid is fine enough.
-    """
-
-    model: ReadingModel
-    U: Array
-    y: Array
-    weights: Array
-    log_noise: Array
-    _: KW_ONLY
-    center: Array | None = None
-    unit: float = 1.0
-    count: float | None = None
-    offset: bool = False
-    rho: float | None = None
-    known_noise: float | None = None
-    scale_deviation: float = LOG_SCALE_DEVIATION
-    max_abs_reading: float = math.nan
-
-    def __post_init__(self) -> None:
-        d, n = self.model.dim, len(self.y)
-        H, B = design(self.model, self.U)
-        V = np.diag(1.0 / np.square(self.weights))
-        P = prior_covariance(d)
-        theta = svec(np.eye(d) if self.center is None else self.center)
-        C = np.eye(n)
-        if self.rho is not None:
-            V = V + walk_covariance(np.arange(n, dtype=np.float64), self.rho)
-            C = contrasts(n)
-        if self.offset:
-            # The first reading determines the level only.
-            lengths = np.sqrt(np.vecdot(self.U, self.U) / d)[n - len(C) :]
-            deviation = 3.0 * float(stats.gmean(lengths))
-            B = np.column_stack([self.U, B])
-            P = np.block([[deviation**2 * np.eye(d), np.zeros((d, len(P)))], [np.zeros((len(P), d)), P]])
-            theta = np.concatenate([np.zeros(d), theta])
-        self.B, self.z = C @ B, C @ self.y
-        self.W = C @ (V + self.model.kappa**2 * H @ H.T) @ C.T
-        self.P, self.theta = self.unit**2 * P, theta
-        self._average()
-
-    def _log_noise_prior(self, x: Array) -> Array:
-        if self.known_noise is None:
-            return _NOISE_PRIOR_EXPONENT * x
-        below = np.minimum(x - math.log(self.known_noise), 0.0)
-        return np.asarray(-0.5 * np.square(below / _KNOWN_NOISE_DEVIATION))
-
-    def _average(self) -> None:
-        x, scales = self.log_noise, np.exp(_LOG_SCALES)
-        s = scales[None, :, None, None]
-        total = s**2 * (self.B @ self.P @ self.B.T) + np.exp(2.0 * x)[:, None, None, None] * self.W
-        error = (self.z - scales[:, None] * (self.B @ self.theta))[None, :, :, None]
-        L = np.linalg.cholesky(total)
-        white = np.linalg.solve(L, np.broadcast_to(error, (len(x), *error.shape[1:])))[..., 0]
-        log_det = 2.0 * np.log(np.diagonal(L, axis1=-2, axis2=-1)).sum(axis=-1)
-        n = len(self.z)
-        log_density = -0.5 * (np.square(white).sum(axis=-1) + log_det + n * math.log(2.0 * math.pi))
-        if self.count is not None:
-            # The readings have a smaller total weight than there are rows.
-            log_density += (n - self.count) * x[:, None]
-        gain = np.linalg.solve(total, s**2 * (self.B @ self.P)).mT
-        means = scales[:, None] * self.theta + np.matvec(gain, error[..., 0])
-        covariances = s**2 * self.P - s**2 * gain @ (self.B @ self.P)
-        log_scale_prior = stats.norm.logpdf(_LOG_SCALES, scale=self.scale_deviation)
-        prior = self._log_noise_prior(x)[:, None] + log_scale_prior
-        logs = log_density + prior
-        logs[[0, -1]] -= math.log(2.0)  # the trapezoidal rule
-        w = np.exp(logs - logs.max())
-        self.mean = np.einsum("ij,ijk->k", w, means) / w.sum()
-        self.covariance = np.einsum("ij,ijkl->kl", w, covariances) / w.sum()
-        self.noise = math.exp(float(w.sum(axis=1) @ x / w.sum()))
-        self.scale = self.unit * float(w.sum(axis=0) @ scales / w.sum())
-        # The density of the readings is an average with respect to the prior, which is normalized by quadrature.
-        cap = math.inf if self.model.noise_cap is None else self.model.noise_cap
-        largest = 2.0 * self.max_abs_reading if self.known_noise is None else _KNOWN_NOISE_RANGE * self.known_noise
-        if not math.isnan(largest):
-            fine = math.log(min(largest, cap)) + np.linspace(-200.0, 0.0, 200_001)
-            mass = np.trapezoid(np.exp(self._log_noise_prior(fine)), fine)
-            step = x[1] - x[0]
-            integral = math.log(w.sum() * step) + logs.max()
-            self.log_evidence = float(integral - math.log(mass) - math.log(np.exp(log_scale_prior).sum()))
-
-    def assert_agrees_with(self, posterior: Posterior) -> None:
-        """Assert agreement; a solve with a covariance of condition 1e9 loses up to nine of sixteen digits."""
-        m = len(self.mean)
-        assert_close(posterior.mean[0, -m:], self.mean, 1e-6)
-        assert_close(covariance(posterior)[0, -m:, -m:], self.covariance, 1e-6)
-        assert posterior.noise[0] == pytest.approx(self.noise, rel=1e-6)
-        assert posterior.scale[0] == pytest.approx(self.scale, rel=1e-6)
 
 
 @pytest.mark.parametrize("bias", BIASES)
@@ -439,73 +257,6 @@ def test_readings_stored_without_a_fit_count_in_the_next_one(grids: list[Array])
 # ---- the base load --------------------------------------------------------------------------------------------------
 
 
-def gram(posterior: Posterior) -> Array:
-    """Return the Gram matrix of all stored rows of the first run."""
-    factor, buffer = posterior.factor[0], posterior.buffer[0]
-    return np.asarray(factor.T @ factor + buffer.T @ buffer)
-
-
-@pytest.mark.parametrize("bias", BIASES)
-@pytest.mark.parametrize("rho", [0.0, 0.05, 2.0])
-def test_whitened_rows_have_the_normal_equations_of_generalized_least_squares(rho: float, bias: Bias) -> None:
-    model = ReadingModel(2, bias)
-    _, U, y = readings(51, 2, 40)
-    missing = np.random.default_rng(52).random(40) < 0.3
-    assert missing[:5].any()
-    y[missing] = np.nan
-    missing[0], y[0] = True, np.nan  # the level is still unknown after a missing reading
-    # The base load takes a step with each reading.
-    posterior, _ = learn(model, U, y, Posterior.start(model, 1, base_load=rho), fits=False)
-    times = np.arange(float((~missing).sum()))
-    X = np.column_stack([*design(model, U), y])[~missing]
-    V = np.eye(len(times)) + walk_covariance(times, rho)
-    ones = np.ones(len(times))
-    inverse = np.linalg.inv(V)
-    # The level at time zero is a coefficient with a flat prior; the best one is projected out.
-    Q = inverse - inverse @ np.outer(ones, ones) @ inverse / (ones @ inverse @ ones)
-    # The noise is that of the prior, one: weights differ from one by (1e-6 |u|^2)^2 / 2, at most 1e-9 here.
-    assert_close(gram(posterior), X.T @ Q @ X, 1e-8)
-    assert posterior.readings[0] == len(times) - 1
-    # log det of the whitening is that of the contrasts.
-    C = contrasts(len(times))
-    assert posterior.log_jacobian[0] == pytest.approx(-0.5 * np.linalg.slogdet(C @ V @ C.T)[1], rel=1e-6)
-
-
-def test_a_first_reading_near_zero_is_no_evidence_of_a_base_load() -> None:
-    model = ReadingModel(2, "none")
-    _, U, y = readings(53, 2, 12)
-    evidence = []
-    for first in (1e-3, 1e-12):
-        y[0] = first  # both are far below the noise
-        evidence.append(float(learn(model, U, y, Posterior.start(model, 1, base_load=0.0))[0].log_evidence[0]))
-    assert evidence[1] == pytest.approx(evidence[0], abs=0.1)
-
-
-@pytest.mark.parametrize("rho", [0.0, 0.4])
-def test_the_level_is_the_best_linear_prediction_of_the_next_base_load(rho: float) -> None:
-    model = ReadingModel(2, "none")
-    _, U, y = readings(53, 2, 12)
-    posterior, _ = learn(model, U, y + 7.0, Posterior.start(model, 1, base_load=rho), fits=False)
-    times = np.arange(12.0)
-    V, ones = np.eye(12) + walk_covariance(times, rho), np.ones(12)
-    with_next = rho**2 * times  # the covariance of the walk at time 12 with those before
-    inverse = np.linalg.inv(V)
-    flat = 1.0 - ones @ inverse @ with_next
-    best = inverse @ with_next + inverse @ ones * flat / (ones @ inverse @ ones)
-    variance = rho**2 * 12.0 - with_next @ inverse @ with_next + flat**2 / (ones @ inverse @ ones)
-    _, B = design(model, U)
-    assert_close(posterior.level[0], best @ np.column_stack([B, y + 7.0]), 1e-8)
-    assert posterior.level_variance[0] == pytest.approx(variance, rel=1e-8)
-    # Given A, the base load is the level of the residuals.
-    load = best @ (y + 7.0 - B @ posterior.mean[0])
-    assert posterior.base_load()[0] == pytest.approx(load, rel=1e-8)
-    u = np.array([[1.0, -0.5]])
-    row = design(model, u)[1][0]
-    expected, _, noise = posterior.predict(model.features(u))
-    assert expected[0] == pytest.approx(row @ posterior.mean[0] + load, rel=1e-8)
-    assert noise[0] == pytest.approx(posterior.noise[0] * math.sqrt(1.0 + variance), rel=1e-8)
-
-
 def test_a_constant_base_load_does_not_change_the_estimate_of_A() -> None:
     model = ReadingModel(2, "none")
     A, U, y = readings(54, 2, 40, noise=0.1)
@@ -686,44 +437,6 @@ def test_deviations_are_those_of_quadratic_forms_of_draws() -> None:
 # ---- Potter's steps ------------------------------------------------------------------------------------------------
 
 
-def arbitrary_posterior(model: ReadingModel, seed: int) -> Posterior:
-    """Return a posterior with an arbitrary mean and root, as if after many readings."""
-    rng = np.random.default_rng([9, seed])
-    size = model.size
-    posterior = Posterior.start(model, 1)
-    return replace(
-        posterior,
-        mean=rng.standard_normal((1, size)),
-        root=np.eye(size) + 0.2 * rng.standard_normal((1, size, size)),
-        noise=np.array([0.3]),
-        readings=np.array([50.0]),
-    )
-
-
-def bayes(mean: Array, P: Array, rows: Array, y: Array, sigma: float) -> tuple[Array, Array]:
-    """Return the mean and covariance given y = rows x + sigma e, in one step."""
-    gain = P @ rows.T @ np.linalg.inv(rows @ P @ rows.T + sigma**2 * np.eye(len(y)))
-    return mean + gain @ (y - rows @ mean), P - gain @ rows @ P
-
-
-@pytest.mark.parametrize("bias", BIASES)
-@pytest.mark.parametrize("weight", [1.0, 0.2])
-def test_a_potter_step_is_the_dense_update(bias: Bias, weight: float) -> None:
-    model = ReadingModel(2, bias)
-    posterior = arbitrary_posterior(model, 0)
-    u, y = np.array([[0.4, -1.2]]), np.array([2.5])
-    row = weight * np.concatenate(design(model, u), axis=1)
-    whole = np.column_stack([model.features(u), y])
-    after = posterior._potter_step(model, whole, np.array([weight]))
-    mean, P = bayes(posterior.mean[0], covariance(posterior)[0], row, weight * y, 0.3)
-    # One division by the variance: round-off only.
-    assert_close(after.mean[0], mean, 1e-12)
-    assert_close(covariance(after)[0], P, 1e-12)
-    predicted = row[0] @ posterior.mean[0] / weight
-    deviation = math.sqrt(row[0] @ covariance(posterior)[0] @ row[0] + 0.09) / weight
-    assert after.log_evidence == pytest.approx(stats.norm.logpdf(y, predicted, deviation), rel=1e-12)
-
-
 def test_many_potter_steps_are_one_update_with_all_rows() -> None:
     model = ReadingModel(3, "direction")
     posterior = arbitrary_posterior(model, 1)
@@ -783,65 +496,6 @@ def test_fits_follow_each_early_reading_and_then_each_tenth_more(grids: list[Arr
     np.testing.assert_array_less(0.1 - 1e-12, growth)
 
 
-def test_fits_are_in_the_same_rounds_whatever_the_number_of_unknowns() -> None:
-    n = np.arange(1.0, 3000.0)
-    small, large = fit_is_due(ReadingModel(2), n), fit_is_due(ReadingModel(6), n)
-    np.testing.assert_array_equal(small[40:], large[40:])
-    # About log 75 / log 1.1 fits between readings 40 and 3000.
-    assert 40 <= small[40:].sum() <= 46
-
-
-def test_with_a_window_fits_are_no_rarer_than_a_tenth_of_it() -> None:
-    due = np.flatnonzero(fit_is_due(ReadingModel(2, forgetting=1.0 - 1.0 / 50.0), np.arange(1.0, 10_000.0)))
-    assert np.diff(due).max() <= 5
-
-
-# ---- a change to a multiple ----------------------------------------------------------------------------------------
-
-
-def test_a_rescaled_posterior_is_that_of_readings_closer_to_the_minimizer() -> None:
-    # 1/2 u'A u is the cost of 4 A at u / 2, so that the readings are those of 4 A there. The scale is kept.
-    model = ReadingModel(3, "none")
-    _, U, y = readings(80, 3, 60)
-    posterior, _ = learn(model, U, y)
-    rescaled = posterior.rescale(model, np.array([4.0]), np.array([0.0]))
-    start, s = Posterior.start(model, 1), float(posterior.scale[0])
-    direct = replace(
-        start,
-        prior_mean=4.0 * s * start.prior_mean,
-        prior_unit=4.0 * s * start.prior_unit,
-        scale_deviation=np.array([1e-3]),
-    )
-    for k in range(60):
-        direct = direct.update(model, U[k : k + 1] / 2.0, y[k : k + 1], fit=False)
-    direct = fit(model, direct)
-    # The weights of the rows, which depend on the noise at their time, differ by less than 1e-4.
-    assert_close(rescaled.mean, direct.mean, 1e-4)
-    # The noise is averaged over other points.
-    assert_close(covariance(rescaled), covariance(direct), 0.02)
-    assert_close(rescaled.mean, 4.0 * posterior.mean, 1e-3)
-    np.testing.assert_allclose(rescaled.second_moment, direct.second_moment, rtol=1e-4)
-
-
-def test_an_uncertain_factor_adds_variance_along_the_matrix_only() -> None:
-    model, error = ReadingModel(3, "none"), 0.2
-    _, U, y = readings(81, 3, 200)
-    posterior, _ = learn(model, U, y)
-    exact = posterior.rescale(model, np.array([4.0]), np.array([0.0]))
-    found = posterior.rescale(model, np.array([4.0]), np.array([error]))
-    a = 4.0 * posterior.mean[0]
-    expected = covariance(exact)[0] + error**2 * np.outer(a, a)
-    # The prior, whose deviation along A is of the size of A, reduces both by a few times error^2.
-    assert_close(covariance(found)[0], expected, 0.2)
-    assert_close(found.mean[0], exact.mean[0], 0.2)
-    # A direction that is orthogonal to A in the metric of the readings keeps its precision.
-    precision = np.linalg.inv(covariance(exact)[0])
-    other = np.array([1.0, -1.0, 0.5, 0.0, 0.3, 0.0])
-    other -= a * (a @ precision @ other) / (a @ precision @ a)
-    ours, before = (float(other @ precision @ covariance(p)[0] @ precision @ other) for p in (found, exact))
-    assert ours == pytest.approx(before, rel=0.05)
-
-
 # ---- several rows at once ------------------------------------------------------------------------------------------
 
 
@@ -854,7 +508,7 @@ def test_several_rows_are_the_same_as_one_after_the_other(forgetting: float, bas
     y[1, 3:7], y[:, 11], y[2] = np.nan, np.nan, np.nan
     start = Posterior.start(model, 4, base_load=base_load)
     if base_load == 0.5:  # the last run has an offset that walks as well
-        start = start.let_offset_walk(np.array([0.0, 0.0, 0.0, 0.1]), np.ones(4))
+        start = with_walking_offset(start, np.array([0.0, 0.0, 0.0, 0.1]), np.ones(4))
     one_by_one = start
     for k in range(25):
         one_by_one = one_by_one.update(model, u[:, k], y[:, k], fit=False)
@@ -883,52 +537,7 @@ def fit_some(model: ReadingModel, posterior: Posterior, which: Any) -> Posterior
     return posterior.fit(model, which, review=True)
 
 
-# ---- a direction that is forgotten ---------------------------------------------------------------------------------
-
-
-def test_without_a_direction_the_rest_is_known_as_well_as_before() -> None:
-    # The information about the other unknowns is the Schur complement of that about all of them.
-    model = ReadingModel(3, "none")
-    _, U, y = readings(82, 3, 200)
-    posterior = fit(model, learn(model, U, y)[0])
-    w = np.array([1.0, 2.0, -1.0]) / math.sqrt(6.0)
-    forgotten = posterior.forget_direction(model, w[None])
-    information = np.square(posterior.factor[0, :-1, :-1]).sum()  # the scale of what is left by round-off
-    R = forgotten.factor[0, :, :-1]
-    along = np.array([svec(0.5 * (np.outer(w, e) + np.outer(e, w))) for e in np.eye(3)])
-    assert np.abs(R @ along.T).max() < 1e-12 * math.sqrt(information)
-    rest = np.linalg.svd(along)[2][3:]  # a basis of the matrices Z with Z w = 0
-    full = posterior.factor[0, :-1, :-1].T @ posterior.factor[0, :-1, :-1]
-    schur = full - full @ along.T @ np.linalg.solve(along @ full @ along.T, along @ full)
-    np.testing.assert_allclose(rest @ R.T @ R @ rest.T, rest @ schur @ rest.T, rtol=1e-9, atol=1e-9 * information)
-    # Hence the marginal distribution of z'A z for z orthogonal to w stays as it is, up to the prior.
-    z = np.linalg.svd(w[None])[2][1:]
-    assert_close(forgotten.deviations(z[None]), posterior.deviations(z[None]), 0.1)
-    A, before = smat(forgotten.mean[0]), smat(posterior.mean[0])
-    assert_close(z @ A @ z.T, z @ before @ z.T, 0.01)
-    assert forgotten.deviations(w[None, None]).item() > 20.0 * posterior.deviations(w[None, None]).item()
-
-
 # ---- stored rows and independent runs ------------------------------------------------------------------------------
-
-
-def mixed_runs(seed: int, runs: int, n: int) -> tuple[Array, Array]:
-    """Return readings of runs with different matrices, sizes and noise, some of them missing."""
-    rng = np.random.default_rng([14, seed])
-    size = 10.0 ** rng.uniform(-1.0, 1.0, (runs, 1, 1))
-    U = size * rng.standard_normal((n, runs, 2)).swapaxes(0, 1)
-    y = np.stack([measure(U[k], readings(k, 2, 1)[0]) for k in range(runs)])
-    y = y + rng.uniform(0.01, 1.0, (runs, 1)) * rng.standard_normal((runs, n))
-    y[rng.random((runs, n)) < 0.2] = np.nan
-    return U, y
-
-
-def learn_batch(model: ReadingModel, U: Array, y: Array) -> Posterior:
-    """Return the posterior of a batch of runs after all readings."""
-    posterior = Posterior.start(model, len(U))
-    for k in range(U.shape[1]):
-        posterior = posterior.update(model, U[:, k], y[:, k])
-    return posterior
 
 
 @pytest.mark.parametrize("forgetting", [1.0, 0.9])
@@ -1005,7 +614,7 @@ def test_an_update_does_not_modify_the_previous_posterior() -> None:
         before = [arrays(posterior, run) for run in range(3)]
         after = posterior.update(model, U[:, k], y[:, k])
         posterior.fit(model, np.array([True, False, True]))
-        posterior.restart(np.array([False, True, True]), np.zeros((3, 2, 2)))
+        without_readings(posterior, np.array([False, True, True]))
         assert [arrays(posterior, run) for run in range(3)] == before
         posterior = after
 
@@ -1078,35 +687,6 @@ def test_with_forgetting_the_mean_is_that_of_weighted_least_squares() -> None:
     assert_close(fit(model, posterior).mean[0], theirs, 1e-6)
     outer = np.einsum("n,ni,nj->ij", weights * 0.9 ** np.arange(59, -1, -1), U, U)
     assert_close(posterior.second_moment[0], outer, 1e-9)
-
-
-@pytest.mark.parametrize("n", [2, 6])
-def test_a_restart_keeps_only_the_matrix_and_the_scale(n: int, grids: list[Array]) -> None:
-    model = ReadingModel(2, "direction")
-    _, U, y = readings(22, 2, 25, size=5.0)
-    old, _ = learn(model, U, y)
-    matrix = np.array([[2.0, 0.3], [0.3, 0.1]])
-    restarted = old.restart(np.array([True]), matrix[None])
-    _, U, y = readings(23, 2, n)
-    new, weights = learn(model, U, y, restarted)
-    unit = float(old.scale[0])
-    Dense(model, U, y, weights, grids[-1], center=matrix, unit=unit).assert_agrees_with(new)
-    # A posterior with the same prior that never had the old readings is bit-identical.
-    prior_mean, prior_unit = matrix[None], np.array([unit])
-    fresh = replace(Posterior.start(model, 1), prior_mean=prior_mean, prior_unit=prior_unit)
-    assert arrays(learn(model, U, y, fresh)[0], 0) == arrays(new, 0)
-
-
-def test_a_restart_does_not_change_other_runs() -> None:
-    model = ReadingModel(2, "direction")
-    U, y = mixed_runs(1, 3, 30)
-    posterior = learn_batch(model, U, y)
-    after = posterior.restart(np.array([False, True, False]), np.full((3, 2, 2), 7.0))
-    assert arrays(after, 0) == arrays(posterior, 0)
-    assert arrays(after, 2) == arrays(posterior, 2)
-    np.testing.assert_array_equal(after.prior_mean[1], 7.0)
-    for name in ("factor", "buffer", "buffer_rows", "readings", "max_abs_reading", "second_moment"):
-        np.testing.assert_array_equal(getattr(after, name)[1], 0.0, err_msg=name)
 
 
 # ---- numbers of every size -----------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 
 from soqo import GLIDE, RLS, Environment, Offset, RandomProblem, simulate
 from soqo.estimators._measurements import measure, smat
-from soqo.estimators.bayes import Posterior, ReadingModel
+from soqo.estimators.bayes import Posterior, ReadingModel, with_released_offset, with_walking_offset
 from soqo.estimators.bayes._walking_offset import displacements, filter_walk, predict_walk
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
@@ -106,7 +106,7 @@ def test_a_posterior_with_a_walking_offset_finds_the_matrix() -> None:
     b = np.array([2.0, -1.0]) + np.cumsum(0.1 * rng.standard_normal((n, 2)), axis=0)
     y = measure(U + b, A) + 0.3 * rng.standard_normal(n)
     constant = Posterior.start(model, 1, base_load=0.0)
-    walking = Posterior.start(model, 1, base_load=2.0).let_offset_walk(np.array([0.7]), np.array([30.0]))
+    walking = with_walking_offset(Posterior.start(model, 1, base_load=2.0), np.array([0.7]), np.array([30.0]))
     for k in range(n):
         constant, walking = (one.update(model, U[k : k + 1], y[k : k + 1]) for one in (constant, walking))
     errors = [np.abs(smat(one.mean[0, -3:]) - A).max() for one in (constant, walking)]
@@ -133,7 +133,7 @@ def test_an_offset_that_hardly_walks_has_the_evidence_of_a_constant_one(seed: in
     # The same prior of g, for the noise and the scale that were found.
     size = constant.sizes[:, 0]
     start = Posterior.start(model, 1, base_load=0.0)
-    walking = fit(start.let_offset_walk(1e-6 / size, 3.0 * size * constant.scale / constant.noise))
+    walking = fit(with_walking_offset(start, 1e-6 / size, 3.0 * size * constant.scale / constant.noise))
     # The prior probability of an offset is 0.3 for one and 0.7 for the other.
     assert walking.log_evidence[0] - constant.log_evidence[0] == pytest.approx(np.log(0.7 / 0.3), abs=1.0)
     np.testing.assert_allclose(walking.mean[0, -6:], constant.mean[0, -6:], atol=0.02)
@@ -147,7 +147,7 @@ def test_a_released_offset_keeps_what_was_learned_about_the_matrix() -> None:
     constant = Posterior.start(model, 1, base_load=0.0)
     for k in range(n):
         constant = constant.update(model, U[k : k + 1], y[k : k + 1])
-    released = constant.release_offset(model, 0.3)
+    released = with_released_offset(constant, model, 0.3)
     np.testing.assert_allclose(released.mean[0, -3:], constant.mean[0, -3:], atol=1e-3)
     features = model.features(U[:1])
     # The expected reading is the same, with more uncertainty.

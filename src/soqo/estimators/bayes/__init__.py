@@ -1,5 +1,6 @@
 """Bayesian estimators of A: recursive least squares with unknown noise and scale, MAP estimates, regression on logs."""
 
+from soqo.estimators.bayes._fit_schedule import fit_ages, fit_is_due, frequent_fits
 from soqo.estimators.bayes._map_estimate import map_estimate
 from soqo.estimators.bayes._model import (
     MAX_DISTANCE,
@@ -9,8 +10,15 @@ from soqo.estimators.bayes._model import (
     ReadingModel,
     clip_inputs,
 )
-from soqo.estimators.bayes._posterior import Posterior, directional_deviations, fit_ages, fit_is_due, frequent_fits
+from soqo.estimators.bayes._posterior import Posterior, directional_deviations
 from soqo.estimators.bayes._regression import BayesianRegression, PosteriorSample
+from soqo.estimators.bayes._revisions import (
+    with_released_offset,
+    with_rescaled_curvature,
+    with_walking_offset,
+    without_direction,
+    without_readings,
+)
 
 __all__ = [
     "MAX_DISTANCE",
@@ -27,4 +35,9 @@ __all__ = [
     "fit_is_due",
     "frequent_fits",
     "map_estimate",
+    "with_released_offset",
+    "with_rescaled_curvature",
+    "with_walking_offset",
+    "without_direction",
+    "without_readings",
 ]

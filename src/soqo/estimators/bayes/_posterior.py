@@ -1,4 +1,4 @@
-r"""Recursive Bayesian least squares for A with unknown noise, scale and rank, and with a base load that may walk.
+"""Recursive Bayesian least squares for A with unknown noise, scale and rank, and with a base load that may walk.
 
 The first rows are stored as they are, and later ones as a triangular factor, so that no condition number is squared.
 From them, a fit (``_fits``) estimates the noise and the scale. It is repeated at each of the first readings, and later
@@ -6,13 +6,7 @@ whenever the number of readings has grown by a tenth. Between two fits, the mean
 updated by Potter's formula (Battin, "Astronautical guidance", 1964), which costs O(p^2).
 
 A base load is a random walk with steps of rho sigma (a local level model, Durbin and Koopman, "Time series analysis by
-state space methods", 2012). For a given rho, generalized least squares is ordinary least squares on rows that the
-scalar Kalman filter of the level has whitened: with the variance P sigma^2 of the level, F = P + 1 and K = P / F,
-
-    row~ = (row - level) / sqrt(F),    level += K (row - level),    P <- P (1 - K) + rho^2,
-
-where ``level`` is the filtered mean of the rows themselves. The first row defines the level and is not stored. An
-offset that walks is filtered together with the base load, in the same way (``_walking_offset``).
+state space methods", 2012), whose filter whitens the rows (``_whitening``).
 """
 
 from __future__ import annotations
@@ -21,7 +15,6 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,24 +23,27 @@ from soqo._foundation.blas import is_finite_quick, max_entry, min_entry
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register, rename_fields
 from soqo.estimators._measurements import smat, svec
-from soqo.estimators.bayes._fits import GROWTH, VARIANTS, fit_variants, triangular_factor
+from soqo.estimators.bayes._fit_schedule import fit_is_due, frequent_fits
+from soqo.estimators.bayes._fits import VARIANTS, fit_variants, triangular_factor
 from soqo.estimators.bayes._marginal_likelihood import LOG_SCALE_DEVIATION, PRIOR_MEAN_SCALE, PRIOR_MEAN_SQUARE_SCALE
 from soqo.estimators.bayes._model import RELATIVE_ERROR, ReadingModel, prior_root
-from soqo.estimators.bayes._walking_offset import displacements, filter_walk, no_walk, predict_walk
+from soqo.estimators.bayes._row_algebra import (
+    log_first_density,
+    log_innovation_density,
+    merge_rows,
+    overwrite,
+    potter,
+)
+from soqo.estimators.bayes._walking_offset import displacements, no_walk, predict_walk
+from soqo.estimators.bayes._whitening import (
+    reading_variance,
+    walk_steps,
+    white_row,
+    white_rows_one_by_one,
+    white_rows_with_level,
+    white_rows_without_level,
+)
 from soqo.typing import Array, BoolArray, IntArray
-
-_FIT_READINGS = np.array(list(accumulate(range(200), lambda n, _: n + math.ceil(n / 10), initial=1)), dtype=np.float64)
-"""The numbers of readings after which there is a fit, up to 1e9. They do not depend on the run, so that the runs of a
-batch are fitted together."""
-
-_MAX_FREQUENT_FITS = 24
-"""Every reading is followed by a fit up to twice the number of unknowns, and up to this number at most."""
-
-_UNNOTICED_STEPS = 20.0
-"""The number of steps that an offset may have walked before it is released."""
-
-_KEPT_SCALE_DEVIATION = 0.1
-"""The prior's deviation of log s where s is known; less than the step of the grid."""
 
 _ROWS_STEP = 8
 """The first rows are fitted with rows of zeros up to a multiple of this number."""
@@ -57,9 +53,6 @@ _MAX_BUFFER_ROWS = 32
 
 _NO_ROWS = np.broadcast_to(0.0, (1 << 40, 1))
 """Takes the place of arrays that are not needed; it uses no memory."""
-
-LOG_BASE_LOAD_RANGE = math.log(40.0)
-"""The prior of a base load: the logarithm of its size is uniform on a range of this many natural units, both signs."""
 
 
 _rename = rename_fields(
@@ -432,7 +425,7 @@ class Posterior(Value):
         u = np.where(observed[:, None], u, 0.0)
         if features is None:
             features = model.features(u, w)
-        difference, weight, after = self._white_row(model, y, features, observed, precision)
+        difference, weight, after = white_row(self, model, y, features, observed, precision)
         stored = weight > 0.0
         after = after._append(model, u, weight[:, None] * difference, w, weight, stored)
         if fit is False:
@@ -469,9 +462,9 @@ class Posterior(Value):
         difference = np.concatenate([features, y[:, None]], axis=1) - self.level
         spread = np.vecmat(difference[:, :-1], self.root)
         variance, explained = np.vecdot(spread, spread), np.vecdot(difference[:, :-1], self.mean)
-        weight = 1.0 / np.sqrt(self.level_variance + self._reading_variance(model, features))
+        weight = 1.0 / np.sqrt(self.level_variance + reading_variance(self, model, features))
         innovation = difference[:, -1] - explained
-        log_density = _log_density(innovation, variance, weight, self.noise)
+        log_density = log_innovation_density(innovation, variance, weight, self.noise)
         noise = self.noise * np.sqrt(1.0 + self.level_variance)
         return Innovation(
             difference, spread, innovation, explained + self.level[:, -1], variance, noise, weight, log_density
@@ -493,7 +486,7 @@ class Posterior(Value):
         """
         weight = found.weight
         scaled = weight[:, None] * found.difference
-        mean, root = _potter(self.mean, self.root, found.spread, found.innovation, found.variance, weight, self.noise)
+        mean, root = potter(self.mean, self.root, found.spread, found.innovation, found.variance, weight, self.noise)
         runs = np.arange(len(u))
         buffer = self.buffer.copy()
         buffer[runs, self.buffer_rows] = scaled
@@ -557,11 +550,11 @@ class Posterior(Value):
         whole = np.concatenate([features, y[..., None]], axis=2)[:, used_rows]
         whole[~seen] = 0.0
         if not self.level_variance.any():
-            rows, weight, after = self._white_rows_without_level(model, whole, seen)
+            rows, weight, after = white_rows_without_level(self, model, whole, seen)
         elif not self.offset_step.any():
-            rows, weight, after = self._white_rows_with_level(model, whole, seen)
+            rows, weight, after = white_rows_with_level(self, model, whole, seen)
         else:
-            rows, weight, after = self._white_rows_one_by_one(model, whole, seen)
+            rows, weight, after = white_rows_one_by_one(self, model, whole, seen)
         stored = weight > 0.0
         after = evolve(after, log_sizes=self._add_all_sizes(model, u, w, stored))
         # Each reading reduces the weights of those before it.
@@ -576,7 +569,7 @@ class Posterior(Value):
             buffer[:, : whole.shape[1]] = np.take_along_axis(whole, first[:, :, None], axis=1)
             factor, buffer_rows = after.factor, stored.sum(axis=1)
         else:
-            earlier = _merge(after.factor, after.buffer, after.buffer_rows) * np.sqrt(kept)[:, None, None]
+            earlier = merge_rows(after.factor, after.buffer, after.buffer_rows) * np.sqrt(kept)[:, None, None]
             factor = triangular_factor(np.concatenate([earlier, whole], axis=1))
             buffer, buffer_rows = np.zeros_like(after.buffer), np.zeros_like(after.buffer_rows)
         outer = ((np.minimum(weight, 1.0) * decay)[..., None] * u).swapaxes(1, 2) @ u
@@ -591,227 +584,15 @@ class Posterior(Value):
             second_moment=kept[:, None, None] * self.second_moment + outer,
         )
 
-    def _white_rows_without_level(
-        self, model: ReadingModel, rows: Array, seen: BoolArray
-    ) -> tuple[Array, Array, Posterior]:
-        """Return the weighted rows of several readings, their weights, and the posterior with the weights."""
-        earlier = np.concatenate([self.max_abs_reading[:, None] > 0.0, rows[:, :-1, -1] != 0.0], axis=1)
-        square_length = model.square_length(rows[..., :-1])
-        relative = RELATIVE_ERROR * square_length / self.noise[:, None]
-        relative = np.where(np.logical_or.accumulate(earlier, axis=1), relative, 0.0)
-        R = 1.0 + relative * relative + model.model_error(square_length)
-        weight = np.where(seen, 1.0 / np.sqrt(R), 0.0)
-        jacobian = self.log_jacobian + _log_weight(weight).sum(axis=1)
-        return weight[..., None] * rows, weight, evolve(self, log_jacobian=jacobian)
-
-    def _white_rows_with_level(
-        self, model: ReadingModel, rows: Array, seen: BoolArray
-    ) -> tuple[Array, Array, Posterior]:
-        """Do the same with base loads, see :meth:`_white_row`."""
-        level, variance, known = self.level, self.level_variance, self.max_abs_reading > 0.0
-        speed2, first_reading = np.square(self.level_speed), self.first_reading
-        square_length = model.square_length(rows[..., :-1])
-        relative, error = RELATIVE_ERROR * square_length / self.noise[:, None], model.model_error(square_length)
-        R_known, R_unknown = 1.0 + relative * relative + error, 1.0 + error
-        white, weights = np.empty_like(rows), np.zeros(seen.shape)
-        for k in range(rows.shape[1]):
-            row, observed, R = rows[:, k], seen[:, k], np.where(known, R_known[:, k], R_unknown[:, k])
-            diffuse = np.isinf(variance)
-            first = observed & diffuse
-            P = np.where(diffuse, 0.0, variance)
-            weight = np.where(observed & ~diffuse, 1.0 / np.sqrt(P + R), 0.0)
-            gain = np.where(first, 1.0, P * np.square(weight))
-            difference = row - level
-            white[:, k], weights[:, k] = weight[:, None] * difference, weight
-            # The first row defines the level.
-            level = level + gain[:, None] * difference
-            new = np.where(first, R, P * (1.0 - gain)) + speed2
-            variance = np.where(observed & (variance > 0.0), new, variance)
-            first_reading = np.where(first, np.abs(row[:, -1]), first_reading)
-            known = known | (white[:, k, -1] != 0.0)
-        began = np.isnan(self.first_reading) & ~np.isnan(first_reading)
-        density = np.where(began, _log_first_density(first_reading, 1e-150), 0.0)
-        after = evolve(
-            self,
-            level=level,
-            level_variance=variance,
-            first_reading=first_reading,
-            log_jacobian=self.log_jacobian + _log_weight(weights).sum(axis=1),
-            log_evidence=self.log_evidence + density,
-        )
-        return white, weights, after
-
-    def _white_rows_one_by_one(
-        self, model: ReadingModel, rows: Array, seen: BoolArray
-    ) -> tuple[Array, Array, Posterior]:
-        """Do the same with offsets that walk."""
-        after, white, weights = self, np.empty_like(rows), np.zeros(seen.shape)
-        for k in range(rows.shape[1]):
-            difference, weight, after = after._white_row(model, rows[:, k, -1], rows[:, k, :-1], seen[:, k], None)
-            white[:, k], weights[:, k] = weight[:, None] * difference, weight
-            after = evolve(after, max_abs_reading=np.maximum(after.max_abs_reading, np.abs(white[:, k, -1])))
-        return white, weights, after
-
-    def _white_row(
-        self, model: ReadingModel, y: Array, features: Array, observed: BoolArray, precision: Array | None
-    ) -> tuple[Array, Array, Posterior]:
-        """Return the rows without the level, their weights, and the posterior with the new level."""
-        R, used = self._reading_variance(model, features), observed
-        if precision is not None:
-            used = observed & (precision > 0.0)
-            R = R / np.where(used, precision, 1.0)
-        row = np.where(observed[:, None], np.concatenate([features, y[:, None]], axis=1), 0.0)
-        if not self.level_variance.any():
-            weight = np.where(used, 1.0 / np.sqrt(R), 0.0)
-            return row, weight, evolve(self, log_jacobian=self.log_jacobian + _log_weight(weight))
-        diffuse = np.isinf(self.level_variance)
-        first = used & diffuse
-        P = np.where(diffuse, 0.0, self.level_variance)
-        difference = row - self.level
-        weight = np.where(used & ~diffuse, 1.0 / np.sqrt(P + R), 0.0)
-        gain = P * np.square(weight)
-        level = np.where(first[:, None], row, self.level + gain[:, None] * difference)
-        variance = np.where(first, R, P * (1.0 - gain)) + np.square(self.level_speed)
-        # Without a base load the variance stays zero, and without a reading the posterior stays as it is.
-        changes = observed & (self.level_variance > 0.0) & (first | ~diffuse)
-        variance = np.where(changes, variance, self.level_variance)
-        first_reading = np.where(first, np.abs(row[:, -1]), self.first_reading)
-        after = evolve(
-            self,
-            level=level,
-            level_variance=variance,
-            first_reading=first_reading,
-            log_jacobian=self.log_jacobian + _log_weight(weight),
-            log_evidence=self.log_evidence + np.where(first, _log_first_density(first_reading, 1e-150), 0.0),
-        )
-        walking = np.flatnonzero(self.offset_step)
-        if walking.size:
-            return self._whiten_walking(row, R, observed, walking, difference, weight, after)
-        return difference, weight, after
-
-    def _reading_variance(self, model: ReadingModel, features: Array) -> Array:
-        """Return the variance of readings in units of that of the noise, with their relative error."""
-        square_length = model.square_length(features)
-        relative = np.where(self.max_abs_reading > 0.0, RELATIVE_ERROR * square_length / self.noise, 0.0)
-        return np.asarray(1.0 + relative * relative + model.model_error(square_length))
-
-    def _whiten_walking(
-        self,
-        row: Array,
-        R: Array,
-        observed: BoolArray,
-        runs: IntArray,
-        difference: Array,
-        weight: Array,
-        after: Posterior,
-    ) -> tuple[Array, Array, Posterior]:
-        """Replace what the filter of the level has found in the runs whose offset walks."""
-        u = displacements(row[runs], self.second_moment.shape[1], with_reading=True)
-        found = filter_walk(
-            self.walk_mean[runs],
-            self.walk_covariance[runs],
-            row[runs],
-            u,
-            R[runs],
-            diffuse=np.isinf(self.level_variance[runs]),
-            observed=observed[runs],
-            steps2=self._walk_steps()[runs],
-        )
-        difference, weight = difference.copy(), weight.copy()
-        difference[runs], weight[runs] = found.difference, found.weight
-        jacobian, level, variance = after.log_jacobian.copy(), after.level.copy(), after.level_variance.copy()
-        jacobian[runs] = self.log_jacobian[runs] + _log_weight(found.weight)
-        level[runs] = found.mean[:, 0]
-        unknown = np.isinf(self.level_variance[runs]) & ~observed[runs]
-        variance[runs] = np.where(unknown, np.inf, found.covariance[:, 0, 0])
-        return (
-            difference,
-            weight,
-            evolve(
-                after,
-                log_jacobian=jacobian,
-                level=level,
-                level_variance=variance,
-                walk_mean=_overwrite(self.walk_mean, runs, found.mean),
-                walk_covariance=_overwrite(self.walk_covariance, runs, found.covariance),
-            ),
-        )
-
-    def _walk_steps(self) -> Array:
-        """Return the variances of the steps of base load and g in units of sigma^2, shape (runs, 1 + d)."""
-        steps = np.repeat(self.offset_step[:, None], 1 + self.second_moment.shape[1], axis=1)
-        steps[:, 0] = self.level_speed
-        return np.asarray(np.square(steps))
-
     def skip(self) -> Posterior:
         """Return the posterior after a reading that is not used: base load and offset have taken another step."""
         variance = self.level_variance + np.square(self.level_speed)
         if not self.offset_step.any():
             return evolve(self, level_variance=variance)
         d = self.second_moment.shape[1]
-        steps = np.where(self.offset_step[:, None] > 0.0, self._walk_steps(), 0.0)
+        steps = np.where(self.offset_step[:, None] > 0.0, walk_steps(self), 0.0)
         covariance = self.walk_covariance + steps[:, :, None] * np.eye(1 + d)
         return evolve(self, level_variance=variance, walk_covariance=covariance)
-
-    def let_offset_walk(self, step: Array, deviation: Array) -> Posterior:
-        """Return the prior with an offset that walks.
-
-        Parameters
-        ----------
-        step, deviation : Array, shape (runs,)
-            The deviations of a step of g and of g at first, in units of sigma. Where the step is zero, g does not walk.
-        """
-        d = self.second_moment.shape[1]
-        first = np.where(step > 0.0, np.square(deviation), 0.0)[:, None, None] * np.diag(np.arange(1 + d) > 0)
-        return evolve(self, offset_step=step, walk_covariance=first, walk_mean=np.zeros_like(self.walk_mean))
-
-    def release_offset(self, model: ReadingModel, speed: float) -> Posterior:
-        """Return the posterior with an offset that walks from now on, with a fit.
-
-        What the readings say about A, given the constant offset, is kept.
-
-        Parameters
-        ----------
-        model : ReadingModel
-            The model, with an offset and without a context.
-        speed : float
-            How far a step changes a typical reading, in units of the noise.
-        """
-        d, linear = model.dim, model.linear
-        g = self.mean[:, linear]
-        rows = _merge(self.factor, self.buffer, self.buffer_rows)
-        rows[:, :, -1] -= np.matvec(rows[:, :, linear], g)
-        mean = np.zeros_like(self.walk_mean)
-        mean[:, 0] = self.level
-        mean[:, 0, -1] -= np.vecdot(self.level[:, linear], g)
-        mean[:, 0, linear] = 0.0
-        mean[:, 1:, -1] = g
-        size = np.maximum(self.sizes[:, 0], 1e-150)
-        step = speed / size
-        # With b, the constant 1/2 b'A b of the readings walks as well.
-        relative = np.sqrt(np.vecdot(g, g) / d) / np.maximum(self.scale * size, 1e-150)
-        level_speed = np.maximum(self.level_speed, speed * np.maximum(1.0, relative))
-        root = self.root[:, linear] / np.maximum(self.noise, 1e-150)[:, None, None]
-        covariance = np.zeros_like(self.walk_covariance)
-        covariance[:, 0, 0] = self.level_variance + _UNNOTICED_STEPS * np.square(level_speed)
-        # It may have walked for a while before this was noticed.
-        covariance[:, 1:, 1:] = root @ root.mT + (_UNNOTICED_STEPS * np.square(step))[:, None, None] * np.eye(d)
-        variants = np.zeros_like(self.variants)
-        variants[:, 0] = 1.0
-        released = evolve(
-            self,
-            factor=rows,
-            buffer=np.zeros_like(self.buffer),
-            buffer_rows=np.zeros_like(self.buffer_rows),
-            level=mean[:, 0],
-            level_variance=covariance[:, 0, 0],
-            level_speed=level_speed,
-            offset_step=step,
-            walk_mean=mean,
-            walk_covariance=covariance,
-            variants=variants,
-        )
-        return released.fit(model, np.ones(step.size, dtype=np.bool_))
 
     def _append(
         self, model: ReadingModel, u: Array, row: Array, w: Array | None, weight: Array, stored: BoolArray
@@ -821,7 +602,7 @@ class Posterior(Value):
         overflows = stored & (buffer_rows == buffer.shape[1])
         full = np.flatnonzero(overflows)
         if full.size:
-            factor = _overwrite(factor, full, _merge(factor[full], buffer[full], buffer_rows[full]))
+            factor = overwrite(factor, full, merge_rows(factor[full], buffer[full], buffer_rows[full]))
             buffer[full] = 0.0
             buffer_rows = np.where(overflows, 0, buffer_rows)
         keep = np.where(stored, model.forgetting, 1.0)
@@ -878,8 +659,8 @@ class Posterior(Value):
         spread = np.vecmat(difference[:, :-1], root)
         innovation = difference[:, -1] - np.vecdot(difference[:, :-1], self.mean)
         variance, noise = np.vecdot(spread, spread), self.noise
-        mean, root = _potter(self.mean, root, spread, innovation, variance, weight, noise)
-        log_density = _log_density(innovation, variance, np.where(stored, weight, 1.0), noise)
+        mean, root = potter(self.mean, root, spread, innovation, variance, weight, noise)
+        log_density = log_innovation_density(innovation, variance, np.where(stored, weight, 1.0), noise)
         return evolve(self, mean=mean, root=root, log_evidence=self.log_evidence + np.where(stored, log_density, 0.0))
 
     def fit(self, model: ReadingModel, which: BoolArray, *, review: bool = False) -> Posterior:
@@ -911,199 +692,22 @@ class Posterior(Value):
         every = runs.size == self.readings.size
         part = self if every else self.without_rows().take(runs)
         factor, buffer = (self.factor, self.buffer) if every else (self.factor[runs], self.buffer[runs])
-        rows = buffer[:, :few] if few else _merge(factor, buffer, self.buffer_rows[runs])
+        rows = buffer[:, :few] if few else merge_rows(factor, buffer, self.buffer_rows[runs])
         fields = fit_variants(model, part, rows, triangular=not few, review=review)
         # The marginal density replaces the product of predictive densities while there is a fit at every reading.
         exact = part.readings <= frequent_fits(model)
         evidence = fields["log_marginal"] + part.log_jacobian
-        evidence = evidence + _log_first_density(part.first_reading, fields["noise"])
+        evidence = evidence + log_first_density(part.first_reading, fields["noise"])
         fields["log_evidence"] = np.where(exact, evidence, part.log_evidence)
         if not few:
             fields["factor"], fields["buffer"] = rows, np.zeros_like(buffer)
             fields["buffer_rows"] = np.zeros(runs.size, dtype=np.int64)
-        return evolve(self, **{name: _overwrite(getattr(self, name), runs, new) for name, new in fields.items()})
+        return evolve(self, **{name: overwrite(getattr(self, name), runs, new) for name, new in fields.items()})
 
     def with_marginal_evidence(self) -> Posterior:
         """Return the posterior after a fit, with the marginal density of all stored rows as its evidence."""
-        first = _log_first_density(self.first_reading, self.noise)
+        first = log_first_density(self.first_reading, self.noise)
         return evolve(self, log_evidence=self.log_marginal + self.log_jacobian + first)
-
-    def rescale(self, model: ReadingModel, factor: Array, error: Array) -> Posterior:
-        """Return the posterior after A has changed to a multiple of itself, with a fit.
-
-        A reading y at u is one of the new A at u / sqrt(factor). What the readings say about the size of A is forgotten
-        as far as the factor is uncertain, and what they say about its other properties is kept.
-
-        Parameters
-        ----------
-        model : ReadingModel
-            The model.
-        factor : Array, shape (runs,)
-            The factor, positive.
-        error : Array, shape (runs,)
-            The relative standard deviation of the factor.
-        """
-        q = model.biases
-        columns = np.ones((factor.size, model.size + 1))
-        columns[:, q:-1] = 1.0 / factor[:, None]
-        rows = _merge(self.factor, self.buffer, self.buffer_rows) * columns[:, None, :]
-        # With rows R, a mean a and noise sigma, (R'R / sigma^2)^{-1} + error^2 a a' is the covariance for P R, where
-        # P = I - (1 - shrink) e e' and e is the direction of R a. The residuals are orthogonal to e.
-        along = np.matvec(rows[:, :, q:-1], factor[:, None] * self.mean[:, q:])
-        length = np.sqrt(np.vecdot(along, along))
-        direction = along / np.maximum(length, 1e-300)[:, None]
-        shrink = 1.0 / np.hypot(1.0, error * length / self.noise)
-        rows = rows - (1.0 - shrink)[:, None, None] * direction[:, :, None] * np.vecmat(direction, rows)[:, None, :]
-        everywhere = np.ones(factor.size, dtype=np.bool_)
-        scaled = evolve(
-            self,
-            factor=rows,
-            buffer=np.zeros_like(self.buffer),
-            buffer_rows=np.zeros_like(self.buffer_rows),
-            second_moment=self.second_moment / factor[:, None, None],
-            log_sizes=self.log_sizes
-            - 0.5 * (self.total_readings * np.log(factor))[:, None] * _first_entry(self.log_sizes),
-            # The scale s is kept: without the size of A, the readings would support any smaller one.
-            prior_mean=(factor * self.scale / self.prior_unit)[:, None, None] * self.prior_mean,
-            prior_unit=factor * self.scale,
-            scale_deviation=np.full(factor.size, _KEPT_SCALE_DEVIATION),
-            level=self.level * columns,
-            walk_mean=self.walk_mean * columns[:, None, :],
-        )
-        return scaled.fit(model, everywhere)
-
-    def forget_direction(self, model: ReadingModel, direction: Array) -> Posterior:
-        """Return the posterior without what the readings say about A w for one direction w, with a fit.
-
-        With the rows R and a basis S of the matrices w z' + z w', the rows P R contain exactly the information about
-        the other unknowns, where P projects onto the orthogonal complement of the columns of R S. The prior is that
-        of a plant without readings.
-
-        Parameters
-        ----------
-        model : ReadingModel
-            The model.
-        direction : Array, shape (runs, d)
-            The direction w.
-        """
-        d, p = model.dim, model.unknowns
-        outer = direction[:, None, :, None] * np.eye(d)[:, None, :]  # the matrices w e_j'
-        basis = svec(0.5 * (outer + outer.swapaxes(-1, -2)))
-        rows = _merge(self.factor, self.buffer, self.buffer_rows)
-        columns, _ = np.linalg.qr(rows[:, :, -p - 1 : -1] @ basis.swapaxes(-1, -2))
-        forgotten = evolve(
-            self,
-            factor=rows - columns @ (columns.swapaxes(-1, -2) @ rows),
-            buffer=np.zeros_like(self.buffer),
-            buffer_rows=np.zeros_like(self.buffer_rows),
-            prior_mean=np.broadcast_to(np.eye(d), self.prior_mean.shape).copy(),
-            prior_unit=np.ones_like(self.prior_unit),
-            scale_deviation=np.full_like(self.scale_deviation, LOG_SCALE_DEVIATION),
-        )
-        return forgotten.fit(model, np.ones(len(direction), dtype=np.bool_))
-
-    def restart(self, which: BoolArray, matrix: Array) -> Posterior:
-        """Return the posterior with a new prior in some runs, around this matrix and with the estimated scale.
-
-        Parameters
-        ----------
-        which : BoolArray, shape (runs,)
-            The runs to change.
-        matrix : Array, shape (runs, d, d)
-            The mean of the new prior.
-        """
-        return evolve(
-            self.reset(which),
-            prior_mean=np.where(which[:, None, None], matrix, self.prior_mean),
-            prior_unit=np.where(which, self.scale, self.prior_unit),
-        )
-
-    def reset(self, which: BoolArray) -> Posterior:
-        """Return the posterior without the readings since the last restart in some runs.
-
-        The mean and the covariance of these runs become those of the prior at the next reading.
-
-        Parameters
-        ----------
-        which : BoolArray, shape (runs,)
-            The runs to change.
-        """
-        mask = which[:, None, None]
-        return evolve(
-            self,
-            factor=np.where(mask, 0.0, self.factor),
-            buffer=np.where(mask, 0.0, self.buffer),
-            buffer_rows=np.where(which, 0, self.buffer_rows),
-            readings=np.where(which, 0.0, self.readings),
-            total_readings=np.where(which, 0.0, self.total_readings),
-            max_abs_reading=np.where(which, 0.0, self.max_abs_reading),
-            second_moment=np.where(mask, 0.0, self.second_moment),
-            log_sizes=np.where(which[:, None], 0.0, self.log_sizes),
-            log_evidence=np.where(which, 0.0, self.log_evidence),
-            log_jacobian=np.where(which, 0.0, self.log_jacobian),
-            first_reading=np.where(which, math.nan, self.first_reading),
-        )
-
-
-def _first_entry(values: Array) -> Array:
-    """Return one for the first entry of each row and zero for the others."""
-    return np.asarray(np.arange(values.shape[1]) == 0, dtype=np.float64)
-
-
-def frequent_fits(model: ReadingModel) -> int:
-    """Return the number of first readings that are each followed by a fit.
-
-    Parameters
-    ----------
-    model : ReadingModel
-        The model.
-
-    Examples
-    --------
-    >>> frequent_fits(ReadingModel(dim=2))
-    6
-    """
-    return min(2 * model.unknowns, _MAX_FREQUENT_FITS)
-
-
-def fit_ages(model: ReadingModel) -> list[float]:
-    """Return the numbers of readings after which a fit follows, without forgetting.
-
-    Parameters
-    ----------
-    model : ReadingModel
-        The model.
-
-    Examples
-    --------
-    >>> fit_ages(ReadingModel(dim=2))[4:9]
-    [5.0, 6.0, 7.0, 8.0, 9.0]
-    """
-    return sorted({*map(float, range(1, frequent_fits(model) + 1)), *_FIT_READINGS.tolist()})
-
-
-def fit_is_due(model: ReadingModel, readings: Array) -> BoolArray:
-    """Return whether a fit follows after these numbers of readings.
-
-    Parameters
-    ----------
-    model : ReadingModel
-        The model.
-    readings : Array
-        The numbers of readings.
-
-    Examples
-    --------
-    >>> fit_is_due(ReadingModel(dim=2), np.array([5.0, 94.0, 95.0, 104.0]))
-    array([ True,  True, False,  True])
-    """
-    due = readings <= frequent_fits(model)
-    due |= _FIT_READINGS[np.searchsorted(_FIT_READINGS, readings).clip(max=_FIT_READINGS.size - 1)] == readings
-    if model.forgetting < 1.0:
-        # The weights of the readings add up to no more than the window.
-        step = max(1.0, np.floor((GROWTH - 1.0) / (1.0 - model.forgetting)))
-        due |= readings % step == 0.0
-    return np.asarray(due)
 
 
 def directional_deviations(root: Array, directions: Array) -> Array:
@@ -1123,57 +727,3 @@ def directional_deviations(root: Array, directions: Array) -> Array:
     """
     spread = np.matmul(svec(directions[..., :, None] * directions[..., None, :]), root)
     return np.asarray(np.sqrt(np.square(spread).sum(axis=-1)))
-
-
-def _potter(
-    mean: Array, root: Array, spread: Array, innovation: Array, variance: Array, weight: Array, noise: Array
-) -> tuple[Array, Array]:
-    """Return mean and root after a row with this weight, whose spread is the row, not weighted, times the root."""
-    total = np.square(weight) * variance + np.square(noise)
-    spread = weight[:, None] * spread
-    gain = np.matvec(root, spread)
-    shrink = gain / (total + noise * np.sqrt(total))[:, None]
-    return mean + gain * (weight * innovation / total)[:, None], root - shrink[:, :, None] * spread[:, None, :]
-
-
-def _log_density(innovation: Array, variance: Array, weight: Array, noise: Array) -> Array:
-    """Return the log density of readings from their innovations."""
-    weight2 = np.square(weight)
-    total = weight2 * variance + np.square(noise)
-    return np.asarray(-0.5 * (weight2 * np.square(innovation) / total + np.log((2.0 * math.pi) * total / weight2)))
-
-
-def _log_weight(weight: Array) -> Array:
-    """Return the logarithms of weights, and zero for a weight of zero."""
-    return np.log(np.where(weight > 0.0, weight, 1.0))
-
-
-def _log_first_density(reading: Array, noise: Array | float) -> Array:
-    """Return the log density of the reading that defined the level; zero for none.
-
-    The logarithm of a base load is uniform. A base load below the noise is as good as none, so the density is bounded.
-    """
-    size = np.maximum(reading, noise)
-    return np.where(np.isnan(size), 0.0, -LOG_BASE_LOAD_RANGE - np.log(np.where(np.isnan(size), 1.0, size)))
-
-
-def _merge(factor: Array, buffer: Array, buffer_rows: IntArray) -> Array:
-    """Return the triangular factor of the rows of both. Most fits follow a fit after a single row."""
-    single = buffer_rows <= 1
-    if single.all():
-        return triangular_factor(np.concatenate([factor, buffer[:, :1]], axis=1))
-    if not single.any():
-        return triangular_factor(np.concatenate([factor, buffer], axis=1))
-    merged = np.empty_like(factor)
-    merged[single] = triangular_factor(np.concatenate([factor[single], buffer[single, :1]], axis=1))
-    merged[~single] = triangular_factor(np.concatenate([factor[~single], buffer[~single]], axis=1))
-    return merged
-
-
-def _overwrite(values: Array, runs: IntArray, new: Array) -> Array:
-    """Return a copy with new values in some of the runs."""
-    if runs.size == values.shape[0]:
-        return new
-    copy = values.copy()
-    copy[runs] = new
-    return copy

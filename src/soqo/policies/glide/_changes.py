@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from soqo._foundation.frozen_dataclasses import evolve
-from soqo.estimators.bayes import Posterior, ReadingModel, frequent_fits
+from soqo.estimators.bayes import (
+    Posterior,
+    ReadingModel,
+    frequent_fits,
+    with_released_offset,
+    with_rescaled_curvature,
+    without_direction,
+    without_readings,
+)
 from soqo.policies.glide._beliefs import Beliefs, best_index, best_total, push
 from soqo.policies.glide._outliers import (
     MAX_CHANGE,
@@ -64,7 +72,7 @@ def restart(
     shown = np.where(parent.readings >= 3 * model.unknowns, parent.noise, np.nan)
     known = np.where(parent.readings >= 12 * model.unknowns, shown, np.fmin(shown, parent.known_noise))
     fresh = evolve(
-        parent.reset(everywhere),
+        without_readings(parent, everywhere),
         prior_mean=estimate[runs],
         scale_deviation=np.full(runs.size, _RESTART_SCALE_DEVIATION),
         known_noise=known,
@@ -124,7 +132,7 @@ def release_offsets(
     parts = []
     for speed in OFFSET_SPEEDS:
         part = before.take(best[runs])
-        start = part["posterior"].release_offset(model, speed)
+        start = with_released_offset(part["posterior"], model, speed)
         learned = start.update(model, u[runs], y[runs], features[runs], fit=np.zeros(runs.size, dtype=np.bool_))
         density = learned.log_evidence - start.log_evidence
         parts.append(_changed(part, learned, LOG_WALKING_OFFSET, density))
@@ -149,7 +157,7 @@ def rescale(
     old = before.best[runs]
     part = before.take(old)
     density = _LOG_SCALE_HAZARD - math.log(2.0 * math.log(MAX_CHANGE)) - np.log(np.abs(y[runs]))
-    scaled = part["posterior"].rescale(model, gain[runs], gain_error[runs])
+    scaled = with_rescaled_curvature(part["posterior"], model, gain[runs], gain_error[runs])
     return beliefs.join(_changed(part, scaled, density, density, round_number))
 
 
@@ -172,7 +180,7 @@ def forget_eigenvalue(
     part = before.take(before.best[runs])
     values, vectors = np.linalg.eigh(estimate[runs])
     largest = (values * np.square(np.vecmat(u[runs], vectors))).argmax(axis=1)
-    start = part["posterior"].forget_direction(model, vectors[np.arange(runs.size), :, largest])
+    start = without_direction(part["posterior"], model, vectors[np.arange(runs.size), :, largest])
     learned = start.update(model, u[runs], y[runs], features[runs], w=None if w is None else w[runs])
     density = learned.log_evidence - start.log_evidence
     weight = _LOG_HAZARD + negative_penalty(model, start, y[runs], density)

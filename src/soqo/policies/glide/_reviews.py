@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from soqo._foundation.frozen_dataclasses import evolve
-from soqo.estimators.bayes import OFFSET_SIZE, Posterior, ReadingModel
+from soqo.estimators.bayes import OFFSET_SIZE, Posterior, ReadingModel, with_walking_offset
 from soqo.policies.glide._beliefs import (
     BASE_LOAD_LOG_PRIORS,
     DECISIVE_READINGS,
@@ -136,7 +136,7 @@ def _add_walking_offsets(beliefs: Beliefs, model: ReadingModel, runs: IntArray, 
     size = np.maximum(posterior.sizes[chosen, 0], 1e-150)
     deviation = OFFSET_SIZE * size * posterior.scale[chosen] / np.maximum(posterior.noise[chosen], 1e-150)
     speeds = (0.0, *OFFSET_SPEEDS)
-    starts = Posterior.concatenate([start.let_offset_walk(rho / size, deviation) for rho in speeds])
+    starts = Posterior.concatenate([with_walking_offset(start, rho / size, deviation) for rho in speeds])
     fits = _fit_rows(model, starts, rows.repeat(len(speeds)))
     evidence = fits.log_evidence.reshape(len(speeds), runs.size)
     fastest = evidence[1:].argmax(axis=0) + 1
@@ -164,7 +164,7 @@ def _add_fresh_fit(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best: 
     if beliefs.posterior.offset_step[chosen].any():
         parent = beliefs.posterior.take(chosen)
         deviation = OFFSET_SIZE * parent.sizes[:, 0] * parent.scale / np.maximum(parent.noise, 1e-150)
-        start = start.let_offset_walk(parent.offset_step, deviation)
+        start = with_walking_offset(start, parent.offset_step, deviation)
     learned = _fit_rows(model, start, rows.first(count - DECISIVE_READINGS))
     won, never = -beliefs.densities[chosen].sum(axis=1), np.zeros(runs.size, dtype=np.bool_)
     features = rows.features(model)

@@ -1,0 +1,67 @@
+"""What one row of features and a reading does to a mean, a square root of a covariance, an evidence and a factor."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from soqo.estimators.bayes._fits import triangular_factor
+from soqo.typing import Array, IntArray
+
+LOG_BASE_LOAD_RANGE = math.log(40.0)
+"""The prior of a base load: the logarithm of its size is uniform on a range of this many natural units, both signs."""
+
+
+def potter(
+    mean: Array, root: Array, spread: Array, innovation: Array, variance: Array, weight: Array, noise: Array
+) -> tuple[Array, Array]:
+    """Return mean and root after a row with this weight, whose spread is the row, not weighted, times the root."""
+    total = np.square(weight) * variance + np.square(noise)
+    spread = weight[:, None] * spread
+    gain = np.matvec(root, spread)
+    shrink = gain / (total + noise * np.sqrt(total))[:, None]
+    return mean + gain * (weight * innovation / total)[:, None], root - shrink[:, :, None] * spread[:, None, :]
+
+
+def log_innovation_density(innovation: Array, variance: Array, weight: Array, noise: Array) -> Array:
+    """Return the log density of readings from their innovations."""
+    weight2 = np.square(weight)
+    total = weight2 * variance + np.square(noise)
+    return np.asarray(-0.5 * (weight2 * np.square(innovation) / total + np.log((2.0 * math.pi) * total / weight2)))
+
+
+def log_weight(weight: Array) -> Array:
+    """Return the logarithms of weights, and zero for a weight of zero."""
+    return np.log(np.where(weight > 0.0, weight, 1.0))
+
+
+def log_first_density(reading: Array, noise: Array | float) -> Array:
+    """Return the log density of the reading that defined the level; zero for none.
+
+    The logarithm of a base load is uniform. A base load below the noise is as good as none, so the density is bounded.
+    """
+    size = np.maximum(reading, noise)
+    return np.where(np.isnan(size), 0.0, -LOG_BASE_LOAD_RANGE - np.log(np.where(np.isnan(size), 1.0, size)))
+
+
+def merge_rows(factor: Array, buffer: Array, buffer_rows: IntArray) -> Array:
+    """Return the triangular factor of the rows of both. Most fits follow a fit after a single row."""
+    single = buffer_rows <= 1
+    if single.all():
+        return triangular_factor(np.concatenate([factor, buffer[:, :1]], axis=1))
+    if not single.any():
+        return triangular_factor(np.concatenate([factor, buffer], axis=1))
+    merged = np.empty_like(factor)
+    merged[single] = triangular_factor(np.concatenate([factor[single], buffer[single, :1]], axis=1))
+    merged[~single] = triangular_factor(np.concatenate([factor[~single], buffer[~single]], axis=1))
+    return merged
+
+
+def overwrite(values: Array, runs: IntArray, new: Array) -> Array:
+    """Return a copy with new values in some of the runs."""
+    if runs.size == values.shape[0]:
+        return new
+    copy = values.copy()
+    copy[runs] = new
+    return copy
