@@ -10,6 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import beta
 
 import soqo
+from limit_settings import Setting, settings
 from soqo.errors import ArgumentError
 from soqo.theory import first_rounds_bound
 from soqo.typing import Array
@@ -111,6 +112,22 @@ def test_no_policy_is_below_it(noise: soqo.noise.Noise) -> None:
         error = np.std(found) / math.sqrt(len(found))
         assert np.mean(found) + 3.0 * error > bound.total, name
         assert error < 0.3 * np.mean(found), name
+
+
+@pytest.mark.parametrize("setting", list(settings()), ids=lambda setting: setting.name)
+def test_no_policy_is_below_it_in_the_settings_of_the_benchmark(setting: Setting) -> None:
+    """With uniform eigenvectors, and steps of the same variance in all directions."""
+    values, d = np.linalg.eigvalsh(setting.A), len(setting.A)
+    bound = first_rounds_bound(values, 100.0, samples=8000)
+    Q = np.linalg.qr(np.random.default_rng(8).standard_normal((40, d, d)))[0]
+    environment = soqo.Environment(
+        soqo.Problem((Q * values) @ Q.mT), soqo.processes.Gaussian(10.0), soqo.noise.Gaussian(setting.deviation)
+    )
+    policies = {"GLIDE": soqo.GLIDE(), "RLS": soqo.RLS(setting.deviation), "FTM": soqo.FTM()}
+    result = soqo.simulate(environment, policies, horizon=40, runs=40, seed=3)
+    for name in policies:
+        regret = result.regret(name, form="low_variance")[:, -1]
+        assert regret.mean() + 2.0 * regret.std() / math.sqrt(40.0) > bound.total, name
 
 
 def test_bad_arguments_are_named() -> None:

@@ -25,7 +25,7 @@ class Sampled(Process):
         return True
 
     def covariance(self, dim: int) -> Array:
-        return ROOT @ ROOT.T
+        return np.asarray(ROOT @ ROOT.T)
 
     def steps(self, rng: np.random.Generator, horizon: int, dim: int) -> Array:
         return np.asarray(rng.standard_normal((horizon, dim)) @ ROOT.T)

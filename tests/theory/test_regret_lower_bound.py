@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import soqo
+from limit_bounds import measure
+from limit_settings import Setting, settings
 from soqo.errors import ArgumentError
 from soqo.estimators import smat, svec, svec_rows
 from soqo.theory import learning_constant, local_prior, regret_lower_bound
@@ -45,6 +47,14 @@ def test_no_policy_is_below_the_bound(result: soqo.Result, name: str) -> None:
     regret = result.regret(name, form="low_variance")[:, -1]
     assert 0.4 < bound.value < bound.without_probes
     assert regret.mean() - 3.0 * regret.std() / math.sqrt(len(regret)) > bound.value
+
+
+@pytest.mark.parametrize("setting", list(settings()), ids=lambda setting: setting.name)
+def test_no_policy_is_below_the_bound_in_the_settings_of_the_benchmark(setting: Setting) -> None:
+    bound, regret = measure(setting, rounds=80, runs=8, radius=0.15)
+    assert bound > 0.0
+    for name, found in regret.items():
+        assert found.mean() > bound, name
 
 
 @pytest.mark.parametrize("name", ["RLS", "FTM"])
@@ -163,7 +173,7 @@ def test_the_change_of_the_derivative_is_the_largest_of_the_ball() -> None:
         return np.stack([(gain(A + h * B) - gain(A - h * B)) / (2.0 * h) for B in basis])
 
     def form(D: Array) -> Array:
-        return np.einsum("kab,lab->kl", inverse @ D, D)
+        return np.asarray(np.einsum("kab,lab->kl", inverse @ D, D))
 
     center = derivative(A0)
     largest = 0.0

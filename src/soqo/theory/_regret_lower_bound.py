@@ -38,7 +38,7 @@ from soqo.typing import Array, ArrayLike
 _SEARCH_POINTS = 200
 """Random points of the sphere at which the change of the derivative of C is evaluated, beside its eigenvectors."""
 
-_PRIOR_DRAWS = 200
+_PRIOR_DRAWS = 64
 """Draws from the prior over which the information of LAI's path is averaged."""
 
 _ROUNDS = 240
@@ -113,12 +113,12 @@ def regret_lower_bound(
     root = (vectors * np.sqrt(values)) @ vectors.T
     J, change = _weight_and_change(center, root, Sigma, rho)
     gamma = float((contraction(values, math.inf) / contraction((1.0 - rho) * values, math.inf)).min())
-    F, spread = _path_information(center, root, Sigma, rho)
+    path = _path_information(center, root, Sigma, rho)
     # The last rounds, in which the gains of a finite horizon differ from those of an infinite one, are not counted.
     tail = math.ceil(10.0 / (2.0 * math.asinh(math.sqrt((1.0 - rho) * values[0] / 4.0))))
     if rounds <= tail or change >= 1.0:
         return RegretLowerBound(0.0, 0.0, gamma, change)
-    table = _round_table(J, F / deviation**2, spread, rounds - tail, (2.0 * len(J) + 8.0) / rho**2, len(center))
+    table = _round_table(J, path, deviation, rounds - tail, (2.0 * len(J) + 8.0) / rho**2)
     factor = gamma * (1.0 - change) ** 2
     value = _fixed_point(table, factor, deviation, rho)
     return RegretLowerBound(value, factor * table.total(0.0, deviation), gamma, change)
@@ -183,9 +183,25 @@ class _RoundTable:
         return float(each[0] + (np.diff(self.rounds) * each[1:]).sum())
 
 
-def _round_table(J: Array, F: Array, spread: float, rounds: int, prior: float, d: int) -> _RoundTable:
-    """Return the table of J, of the information F of a round of LAI's path, and of that of the prior."""
-    values, vectors = np.linalg.eigh(F)
+@dataclass(frozen=True)
+class _PathInformation:
+    """E[phi phi'] of each of the first rounds of LAI's path, its limit, and the mean of the largest variance of u."""
+
+    first: Array
+    limit: Array
+    spread: float
+    dim: int
+
+    def sums(self, readings: Array) -> Array:
+        """Return the sum over the first rounds, for several numbers of them; shape (numbers, p, p)."""
+        total = np.concatenate([np.zeros((1, *self.limit.shape)), np.cumsum(self.first, axis=0)])
+        within = np.minimum(readings, len(self.first))
+        return np.asarray(total[within.astype(np.int64)] + (readings - within)[:, None, None] * self.limit)
+
+
+def _round_table(J: Array, path: _PathInformation, noise: float, rounds: int, prior: float) -> _RoundTable:
+    """Return the table of J, of the information of LAI's path, and of that of the prior."""
+    values, vectors = np.linalg.eigh(path.limit / noise**2)
     t = np.unique(np.round(np.geomspace(1.0, rounds, _ROUNDS)))
     extra = prior * np.append(0.0, np.geomspace(1e-2, 1e4 + 1e2 * rounds * values[-1] / prior, _REGULARIZATIONS - 1))
     weights = 1.0 / ((t - 1.0)[:, None, None] * values + prior + extra[:, None])
@@ -195,10 +211,10 @@ def _round_table(J: Array, F: Array, spread: float, rounds: int, prior: float, d
     return _RoundTable(
         rounds=t,
         numerator=np.square(np.trace(J @ Q, axis1=-2, axis2=-1)),
-        path=np.sqrt((t - 1.0)[:, None] * np.trace(H @ F, axis1=-2, axis2=-1)),
+        path=np.sqrt(np.trace(H @ path.sums(t - 1.0)[:, None], axis1=-2, axis2=-1)) / noise,
         probes=np.where(t > 1.0, 1.0, 0.0)[:, None] * np.sqrt(np.maximum(largest, 0.0)),
         prior=np.sqrt(prior * np.trace(H, axis1=-2, axis2=-1)),
-        reach=_mean_of_largest(t - 1.0, spread, d),
+        reach=_mean_of_largest(t - 1.0, path.spread, path.dim),
     )
 
 
@@ -255,18 +271,22 @@ def _derivative_of_gain(A: Array, basis: Array) -> tuple[Array, Array]:
     return Q @ (slopes * (Q.T @ basis @ Q)) @ Q.T, (Q * c) @ Q.T
 
 
-def _path_information(center: Array, root: Array, Sigma: Array, rho: float) -> tuple[Array, float]:
-    """Return the mean of phi phi' on LAI's path over the prior, and of the largest variance of A_0^{1/2} u."""
-    d = len(center)
-    F, spread = np.zeros((d * (d + 1) // 2, d * (d + 1) // 2)), 0.0
+def _path_information(center: Array, root: Array, Sigma: Array, rho: float) -> _PathInformation:
+    """Return the mean information of LAI's path over the prior, in coordinates multiplied by A_0^{1/2}."""
+    slowest = float(contraction((1.0 - rho) * np.linalg.eigvalsh(center)[0], math.inf))
+    rounds = math.ceil(math.log(1e-8) / (2.0 * math.log(slowest)))
+    covariances = []
     for A in local_prior(center, rho, _PRIOR_DRAWS, rng=0):
         values, Q = np.linalg.eigh(A)
         c = contraction(values, math.inf)
-        U = Q @ ((Q.T @ Sigma @ Q) * np.outer(c, c) / (1.0 - np.outer(c, c))) @ Q.T
-        scaled = root @ U @ root
-        spread += float(np.linalg.eigvalsh(scaled)[-1]) / _PRIOR_DRAWS
-        F += feature_moments(scaled, ()) / _PRIOR_DRAWS
-    return F, spread
+        products = np.outer(c, c)
+        # The covariance of u after s rounds, from u = 0 on, and in the limit.
+        powers = np.concatenate([products ** np.arange(1, rounds + 1)[:, None, None], np.zeros((1, *A.shape))])
+        U = (Q.T @ Sigma @ Q) * products * (1.0 - powers) / (1.0 - products)
+        covariances.append(root @ Q @ U @ Q.T @ root)
+    spread = float(np.mean([np.linalg.eigvalsh(U[-1])[-1] for U in covariances]))
+    moments = np.mean([[feature_moments(each, ()) for each in U] for U in covariances], axis=0)
+    return _PathInformation(moments[:-1], moments[-1], spread, len(center))
 
 
 def _gaussian_covariance(covariance: Covariance, d: int) -> Array:
