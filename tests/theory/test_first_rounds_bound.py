@@ -124,7 +124,7 @@ def test_no_policy_is_below_it_in_the_settings_of_the_benchmark(setting: Setting
         soqo.Problem((Q * values) @ Q.mT), soqo.processes.Gaussian(10.0), soqo.noise.Gaussian(setting.deviation)
     )
     policies = {"GLIDE": soqo.GLIDE(), "RLS": soqo.RLS(setting.deviation), "FTM": soqo.FTM()}
-    result = soqo.simulate(environment, policies, horizon=40, runs=40, seed=3)
+    result = soqo.simulate(environment, policies, horizon=25, runs=40, seed=3)
     for name in policies:
         regret = result.regret(name, form="low_variance")[:, -1]
         assert regret.mean() + 2.0 * regret.std() / math.sqrt(40.0) > bound.total, name

@@ -11,6 +11,7 @@ import pytest
 import soqo
 from limit_bounds import measure
 from limit_settings import Setting, settings
+from limit_uniform_noise import play
 from soqo.errors import ArgumentError
 from soqo.estimators import smat, svec, svec_rows
 from soqo.theory import learning_constant, local_prior, regret_lower_bound
@@ -36,14 +37,14 @@ def gain(A: Array) -> Array:
 @pytest.fixture(scope="module")
 def result() -> soqo.Result:
     """All policies for A from the prior, with the paths."""
-    problem = soqo.Problem(local_prior(A0, RADIUS, 100, rng=1))
+    problem = soqo.Problem(local_prior(A0, RADIUS, 60, rng=1))
     environment = soqo.Environment(problem, soqo.processes.Gaussian(STEPS), soqo.noise.Gaussian(NOISE))
-    return soqo.simulate(environment, POLICIES, horizon=600, runs=100, seed=2, record=True)
+    return soqo.simulate(environment, POLICIES, horizon=500, runs=60, seed=2, record=True)
 
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_no_policy_is_below_the_bound(result: soqo.Result, name: str) -> None:
-    bound = regret_lower_bound(A0, STEPS**2, NOISE, 600, radius=RADIUS)
+    bound = regret_lower_bound(A0, STEPS**2, NOISE, 500, radius=RADIUS)
     regret = result.regret(name, form="low_variance")[:, -1]
     assert 0.4 < bound.value < bound.without_probes
     assert regret.mean() - 3.0 * regret.std() / math.sqrt(len(regret)) > bound.value
@@ -61,7 +62,7 @@ def test_no_policy_is_below_the_bound_in_the_settings_of_the_benchmark(setting: 
 def test_regret_is_the_cost_of_the_distance_from_lais_path(result: soqo.Result, name: str) -> None:
     """Step 1: regret is the mean of sum 1/2 e'A e + 1/2 |e_t - e_{t-1}|^2, with e the distance from LAI's path."""
     assert result.actions is not None
-    A = local_prior(A0, RADIUS, 100, rng=1)
+    A = local_prior(A0, RADIUS, 60, rng=1)
     e = result.actions[name] - result.actions[soqo.Result.BENCHMARK]
     energy = 0.5 * np.einsum("rti,rij,rtj->r", e, A, e)
     energy += 0.5 * np.square(np.diff(e, axis=1, prepend=0.0)).sum(axis=(1, 2))
@@ -138,6 +139,15 @@ def test_deviations_add_at_most_their_size_to_the_information() -> None:
         root = math.sqrt(np.linalg.eigvalsh(H)[-1])
         right = math.sqrt(np.einsum("ti,ij,tj->", phi_star, H, phi_star)) + root * (math.sqrt(reach * z) + 0.5 * z)
         assert left <= right * (1.0 + 1e-12)
+
+
+def test_uniform_noise_has_no_such_bound() -> None:
+    """A player who keeps the set of possible A learns at the rate 1/t, and pays almost nothing after 300 rounds."""
+    A, late = np.array([[0.5]]), {}
+    for member in (False, True):
+        runs = [play(A, 3000, seed, member=member, checkpoints=[300, 3000])[0] for seed in range(6)]
+        late[member] = np.mean([last - first for first, last in runs])
+    assert late[True] < 0.1 * late[False]
 
 
 def test_probes_are_charged_and_worth_something() -> None:
