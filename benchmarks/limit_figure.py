@@ -25,7 +25,7 @@ SPECTRA = {(4, 1.0): (1.0, 4.0, 7.0, 10.0), (4, 0.01): (0.01, 3.34, 6.67, 10.0),
 def draw_slopes(axes: Axes, setting: Setting) -> None:
     """Draw mean regret against T on a logarithmic axis, beside lines of slope kappa."""
     environment = soqo.Environment(soqo.Problem(setting.A), setting.process, setting.noise)
-    chosen = {name: policy for name, policy in policies(setting).items() if name != "GLIDE"}
+    chosen = {name: policy for name, policy in policies(setting).items() if name in ("RLS", "GLIDE, no nuisance")}
     result = soqo.simulate(environment, chosen, horizon=ROUNDS, runs=RUNS, seed=4)
     kappa = learning_constant(setting.A, setting.process, setting.noise).kappa
     t = np.arange(1, ROUNDS + 1)
@@ -76,7 +76,7 @@ def main() -> None:
             f"left: d = 2, eigenvalues 0.3 and 1, steps of 5, noise 5.8, {RUNS} runs; right: d = 4, uniform "
             "eigenvectors, four spectra, steps of 50, noise up to 10"
         )
-        figure.text(0.99, -0.03, caption, ha="right", color=CAPTION_COLOR)
+        figure.supxlabel(caption, x=0.99, ha="right", fontsize="small", color=CAPTION_COLOR)
         save_figure(figure, Path(sys.argv[1] if len(sys.argv) > 1 else "docs/paper/limit.svg"))
 
 

@@ -55,9 +55,10 @@ def settings() -> Iterator[Setting]:
 
 
 def policies(setting: Setting) -> dict[str, soqo.Policy[Any]]:
-    """Return RLS, which is told the noise, GLIDE without nuisance terms, and GLIDE."""
+    """Return RLS, which is told the noise, GLIDE without nuisance terms, GLIDE, and GLIDE without alarms."""
     return {
         "RLS": soqo.RLS(setting.deviation),
         "GLIDE, no nuisance": soqo.GLIDE(bias="none", alarms=False, offset=False, base_load=False, drift=False),
         "GLIDE": soqo.GLIDE(drift=False),
+        "GLIDE, no alarms": soqo.GLIDE(alarms=False, drift=False),
     }

@@ -112,7 +112,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--glide-runs", type=int, default=32)
     parser.add_argument("--only", type=int, nargs="*")
-    parser.add_argument("--policies", nargs="*")
+    parser.add_argument("--policies", nargs="*", default=["RLS", "GLIDE, no nuisance", "GLIDE"])
     given = parser.parse_args()
     print(
         f"{'setting':<30}{'kappa':>9}  {'policy':<20}{'T':>8}{'runs':>6}{'slope/kappa':>13}{'error':>8}{'regret':>10}"
@@ -122,7 +122,7 @@ def main() -> None:
             continue
         constant = learning_constant(setting.A, setting.process, setting.noise, samples=4_000_000)
         for name, policy in policies(setting).items():
-            if given.policies and name not in given.policies:
+            if name not in given.policies:
                 continue
             is_rls = name == "RLS"
             rounds = given.rounds if is_rls else given.glide_rounds
