@@ -62,10 +62,11 @@ class FirstRoundsBound(Value):
 def first_rounds_bound(
     spectra: ArrayLike, variance: float, *, samples: int = 200_000, seed: int = 0
 ) -> FirstRoundsBound:
-    """Return a lower bound on the expected regret of every policy, which holds for any noise.
+    """Return a lower bound on the expected regret of every policy, for any noise or none.
 
     The eigenvectors of A are uniformly distributed, and its eigenvalues are one of the given sets, each equally likely.
-    The policy may know this. The proof is in docs/theory/limit.md.
+    The policy may know this. The noise may have any law, but must not
+    depend on A except through the hitting cost. The proof is in docs/theory/limit.md.
 
     Parameters
     ----------
