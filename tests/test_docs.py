@@ -73,11 +73,11 @@ def test_numbers_that_appear_twice_agree() -> None:
         assert found is not None, kind
         statuses = [row[3] for row in rows if row[1] == kind and row[3] != "not tested"]
         assert int(found[1]) == len(statuses)
-        told = {
+        counted = {
             plurals.get(word, word): int(count)
             for count, word in re.findall(r"(\d+) ([a-z ]+?)(?:,| and |$)", found[2])
         }
-        assert told == {status: statuses.count(status) for status in dict.fromkeys(statuses)}
+        assert counted == {status: statuses.count(status) for status in dict.fromkeys(statuses)}
     won = re.search(r"beats all baselines in (\d+) of (\d+) ways[^;]*loses in (\d+); (\d+) cannot be told", text)
     assert won is not None
     (alone,) = [row for row in rows if row[0] == "SCaLE alone outperforms all baselines"]

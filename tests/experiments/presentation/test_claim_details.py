@@ -21,7 +21,7 @@ def test_a_fold_has_the_claim_its_rule_and_links_to_its_figures(text: str) -> No
     assert "It holds at c₁ = 3" in fold
     assert "<dt>Remark</dt><dd>a &lt;remark&gt;</dd>" in fold
     assert '<a href="#figure-intro">Figure 1: intro</a>' in fold
-    assert "6 readings of 6" in fold
+    assert "<caption>6 readings</caption>" in fold
     none = text[text.index('id="claim-none"') :].partition("</details>")[0]
     assert '<a href="#figure-intro">Figure 1: intro</a>, elsewhere' in none
 

@@ -177,7 +177,10 @@ THEORY_CLAIMS = (
         "Proposition 1 and contribution (c) 2",
         "For v as any martingale sequence, the dynamic regret of LAI(A_hat) is precisely ...",
         "simulated regret, by the mean of 4,000 paths, is within three standard errors of the formula",
-        "The formula needs x0 = v0, which the paper does not state.",
+        (
+            "The formula depends on the steps through their covariance only, as the paper says of its guarantees: "
+            "Gaussian and Laplace steps agree with it. It needs x0 = v0, which the paper does not state."
+        ),
     ),
     checked_claim(
         "theorem4",

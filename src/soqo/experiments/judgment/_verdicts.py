@@ -162,12 +162,20 @@ class Verdict:
 
     @property
     def tally(self) -> str:
-        """In how many settings it holds, fails and cannot be told, in words; empty for a single setting."""
+        """In how many settings it holds, fails and cannot be told, in words; empty for a single setting.
+
+        Examples
+        --------
+        >>> Verdict(LITERAL, (Case("one", Status.FAILS), Case("other", Status.FAILS))).tally
+        'in all 2 settings'
+        """
         if len(self.cases) == 1:
             return ""
         counts = {status: self.count(status) for status in (Status.HOLDS, Status.FAILS, Status.UNKNOWN)}
-        told = ", ".join(f"{status.value} in {count}" for status, count in counts.items() if count)
-        return f"{told} of {len(self.cases)} settings"
+        found = [f"{status.value} in {count}" for status, count in counts.items() if count]
+        if len(found) == 1:
+            return f"in all {len(self.cases)} settings"
+        return f"{', '.join(found)} of {len(self.cases)} settings"
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,9 @@ def _render_numbers(claim: Claim, columns: Sequence[tuple[str, Reading]]) -> str
         verdicts.append(claim.charitable)
     rows = "\n".join(_render_verdict(claim, verdict) for verdict in verdicts)
     heads = "".join(f'<th scope="col">{name}</th>' for name in ("Reading", "Verdict", "Numbers, with 95 % intervals"))
-    caption = f"{pluralize(len(verdicts), 'reading')} of {len(claim.verdicts)}; claims.json has all of them"
+    caption = pluralize(len(verdicts), "reading")
+    if len(verdicts) < len(claim.verdicts):
+        caption += f" of {len(claim.verdicts)}; claims.json has all of them"
     return (
         f'<div class="scroll" tabindex="0" role="group" aria-label="Numbers"><table class="numbers"><caption>{caption}'
         f"</caption><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table></div>"
@@ -109,7 +111,7 @@ def _render_numbers(claim: Claim, columns: Sequence[tuple[str, Reading]]) -> str
 def _render_verdict(claim: Claim, verdict: Verdict) -> str:
     statistic = claim.mean_name if verdict.reading.statistic == "mean" else verdict.reading.statistic
     words = [statistic, _describe_changes(verdict.reading)]
-    told = ", ".join(filter(None, words)) or "every reading"
+    told = ", ".join(filter(None, words)) if claim.axes else "every reading"
     cases = "".join(
         f'<li class="{CLASSES[case.status]}"><span aria-hidden="true">{SIGNS[case.status]}</span> '
         f"{render_text(case.setting)}: {'; '.join(map(_render_number, case.numbers))}</li>"

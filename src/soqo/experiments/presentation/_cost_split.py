@@ -9,7 +9,7 @@ import numpy as np
 from soqo.experiments.execution import Outcome
 from soqo.experiments.presentation._chart_elements import render_swatch
 from soqo.experiments.presentation._charts import Statistic
-from soqo.experiments.presentation._numbers import format_number
+from soqo.experiments.presentation._numbers import common_unit, format_number
 from soqo.experiments.presentation._outcome_charts import display_name, first_statistic, main_policies
 from soqo.experiments.presentation._style import POLICY_COLORS, policy_styles, typeset
 from soqo.typing import Array
@@ -31,21 +31,22 @@ def render_cost_split(outcome: Outcome) -> str:
     costs |= {name: (result[name].hitting, result[name].switching) for name in main_policies(outcome)}
     paid = {name: tuple(_reduce(part, statistic) for part in parts) for name, parts in costs.items()}
     largest = max((sum(parts) for parts in paid.values() if np.isfinite(sum(parts))), default=1.0) or 1.0
+    unit = common_unit(part for parts in paid.values() for part in parts)
     styles = {_BENCHMARK: (POLICY_COLORS[_BENCHMARK], "-")} | policy_styles(outcome.policies)
     rows = "\n".join(
         f'<tr><th scope="row">{render_swatch(*styles[name])}{escape(_name(outcome, name))}</th>'
-        f'<td class="number">{format_number(hitting)}</td><td class="number">{format_number(switching)}</td>'
+        f'<td class="number">{format_number(hitting / 10.0**unit)}</td>'
+        f'<td class="number">{format_number(switching / 10.0**unit)}</td>'
         f"<td>{_render_bar(hitting / largest, switching / largest)}</td></tr>"
         for name, (hitting, switching) in paid.items()
     )
-    caption = (
-        f"What each policy pays in {outcome.setting.horizon:,} rounds, {statistic} of {outcome.runs} runs; LAI knows A"
-    )
+    units = f", in units of 10<sup>{unit}</sup>" if unit else ""
+    caption = f"What each policy pays in {outcome.setting.horizon:,} rounds, {statistic} of {outcome.runs} runs"
     key = '<i class="hitting"></i> hitting <i class="switching"></i> switching'
-    heads = "".join(f'<th scope="col" class="number">{name} cost</th>' for name in ("Hitting", "Switching"))
+    heads = "".join(f'<th scope="col" class="number">{name}</th>' for name in ("Hitting", "Switching"))
     return (
         f'<div class="scroll" tabindex="0" role="group" aria-label="{escape(caption)}"><table class="split"><caption>'
-        f'<span>{escape(caption)}</span></caption><thead><tr><th scope="col">Policy</th>{heads}'
+        f'<span>{escape(caption)}{units}; LAI knows A</span></caption><thead><tr><th scope="col">Policy</th>{heads}'
         f'<th scope="col">{key}</th></tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>'
     )
 
