@@ -149,16 +149,6 @@ def test_readings_that_mean_the_same_in_a_setting_are_counted_once() -> None:
     assert claim.verdict(Reading(c1="tuned")) is not claim.verdict(LITERAL)
 
 
-def test_slower_learners_of_ours_are_in_the_remark_only(true: Judgment) -> None:
-    def slow_wins(setting: Setting, name: str, T: int) -> float:
-        return 0.1 if name.endswith("/slow") else as_the_paper_says(setting, name, T)
-
-    claim = judge_invented(slow_wins, ["primary"]).claim("primary-scale-outperforms")
-    assert claim.status is Status.HOLDS
-    assert "holds in 0 of 20 readings" in claim.remark
-    assert "holds in 20 of 20 readings" in true.claim("primary-scale-outperforms").remark
-
-
 def failing(name: str, factor: float) -> Sequence[str]:
     def worse(setting: Setting, policy: str, T: int) -> float:
         bad = policy.startswith("SCaLE") and setting.name == name

@@ -9,15 +9,6 @@ from soqo.experiments import Setting, Status
 from soqo.experiments.settings import LITERAL
 
 
-def test_the_first_number_is_the_ratio_that_decides() -> None:
-    claim = judge_invented(as_the_paper_says, ["primary"], [LITERAL]).claim("primary-outperform")
-    assert claim.literal is not None
-    (case,) = claim.literal.cases
-    ratio, scale, hyscale, best = case.numbers
-    assert ratio.value == max(scale.value, hyscale.value) / best.value
-    assert ratio.high < 1.0
-
-
 def test_a_worse_hyscale_alone_makes_the_joint_claim_fail() -> None:
     def worse(setting: Setting, name: str, T: int) -> float:
         return 1e9 * T if name.startswith("HySCaLE") else as_the_paper_says(setting, name, T)

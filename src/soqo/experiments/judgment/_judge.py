@@ -19,8 +19,9 @@ from soqo.experiments.judgment._judgment import (
     make_section,
 )
 from soqo.experiments.judgment._query_claims import QUERY_CLAIMS
-from soqo.experiments.judgment._ranking_claims import RANKING_CLAIMS, slower_medians
+from soqo.experiments.judgment._ranking_claims import RANKING_CLAIMS
 from soqo.experiments.judgment._samples import Samples
+from soqo.experiments.judgment._slower_rate import slower_medians
 from soqo.experiments.judgment._theory_claims import THEORY_CLAIMS
 from soqo.experiments.judgment._tuning_claims import TUNING_CLAIMS
 from soqo.experiments.judgment._verdicts import Claim, Kind, Status
