@@ -229,10 +229,10 @@ def _render_claims(data: ReportData, groups: Mapping[str, Sequence[ReportFigure]
     if data.judgment is None:
         return ""
     settings = {
-        outcome.setting.name: (make_anchor("figure", figure.name), figure_number(figure) or figure.name)
+        name: (make_anchor("figure", figure.name), figure_number(figure) or figure.name)
         for group in groups.values()
         for figure in group
-        for outcome in figure.outcomes
+        for name in [outcome.setting.name for outcome in figure.outcomes] or [figure.name]
     }
     readings = max((len(claim.verdicts) for claim in data.judgment.tested), default=0)
     heading = f"The paper&rsquo;s claims, under {readings} readings of its text"
