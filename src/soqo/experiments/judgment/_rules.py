@@ -20,10 +20,6 @@ _COPIED = ("id", "kind", "text", "source", "quote", "section", "rule", "settings
 """The attributes that a claim has from its rule."""
 
 
-def _no_cases(_: Samples, _evidence: Evidence, _reading: Reading) -> Sequence[Case]:
-    return ()
-
-
 EVERY_AXIS = tuple(AXES)
 NO_HYBRID = ("gamma2", "radius", "spectrum", "c1", "statistic")
 """The axes of a claim about SCaLE alone."""
@@ -44,8 +40,9 @@ class ClaimRule:
         The settings that it needs.
     axes : tuple of str
         The axes of readings that may change it.
-    cases : callable
-        It takes the samples, the evidence and a reading, and returns a case for each setting.
+    cases : callable, optional
+        It takes the samples, the evidence and a reading, and returns a case for each setting; None if no number can
+        test the claim.
     horizons : int
         The number of horizons that it needs.
     remark : str
@@ -65,7 +62,7 @@ class ClaimRule:
     rule: str
     settings: tuple[str, ...] = ()
     axes: tuple[str, ...] = ()
-    cases: CasesOf = _no_cases
+    cases: CasesOf | None = None
     horizons: int = 1
     remark: str = ""
     untestable: str = ""
@@ -91,9 +88,13 @@ class ClaimRule:
             The claim with its verdicts.
         """
         words = {key: getattr(self, key) for key in _COPIED}
-        if not samples.has(self.settings) or any(
-            len({*samples.settings[name].horizons, samples.settings[name].horizon}) < self.horizons
-            for name in self.settings
+        if (
+            self.cases is None
+            or not samples.has(self.settings)
+            or any(
+                len({*samples.settings[name].horizons, samples.settings[name].horizon}) < self.horizons
+                for name in self.settings
+            )
         ):
             return Claim(**words, runs=samples.runs, verdicts=(), remark=self.remark)
         verdicts: dict[tuple[object, ...], Verdict] = {}

@@ -20,6 +20,11 @@ def explain_zero_estimates(evidence: Evidence, setting: str) -> str:
         The evidence.
     setting : str
         The name of the setting.
+
+    Examples
+    --------
+    >>> explain_zero_estimates(Evidence(), "heavy_tails_0.01")
+    ''
     """
     found = next((one for one in evidence.rub if one.setting == setting), None)
     if found is None or not found.zero_estimates:
