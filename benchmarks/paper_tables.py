@@ -60,14 +60,22 @@ def print_claims(folder: Path) -> None:
     """Print a row for every claim."""
     found = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
     print(f"{found['headline']}\n\n{found['finding']}\n")
-    print("| claim | kind | where | to the letter | holds | fails | cannot be told | most charitable reading |")
-    print("|---|---|---|---|---|---|---|---|")
+    print(
+        "| claim | kind | where | to the letter | holds | in part | fails | cannot be told | most charitable reading |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
     for claim in found["claims"]:
         counts = claim["counts"]
         literal = next((v["status"] for v in claim["verdicts"]), "not tested")
+        if literal == "holds" and claim["unproved"]:
+            literal = "not contradicted"
         best = describe(claim["charitable"]) if counts["holds"] and counts["holds"] < len(claim["verdicts"]) else ""
-        numbers = (counts[status] for status in ("holds", "fails", "cannot be told"))
+        numbers = (counts[status] for status in ("holds", "holds in part", "fails", "cannot be told"))
         print_row(claim["text"], claim["kind"], claim["source"], literal, *numbers, best)
+    print()
+    for claim in found["claims"]:
+        if claim["untestable"]:
+            print(f"- Not tested: {claim['text']}. The reason: {claim['untestable']}.")
     print()
     for section in found["sections"]:
         print(f"- {section['title']}: {section['summary']}.")

@@ -89,7 +89,8 @@ def test_numbers_claims_and_facts_are_in_files(report: Report) -> None:
     rows = list(csv.DictReader((out / "claims.csv").read_text(encoding="utf-8").splitlines()))
     assert report.judgment is not None
     # The settings have the names of the paper's and other policies: no claim is judged from them.
-    assert [(row["claim"], row["status"]) for row in rows] == [(c.id, "not tested") for c in report.judgment.claims]
+    assert [row["claim"] for row in rows] == [claim.id for claim in report.judgment.claims]
+    assert all(row["status"].startswith("not tested") for row in rows)
     assert json.loads((out / "claims.json").read_text(encoding="utf-8")) == report.judgment.to_dict()
     about: dict[str, Any] = json.loads((out / "about.json").read_text(encoding="utf-8"))
     assert about["command"] == "soqo reproduce <all>"

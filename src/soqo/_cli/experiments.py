@@ -156,7 +156,10 @@ def _print_claims(judgment: Judgment) -> None:
                         shown = "; ".join(map(str, case.numbers[:2]))
                         print_text(f"    {label}, {case.setting}: {case.status.value}, {shown}")
         print_text("")
-    if untested := len(judgment.claims) - len(judgment.tested):
+    for claim in judgment.claims:
+        if claim.untestable:
+            print_text(f"{claim.text}\n    {claim.summary}")
+    if untested := sum(not claim.verdicts and not claim.untestable for claim in judgment.claims):
         print_text(f"{experiments.Status.UNTESTED}: {untested} claims, which need other settings\n")
 
 

@@ -28,11 +28,10 @@ def as_the_paper_says(setting: Setting, name: str, T: int) -> float:
     deficient = "_r1_" in setting.name or "rank_deficient" in setting.name
     growth = math.pow(T, 0.6 if deficient else 0.4)
     if kind == "HySCaLE":
-        return 150.0 * math.pow(T, 1.2) if "heavy_tails" in setting.name else 0.9 * growth
+        heavy = setting.name.startswith(("heavy_tails", "laplace"))
+        return 150.0 * math.pow(T, 1.2) if heavy else 0.9 * growth
     if kind == "SCaLE":
         return growth * (1.0 + 0.01 * (c1 - 3.0) ** 2)
-    if kind.startswith("GLIDE"):
-        return math.sqrt(T)
     return (200.0 if "0.01" in setting.name else 100.0) * math.pow(T, 1.2)
 
 

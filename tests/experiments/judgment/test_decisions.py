@@ -63,3 +63,13 @@ def test_one_failure_decides_and_one_unknown_leaves_it_open() -> None:
     assert Status.all([Status.HOLDS, Status.UNKNOWN]) is Status.UNKNOWN
     assert Status.all([Status.UNTESTED, Status.UNKNOWN]) is Status.UNTESTED
     assert Status.all([Status.UNKNOWN, Status.FAILS]) is Status.FAILS
+
+
+def test_resamples_without_an_answer_count_for_neither_side() -> None:
+    passed, known = np.ones(100, np.bool_), np.ones(100, np.bool_)
+    known[-10:] = False
+    assert decide("mine", passed, known, 20).status is Status.UNKNOWN
+    assert decide("mine", ~passed, known, 20).status is Status.UNKNOWN
+    known[-10:-1] = True
+    assert decide("mine", passed, known, 20).status is Status.HOLDS
+    assert decide("mine", ~passed, known, 20).status is Status.FAILS

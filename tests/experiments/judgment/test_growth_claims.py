@@ -8,7 +8,7 @@ import pytest
 from invented_regret import as_the_paper_says, judge_invented
 
 from soqo.experiments import Setting, Status
-from soqo.experiments.settings import LITERAL, SIXTEEN
+from soqo.experiments.settings import HEAVY_TAILS, LAPLACE, LITERAL, SAME_PARAMETERS, SIXTEEN, Reading
 
 
 @pytest.mark.parametrize(("power", "status"), [(0.5, Status.HOLDS), (0.54, Status.HOLDS), (0.7, Status.FAILS)])
@@ -27,3 +27,32 @@ def test_an_exponent_is_compared_with_one_half_and_a_margin(power: float, status
 def test_regret_that_is_not_positive_has_no_exponent() -> None:
     claim = judge_invented(lambda *_: -1.0, ["primary"], [LITERAL]).claim("primary-sublinear")
     assert claim.status is Status.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("learners", "scale", "status"),
+    [(1.2, 0.4, Status.HOLDS), (0.95, 0.4, Status.HOLDS), (0.5, 0.4, Status.FAILS), (1.2, 1.6, Status.FAILS)],
+)
+@pytest.mark.parametrize(("name", "settings"), [("cauchy", HEAVY_TAILS), ("laplace", LAPLACE)])
+def test_learners_fail_if_they_grow_linearly_and_faster_than_scale(
+    name: str, settings: tuple[str, ...], learners: float, scale: float, status: Status
+) -> None:
+    def growing(_: Setting, policy: str, T: int) -> float:
+        return math.pow(T, scale if policy.startswith("SCaLE") else learners)
+
+    assert judge_invented(growing, settings, [LITERAL]).claim(f"{name}-learners-fail").status is status
+
+
+def test_laplace_steps_are_judged_with_both_gradients_and_statistics() -> None:
+    readings = [Reading(gradient=g, statistic=s) for g in ("as_printed", "exact") for s in ("mean", "median")]
+    claim = judge_invented(as_the_paper_says, LAPLACE, readings).claim("laplace-learners-fail")
+    assert len(claim.verdicts) == 4
+
+
+def test_an_order_difference_is_also_judged_where_nothing_but_the_rank_differs() -> None:
+    def slow_at_rank_one(setting: Setting, name: str, T: int) -> float:
+        return math.pow(T, 0.4) if setting.name in SAME_PARAMETERS else as_the_paper_says(setting, name, T)
+
+    judgment = judge_invented(slow_at_rank_one, readings=[LITERAL])
+    assert judgment.claim("rank-order").status is Status.HOLDS
+    assert judgment.claim("rank-order-same-parameters").status is Status.FAILS

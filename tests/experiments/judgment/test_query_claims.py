@@ -17,7 +17,10 @@ def judged(learner: np.ndarray, hybrid: np.ndarray) -> Judgment:
     """Judge these ratios C2/C1 of POL and OAL, and of HySCaLE, whose errors are the ratios of 12 queries."""
     ratios = {"POL": learner, "OAL": learner, "SCaLE": SMALL, "HySCaLE": hybrid}
     errors = {name: values[0] for name, values in ratios.items()}
-    found = Evidence(rub=tuple(RubExperiment(name, (12, 20, 40), ratios, errors) for name in HEAVY_TAILS))
+    sizes = {name: np.full(8, 0.5) for name in ratios}
+    found = Evidence(
+        rub=tuple(RubExperiment(name, (12, 20, 40), ratios, errors, sizes, np.ones(8)) for name in HEAVY_TAILS)
+    )
     settings = [SETTINGS[name] for name in HEAVY_TAILS]
     table = invented_table(plan_first_stage(settings, [LITERAL]), as_the_paper_says)
     return judge(settings, table, {}, [LITERAL], found)

@@ -7,13 +7,13 @@ import pytest
 
 from soqo import SCaLE
 from soqo.experiments import find
-from soqo.experiments.judgment import measure_split
+from soqo.experiments.judgment import estimate_by_probes, measure_split
 from soqo.theory import exact_regret
 
 
 def test_the_parts_of_regret_are_those_of_the_estimate_after_the_probes() -> None:
     (setting,) = find("gaussian_r4_1")
-    found = measure_split(setting, "guarantee", "residual", runs=3)
+    found = measure_split(estimate_by_probes(setting, "guarantee", "residual", 2000, runs=3))
     policy = setting.policies["SCaLE as printed"]
     assert isinstance(policy, SCaLE)
     m = policy.exploration_rounds(4)

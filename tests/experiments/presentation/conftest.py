@@ -60,7 +60,8 @@ def judgment() -> Judgment:
     every = [
         Verdict(r, (Case("intro", Status.HOLDS, (Number("slope", 0.5, 0.4, 0.6),)),)) for r in all_readings(["c1"])
     ]
-    none = [Verdict(Reading(*[None] * 6), (Case("intro", Status.FAILS), Case("second", Status.HOLDS)))]
+    refuted = (Case("intro", Status.FAILS), Case("second", Status.HOLDS))
+    none = [Verdict(Reading(*[None] * 6), refuted, universal=True)]
     claims = (
         claim("all", Kind.EXPERIMENT, "It holds & holds", "Section 1, Figure 1", "first", ("intro",), every),
         claim("some", Kind.IMPLIED, "It holds at c1 = 3", "Section 2", "first", ("intro",), some, "a <remark>"),

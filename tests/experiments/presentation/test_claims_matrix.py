@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -52,7 +53,7 @@ def test_a_cell_has_the_status_by_means_and_by_medians(text: str) -> None:
         *[["holds whole"]] * 2,
     ]
     # A claim that no reading touches has one cell for all of them.
-    assert re.search(r'<td colspan="6"><a class="all" href="#claim-none">.*?fails.*?it does not depend', text)
+    assert re.search(r'<td class="all" colspan="6"><a href="#claim-none">.*?fails.*?it does not depend', text)
 
 
 def test_every_link_leads_to_the_numbers_of_its_reading(text: str) -> None:
@@ -82,7 +83,7 @@ def test_heads_name_the_axis_and_the_value_and_no_reading_has_two_columns(text: 
 def test_the_share_of_readings_and_the_words_of_sections_are_there(text: str) -> None:
     assert re.findall(r"<small>(\d+ of \d+)</small>", text) == ["3 of 3", "2 of 6"]
     assert "Of 3 claims that this report tests, 1 hold in every reading and 1 in some; 1 fail in every reading" in text
-    assert "its one stated claim holds in no reading" in text
+    assert "its one stated claim holds in all its settings in no reading" in text
 
 
 def test_kinds_and_places_in_the_paper_are_beside_the_claims(text: str) -> None:
@@ -96,19 +97,29 @@ def test_kinds_and_places_in_the_paper_are_beside_the_claims(text: str) -> None:
     assert "The paper does not state the claim" in fold
 
 
-def test_a_fold_has_the_claim_its_rule_and_links_to_its_figures(text: str) -> None:
-    fold = text[text.index('id="claim-some"') :].partition("</details>")[0]
-    assert "It holds at c₁ = 3" in fold
-    assert "<dt>Remark</dt><dd>a &lt;remark&gt;</dd>" in fold
-    assert '<a href="#figure-intro">Figure 1: intro</a>' in fold
-    assert "6 readings of 6" in fold
-    none = text[text.index('id="claim-none"') :].partition("</details>")[0]
-    assert '<a href="#figure-intro">Figure 1: intro</a>, elsewhere' in none
-
-
 def test_claims_that_were_not_tested_are_listed_with_what_they_need(text: str) -> None:
     rest = text[text.index('id="untested"') :]
     assert "1 claim, for which" in rest
     assert "Nobody knows" in rest
     assert "needs laplace_r4_1" in rest
     assert "Nobody knows" not in text[: text.index('id="untested"')]
+
+
+def test_a_claim_that_no_number_can_test_has_a_row_with_the_reason(judgment: Judgment) -> None:
+    claims = tuple(
+        replace(claim, untestable="it is about <others>") if claim.id == "open" else claim for claim in judgment.claims
+    )
+    text = render_claims(replace(judgment, claims=claims), {})
+    matrix = text.partition("</table>")[0]
+    assert re.search(r'href="#claim-open">.*?not tested</span> <small>it is about &lt;others&gt;</small>', matrix)
+    assert 'id="untested"' not in text
+
+
+def test_a_claim_that_holds_in_part_tells_in_how_many_settings(judgment: Judgment) -> None:
+    none = judgment.claim("none")
+    (verdict,) = none.verdicts
+    partly = replace(none, verdicts=(replace(verdict, universal=False),))
+    claims = tuple(partly if claim.id == "none" else claim for claim in judgment.claims)
+    matrix = render_claims(replace(judgment, claims=claims), {}).partition("</table>")[0]
+    assert "<small>to the letter: holds in 1, fails in 1 of 2 settings</small>" in matrix
+    assert "holds in part</span>" in matrix

@@ -11,7 +11,7 @@ RATIOS = np.array([[9.0, 1.0, 5.0, 3.0, 7.0], [2.0, np.inf, np.inf, np.inf, 4.0]
 
 
 def test_rub_has_a_panel_for_each_setting_and_medians_over_runs() -> None:
-    found = RubExperiment("mine", (12, 40), {"POL": RATIOS, "SCaLE": np.full((2, 5), 2.0)}, {})
+    found = RubExperiment("mine", (12, 40), {"POL": RATIOS, "SCaLE": np.full((2, 5), 2.0)}, {}, {}, np.ones(5))
     chart = rub_chart(Evidence(rub=(found,)), {"mine": "My setting"})
     assert chart is not None
     (panel,) = chart.panels

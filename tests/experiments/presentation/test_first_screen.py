@@ -33,7 +33,22 @@ def test_the_finding_is_that_of_the_judgment(
     told = re.sub(r"<[^>]+>", "", screen)
     assert "Experiments, 1 claim: 1 hold" in told
     assert "Theory, 1 claim: 1 fail" in told
-    assert "Implied, not stated, 1 claim: 1 fail" in told
+    # What the paper only implies is counted with the matrix of claims.
+    assert "mplied" not in told
+    page = render_page(make_report([of_the_paper], judgment))
+    assert "Of 1 claim that the paper only implies, 1 fail to the letter." in re.sub(r"<[^>]+>", "", page)
+
+
+def test_the_first_sentence_stands_out_and_dashed_lines_have_one_meaning(
+    of_the_paper: Outcome, judgment: Judgment, make_report: MakeReport
+) -> None:
+    told = replace(judgment, headline="It wins at c1 = 3. It loses at 5.")
+    roles = {"FTM": "calibrated", "POL, rate 1e-4": "paper"}
+    outcome = replace(of_the_paper, setting=replace(of_the_paper.setting, roles=roles))
+    screen = first_screen(make_report([outcome], told))
+    assert screen.startswith('class="finding">It wins at c₁ = 3.</p>\n<p class="more">It loses at 5.</p>')
+    assert "Solid lines:" in screen
+    assert screen.count("Dashed lines:") == 1
 
 
 def test_learners_of_another_rate_are_beside_the_papers(outcomes: dict[str, Outcome], make_report: MakeReport) -> None:

@@ -313,7 +313,7 @@ def test_figure_2_can_be_turned(index: Path, browser: Browser) -> None:
     heights = node.evaluate("n => n.data[0].z.flat()")
     assert (min(heights), max(heights)) == (0, pytest.approx(0.5 * 0.02 * 60**2 * (1 + np.sin(np.pi / 3)), rel=1e-3))
     page.get_by_role("button", name="Back to the picture").click()
-    page.locator("#figure-curvature .plot > svg").wait_for(state="visible")
+    page.locator("#figure-curvature .whole > svg").wait_for(state="visible")
     assert errors == []
 
 

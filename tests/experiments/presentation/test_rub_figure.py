@@ -12,7 +12,8 @@ from soqo.experiments.presentation import render_svg, report_figures
 def test_lines_are_medians_and_dots_are_runs(outcomes: dict[str, Outcome]) -> None:
     rng = np.random.default_rng(0)
     ratios = {name: rng.uniform(1.0, 100.0, (3, 5)) for name in ("POL", "OAL", "SCaLE")}
-    evidence = Evidence(rub=tuple(RubExperiment(name, (12, 20, 40), ratios, {}) for name in ("heavy_tails_1", "else")))
+    rub = tuple(RubExperiment(name, (12, 20, 40), ratios, {}, {}, np.ones(5)) for name in ("heavy_tails_1", "else"))
+    evidence = Evidence(rub=rub)
     figures = report_figures([outcomes["second"]], evidence)
     assert [figure.name for figure in figures] == ["second", "rub"]
     drawn = figures[-1].draw()

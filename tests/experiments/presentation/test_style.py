@@ -66,9 +66,9 @@ def test_names_of_one_policy_share_a_color_and_differ_in_style() -> None:
     assert styles["Mine 2"] == (styles["Mine"][0], "--")
 
 
-def test_a_name_with_as_printed_is_dashed_at_any_position() -> None:
+def test_a_name_with_as_printed_is_solid_at_any_position_and_the_next_one_is_dashed() -> None:
     names = ("SCaLE as printed", "SCaLE", "SCaLE, c1 5", "HySCaLE", "HySCaLE as printed")
-    assert [style for _, style in policy_styles(names).values()] == ["--", "-", ":", "-", "--"]
+    assert [style for _, style in policy_styles(names).values()] == ["-", "--", ":", "--", "-"]
 
 
 def test_sequential_colors_become_lighter() -> None:

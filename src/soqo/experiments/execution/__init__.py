@@ -1,15 +1,14 @@
 """Execution: cells of work, the processes or cluster that compute them, and the outcome of a setting."""
 
 from soqo.experiments.execution._bounds_over_horizons import BoundName, BoundsTable
+from soqo.experiments.execution._cell_keys import code_version, policy_key
+from soqo.experiments.execution._cell_store import CellStore
 from soqo.experiments.execution._cells import (
     Cell,
-    CellStore,
-    code_version,
     compute_cell,
     join_policies,
     make_cells,
     merge_cells,
-    policy_key,
     split_into_cells,
 )
 from soqo.experiments.execution._curves import Band, Curves, PolicyCurves, make_curves

@@ -6,26 +6,16 @@ with one more policy, or another setting with the same environment, computes onl
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
-import json
-import os
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np
-import scipy
+from typing import Literal
 
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._simulation.environment import Environment
 from soqo._simulation.result import Result
 from soqo._simulation.simulate import account, make_configuration
 from soqo._storage.plain_data import describe
-from soqo.errors import ArgumentError, FileFormatError
+from soqo.experiments.execution._cell_keys import code_version, describe_user_code, hash_specification, policy_key
 from soqo.experiments.execution._joint_play import is_joint, play_jointly
 from soqo.experiments.execution._outcome import Outcome
 from soqo.experiments.execution._regrets import Regrets, measure_regrets
@@ -70,14 +60,14 @@ class Cell(Value):
         """A hash of the cell without its policies, and of the code that computes it."""
         specification = {
             "environment": describe(self.environment),
-            "user": _describe_user_code(self.environment, "environment"),
+            "user": describe_user_code(self.environment, "environment"),
             "horizon": self.horizon,
             "seed": self.seed,
             "runs": [self.first_run, self.runs],
             "kept": self.kept,
             "code": code_version(),
         }
-        return _hash(specification)
+        return hash_specification(specification)
 
     def without(self, policies: Iterable[str]) -> Cell:
         """Return the cell with fewer policies.
@@ -97,116 +87,6 @@ class Cell(Value):
         groups = [rest[k : k + _POLICIES_PER_TASK] for k in range(0, len(rest), _POLICIES_PER_TASK)]
         groups += [[key] for key in alone]
         return [replace(self, policies={key: self.policies[key] for key in group}) for group in groups]
-
-
-def policy_key(policy: object) -> str:
-    """Return a hash of a policy, and of the files of the user's own classes.
-
-    Parameters
-    ----------
-    policy : Policy, or a function that makes one
-        The policy.
-
-    Examples
-    --------
-    >>> from soqo import FTM
-    >>> len(policy_key(FTM()))
-    32
-    """
-    return _hash({"policy": describe(policy), "user": _describe_user_code(policy, "policies")})
-
-
-def _hash(specification: Any) -> str:
-    return hashlib.sha256(json.dumps(specification, sort_keys=True).encode()).hexdigest()[:32]
-
-
-@cache
-def code_version() -> str:
-    """Return a hash of the source code that computes results, and of the versions of NumPy and SciPy.
-
-    The command line, the service and the experiments, except for a few files, only choose what to compute and present
-    it.
-
-    Examples
-    --------
-    >>> len(code_version())
-    16
-    """
-    digest = hashlib.sha256(f"{np.__version__} {scipy.__version__}".encode())
-    root = Path(__file__).parents[2]
-    computing = {Path(__file__).with_name(name) for name in ("_cells.py", "_joint_play.py", "_regrets.py")}
-    excluded = {
-        path for part in ("_cli", "experiments", "service") for path in root.glob(f"{part}/**/*.py")
-    } - computing
-    for path in sorted({*root.rglob("*.py")} - excluded):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-# ---- the user's own code -------------------------------------------------------------------------------------------
-
-
-def find_user_modules(cell: Cell) -> set[str]:
-    """Return the files that a worker on another machine needs: modules of the user's that are not in a package."""
-    return {path for path in _find_user_code(cell).values() if not _is_packaged(Path(path))}
-
-
-def _is_packaged(path: Path) -> bool:
-    """Return whether a module is in a package or installed; a worker must have such modules already."""
-    return (path.parent / "__init__.py").exists() or "site-packages" in path.parts
-
-
-def _find_user_code(cell: Cell) -> dict[str, str]:
-    """Return the classes and functions of a cell that are not part of soqo, with the files that define them."""
-    found: dict[str, str] = {}
-    _collect_user_code(cell.environment, "environment", found)
-    _collect_user_code(cell.policies, "policies", found)
-    return found
-
-
-def _describe_user_code(value: Any, where: str) -> dict[str, str]:
-    """Return hashes of the files that define the classes and functions of a value that are not part of soqo."""
-    found: dict[str, str] = {}
-    _collect_user_code(value, where, found)
-    return {name: _hash_file(path) for name, path in sorted(found.items())}
-
-
-def _collect_user_code(value: Any, where: str, found: dict[str, str]) -> None:
-    """Add the classes and functions of a value and of its contents."""
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            _collect_user_code(item, f"{where}[{key!r}]", found)
-    elif isinstance(value, tuple | list):
-        for index, item in enumerate(value):
-            _collect_user_code(item, f"{where}[{index}]", found)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        _add_user_code(type(value), found)
-        for one in dataclasses.fields(value):
-            if one.init:
-                _collect_user_code(getattr(value, one.name), f"{where}.{one.name}", found)
-    elif callable(value):
-        # A worker imports it by this name, and the key of the cell has only the name.
-        name = getattr(value, "__qualname__", "<unnamed>")
-        if "<" in name:
-            raise ArgumentError(
-                f"{where} must be a policy, or a function with a name in a module, such as ROBD.for_problem, got {name}"
-            )
-        _add_user_code(getattr(value, "__self__", value), found)
-
-
-def _add_user_code(definition: Any, found: dict[str, str]) -> None:
-    module = str(definition.__module__)
-    if module.partition(".")[0] != "soqo":
-        found[definition.__qualname__] = getattr(sys.modules.get(module), "__file__", None) or ""
-
-
-def _hash_file(path: str) -> str:
-    """Return a hash of a file's contents; code that was typed at a prompt has no file, and an empty path."""
-    return hashlib.sha256(Path(path).read_bytes() if path else b"").hexdigest()[:16]
-
-
-# ---- work ----------------------------------------------------------------------------------------------------------
 
 
 def split_into_cells(setting: Setting, runs: int | None = None) -> list[Cell]:
@@ -398,80 +278,3 @@ def _rename(result: Result, names: Mapping[str, str]) -> Result:
         records={name: result.records[key] for name, key in names.items()},
         configuration={**result.configuration, "policies": {name: texts.get(key) for name, key in names.items()}},
     )
-
-
-@dataclass(frozen=True)
-class CellStore:
-    """A folder with the results of finished cells, each a file that is written atomically.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder, which must exist.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from soqo.experiments.settings import find
-    >>> cell = split_into_cells(find("intro")[0])[0]
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     print(CellStore(Path(folder)).load(cell))
-    None
-    """
-
-    folder: Path
-
-    def path(self, cell: Cell) -> Path:
-        """Return the file of a cell.
-
-        Parameters
-        ----------
-        cell : Cell
-            The cell.
-        """
-        return self.folder / f"{cell.key}{'.npz' if cell.kept == 'regrets' else '.nc'}"
-
-    def load(self, cell: Cell) -> CellResult | None:
-        """Return what is stored of a cell, or None.
-
-        A file that is damaged, or that holds the result of another cell, is renamed, and the cell computed again.
-
-        Parameters
-        ----------
-        cell : Cell
-            The cell. The result may lack some of its policies, and have others.
-        """
-        path = self.path(cell)
-        try:
-            kind = Regrets if cell.kept == "regrets" else Result
-            found: CellResult = kind.load(path, key=cell.key)
-        except FileNotFoundError:
-            return None
-        except FileFormatError:
-            pass
-        else:
-            if _fits(cell, found):
-                return found
-        os.replace(path, path.with_suffix(".damaged"))
-        return None
-
-    def save(self, cell: Cell, result: CellResult) -> None:
-        """Store the result of a cell.
-
-        Parameters
-        ----------
-        cell : Cell
-            The cell.
-        result : Result or Regrets
-            Its result.
-        """
-        result.save(self.path(cell), key=cell.key)
-
-
-def _fits(cell: Cell, found: CellResult) -> bool:
-    """Return whether a file holds as many runs and rounds as the cell."""
-    if isinstance(found, Regrets):
-        return found.runs == cell.runs
-    rounds = cell.horizon if cell.kept == "rounds" else 1
-    return found.benchmark_hitting.shape == (cell.runs, rounds)

@@ -16,15 +16,15 @@ from typing import NoReturn
 from soqo._foundation.arguments import integer
 from soqo._foundation.optional_imports import require_extra
 from soqo.errors import ArgumentError, ComputationError, InterruptedRunError, SoqoError
+from soqo.experiments.execution._cell_keys import policy_key
+from soqo.experiments.execution._cell_store import CellStore
 from soqo.experiments.execution._cells import (
     Cell,
     CellResult,
-    CellStore,
     compute_cell,
     join_policies,
     make_cells,
     merge_cells,
-    policy_key,
     split_into_cells,
 )
 from soqo.experiments.execution._outcome import Outcome

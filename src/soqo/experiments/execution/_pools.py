@@ -14,7 +14,8 @@ from typing import Any
 
 from soqo._foundation.optional_imports import require_extra
 from soqo.errors import ArgumentError
-from soqo.experiments.execution._cells import Cell, find_user_modules
+from soqo.experiments.execution._cell_keys import find_user_modules
+from soqo.experiments.execution._cells import Cell
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """The environment variables that set the number of BLAS threads: one, since there is a process per processor."""
@@ -55,7 +56,7 @@ def open_executor(workers: int, scheduler: str | None, cells: list[Cell]) -> Ite
             yield pool
         return
     with _connect(scheduler) as client:
-        for path in sorted({path for cell in cells for path in find_user_modules(cell)}):
+        for path in sorted({path for cell in cells for path in find_user_modules(cell.environment, cell.policies)}):
             client.upload_file(path)
         pool = client.get_executor()
         try:

@@ -18,8 +18,9 @@ MIN_RUNS = 6
 def decide(setting: str, passed: BoolArray, known: BoolArray | bool, runs: int, *numbers: Number) -> Case:
     """Return the case of a test.
 
-    It holds if it passes for the runs and for 97.5 % of the resamples, and fails if it does for neither; otherwise the
-    runs do not tell. For the test that a number is below a threshold, this is whether the number's 95 % interval is.
+    It holds if it passes for the runs and for 97.5 % of the resamples, and fails if it passes neither for the runs nor
+    for 97.5 % of the resamples; a resample without an answer counts for neither. Otherwise the runs do not tell. For
+    the test that a number is below a threshold, this is whether the number's 95 % interval is.
 
     Parameters
     ----------
@@ -42,11 +43,10 @@ def decide(setting: str, passed: BoolArray, known: BoolArray | bool, runs: int, 
     answered = np.broadcast_to(known, passed.shape)
     status = Status.UNKNOWN
     if answered[0] and runs >= MIN_RUNS:
-        share = float(passed[1:][answered[1:]].mean()) if answered[1:].any() else 0.5
-        tail = 0.5 * (1.0 - LEVEL)
-        if passed[0] and share >= 1.0 - tail:
+        enough = 1.0 - 0.5 * (1.0 - LEVEL)
+        if passed[0] and np.mean(passed[1:] & answered[1:]) >= enough:
             status = Status.HOLDS
-        elif not passed[0] and share <= tail:
+        elif not passed[0] and np.mean(~passed[1:] & answered[1:]) >= enough:
             status = Status.FAILS
     return Case(setting, status, numbers)
 

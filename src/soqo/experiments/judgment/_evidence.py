@@ -7,12 +7,24 @@ from dataclasses import dataclass, field
 
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.experiments.execution import Outcome
+from soqo.experiments.judgment._estimate_evidence import EstimateErrors, measure_errors
+from soqo.experiments.judgment._movement_evidence import MovementCosts, measure_movement
+from soqo.experiments.judgment._probed_estimates import BEYOND, LONGEST, estimate_by_probes
 from soqo.experiments.judgment._query_evidence import EstimationRisk, RubExperiment, measure_risk, measure_rub
 from soqo.experiments.judgment._spectral_evidence import SpectralSplit, measure_split
 from soqo.experiments.judgment._tails import Tail, measure_tails
 from soqo.experiments.judgment._theory_checks import check_theory
 from soqo.experiments.judgment._verdicts import Case
-from soqo.experiments.settings import HEAVY_TAILS, RANK_DEFICIENT, SPLIT, Reading, Setting, TunedC1
+from soqo.experiments.settings import (
+    FULL_RANK,
+    HEAVY_TAILS,
+    PRIMARY,
+    RANK_DEFICIENT,
+    SPLIT,
+    Reading,
+    Setting,
+    TunedC1,
+)
 
 
 @dataclass(frozen=True)
@@ -24,6 +36,8 @@ class Evidence(Value):
     rub : tuple of RubExperiment
     risk : tuple of EstimationRisk
     split : tuple of SpectralSplit
+    estimates : tuple of EstimateErrors
+    movement : tuple of MovementCosts
     tails : tuple of Tail
     tuned_c1 : mapping of str to mapping of str to float
         For each setting, the c1 with the least mean and median regret of SCaLE to the letter.
@@ -34,6 +48,8 @@ class Evidence(Value):
     rub: tuple[RubExperiment, ...] = ()
     risk: tuple[EstimationRisk, ...] = ()
     split: tuple[SpectralSplit, ...] = ()
+    estimates: tuple[EstimateErrors, ...] = ()
+    movement: tuple[MovementCosts, ...] = ()
     tails: tuple[Tail, ...] = ()
     tuned_c1: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     checks: Mapping[str, tuple[Case, ...]] = field(default_factory=dict, repr=False)
@@ -75,14 +91,20 @@ def gather_evidence(
     """
     known = {setting.name: setting for setting in settings}
     combinations = dict.fromkeys((str(reading.gamma2), str(reading.radius)) for reading in readings)
+    probed = [
+        estimate_by_probes(known[name], *combination, horizon, runs)
+        for name in SPLIT
+        if name in known
+        for combination in combinations
+        for horizon in (LONGEST, BEYOND)
+    ]
     return Evidence(
         rub=tuple(measure_rub(known[name], runs) for name in (*HEAVY_TAILS, *RANK_DEFICIENT) if name in known),
         risk=(measure_risk(1, 4), measure_risk(4, 4)) if known else (),
-        split=tuple(
-            measure_split(known[name], *combination, runs)
-            for name in SPLIT
-            if name in known
-            for combination in combinations
+        split=tuple(measure_split(found) for found in probed if found.horizon == LONGEST),
+        estimates=tuple(measure_errors(found) for found in probed),
+        movement=tuple(
+            measure_movement(outcome) for outcome in outcomes if outcome.setting.name in {*known} & _WITH_MOVEMENT
         ),
         tails=tuple(
             tail for outcome in outcomes if outcome.setting.name in HEAVY_TAILS for tail in measure_tails(outcome)
@@ -91,5 +113,8 @@ def gather_evidence(
         checks=check_theory() if known else {},
     )
 
+
+_WITH_MOVEMENT = {PRIMARY, *RANK_DEFICIENT, *FULL_RANK.values()}
+"""The settings with a claim about what is paid for switching."""
 
 _LITERAL_PLACE = ["linear_1", "algorithm", "cap"]

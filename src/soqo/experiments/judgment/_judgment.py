@@ -56,11 +56,13 @@ class Section:
     def summary(self) -> str:
         """Whether one reading makes all claims of the section hold, in words."""
         if self.best is None:
-            return Status.UNTESTED.value
+            return "its claims are only implied" if self.claims else Status.UNTESTED.value
         if self.stated == 1:
             held = len(self.all_hold)
             where = "no reading" if not held else "every reading" if held == self.readings else "some readings"
-            return f"its one stated claim holds in {where}"
+            return f"its one stated claim holds in all its settings in {where}"
+        if len(self.all_hold) == self.readings:
+            return f"all {self.stated} stated claims hold in every reading"
         if self.all_hold:
             return (
                 f"all {self.stated} stated claims hold together in {len(self.all_hold)} of {self.readings} readings, "
@@ -112,24 +114,22 @@ class Judgment:
         """The claims that were tested."""
         return tuple(claim for claim in self.claims if claim.verdicts)
 
-    def counts(self, kind: Kind) -> dict[Status, int]:
-        """Return how many tested claims of a kind hold, fail and cannot be told, to the letter.
+    def counts(self, kind: Kind) -> dict[str, int]:
+        """Return how many tested claims of a kind hold, fail and so on, to the letter, by words.
 
         Parameters
         ----------
         kind : Kind
             The kind.
         """
-        return count_statuses(self.tested, kind)
+        return count_words(self.tested, kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, for a JSON file."""
         return {
             "headline": self.headline,
             "finding": self.finding,
-            "counts": {
-                kind.value: {status.value: count for status, count in self.counts(kind).items()} for kind in KIND_NAMES
-            },
+            "counts": {kind.value: self.counts(kind) for kind in KIND_NAMES},
             "axes": {axis: [[one.key, one.label, one.source] for one in values] for axis, values in AXES.items()},
             "columns": {title: reading.key for title, reading in self.columns.items()},
             "sections": [
@@ -149,7 +149,19 @@ class Judgment:
 def _claim_to_dict(claim: Claim) -> dict[str, Any]:
     words = {
         key: getattr(claim, key)
-        for key in ("id", "kind", "text", "source", "quote", "section", "rule", "runs", "remark")
+        for key in (
+            "id",
+            "kind",
+            "text",
+            "source",
+            "quote",
+            "section",
+            "rule",
+            "runs",
+            "remark",
+            "untestable",
+            "unproved",
+        )
     }
     return {
         **words,
@@ -210,8 +222,18 @@ def make_section(name: str, title: str, claims: Sequence[Claim], readings: Seque
     )
 
 
-def count_statuses(claims: Sequence[Claim], kind: Kind) -> dict[Status, int]:
-    """Return how many claims of a kind hold, fail and cannot be told, to the letter.
+_PLURALS = {
+    "holds": "hold",
+    "not contradicted": "are not contradicted",
+    "holds in part": "hold in part",
+    "fails": "fail",
+    "cannot be told": "cannot be told",
+}
+"""The words for the statuses of several claims, in the order in which they are told."""
+
+
+def count_words(claims: Sequence[Claim], kind: Kind) -> dict[str, int]:
+    """Return how many claims of a kind hold, are not contradicted, hold in part, fail and cannot be told.
 
     Parameters
     ----------
@@ -219,9 +241,14 @@ def count_statuses(claims: Sequence[Claim], kind: Kind) -> dict[Status, int]:
         The claims that were tested.
     kind : Kind
         The kind.
+
+    Returns
+    -------
+    dict of str to int
+        The counts that are not zero.
     """
-    found = [claim.status for claim in claims if claim.kind is kind]
-    return {status: found.count(status) for status in (Status.HOLDS, Status.FAILS, Status.UNKNOWN)}
+    found = [claim.word(claim.status) for claim in claims if claim.kind is kind]
+    return {plural: found.count(word) for word, plural in _PLURALS.items() if word in found}
 
 
 def count_held(claims: Sequence[Claim], readings: Sequence[Reading]) -> dict[Reading, int]:

@@ -11,6 +11,7 @@ from soqo.experiments.judgment._query_evidence import QUERIES
 from soqo.experiments.judgment._rules import ClaimRule
 from soqo.experiments.judgment._samples import Samples
 from soqo.experiments.judgment._verdicts import Case, Kind
+from soqo.experiments.judgment._zero_estimates import tell_zero_estimates
 from soqo.experiments.settings import HEAVY_TAILS, Reading
 from soqo.typing import Array
 
@@ -38,6 +39,8 @@ def _inconsistent(_: Samples, evidence: Evidence, _reading: Reading) -> list[Cas
         if found.setting in HEAVY_TAILS:
             errors = {name: _median(found.errors[name]) for name in ("SCaLE", "HySCaLE")}
             numbers = [measure(f"|A_hat - A|_* of {name} at the end", values) for name, values in errors.items()]
+            share = found.sizes["SCaLE"] / found.curvature
+            numbers.append(measure("|A_hat|_* of SCaLE over |A|_*", _median(share)))
             passed = errors["HySCaLE"] > errors["SCaLE"]
             cases.append(decide(found.setting, passed, True, found.errors["SCaLE"].size, *numbers))
     return cases
@@ -56,8 +59,7 @@ QUERY_CLAIMS = (
         section="heavy_tails",
         rule=(
             f"C2/C1 of {QUERIES} queries is larger for each of them than for SCaLE, whose probes have RUB; HySCaLE's "
-            "are "
-            "those after its probes; by medians over the runs"
+            "are those after its probes; by medians over the runs"
         ),
         settings=HEAVY_TAILS,
         axes=(),
@@ -81,7 +83,11 @@ QUERY_CLAIMS = (
         settings=HEAVY_TAILS,
         axes=(),
         cases=_inconsistent,
-        remark="HySCaLE and SCaLE as printed.",
+        remark=(
+            "HySCaLE and SCaLE as printed. Where SCaLE's estimate is zero, its error is the norm of A itself: the test "
+            "then says that HySCaLE's estimate is worse than none."
+        ),
+        numbers_for_remark=tell_zero_estimates,
     ),
 )
 """The claims about queries and estimates."""

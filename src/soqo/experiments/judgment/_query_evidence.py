@@ -10,6 +10,7 @@ import numpy as np
 
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.experiments.execution import play_jointly
+from soqo.experiments.judgment._estimate_evidence import nuclear_norm
 from soqo.experiments.settings import Setting
 from soqo.policies import SCaLE
 from soqo.theory import least_response, rub_ratios
@@ -24,6 +25,9 @@ _RUB_STARTS = 4
 
 _UNSEEN = 1e-6
 """Responses below this are round-off of a search."""
+
+_ZERO = 1e-2
+"""An estimate whose nuclear norm is below this share of A's is as good as zero."""
 
 _RISK_DRAWS = 4
 
@@ -44,14 +48,23 @@ class RubExperiment(Value):
         The numbers of first queries.
     ratios : mapping of str to Array of shape (len(queries), runs)
         C2/C1 of each run, by policy.
-    errors : mapping of str to Array of shape (runs,)
-        The nuclear norm of the last estimate's error in each run, by policy.
+    errors, sizes : mapping of str to Array of shape (runs,)
+        The nuclear norms of the last estimate's error, and of that estimate itself, in each run, by policy.
+    curvature : Array, shape (runs,)
+        The nuclear norm of A.
     """
 
     setting: str
     queries: tuple[int, ...]
     ratios: Mapping[str, Array] = field(repr=False)
     errors: Mapping[str, Array] = field(repr=False)
+    sizes: Mapping[str, Array] = field(repr=False)
+    curvature: Array = field(repr=False)
+
+    @property
+    def zero_estimates(self) -> int:
+        """The number of runs in which SCaLE's estimate is zero, up to the accuracy of the solver."""
+        return int((self.sizes["SCaLE"] < _ZERO * self.curvature).sum())
 
 
 @dataclass(frozen=True)
@@ -106,11 +119,18 @@ def measure_rub(setting: Setting, runs: int) -> RubExperiment:
     with np.errstate(over="ignore", invalid="ignore"):  # a learner may diverge
         played = play_jointly({label: setting.policies[name] for label, name in names.items()}, paths)
         estimates = np.stack([played[label].diagnostics["estimate"] for label in names])
-        errors = np.abs(np.linalg.eigvalsh(np.nan_to_num(estimates - paths.problem.A))).sum(axis=-1)
+        errors, sizes = nuclear_norm(estimates - paths.problem.A), nuclear_norm(estimates)
     queries = np.concatenate([(played[label].x - paths.v)[:, first[label] : first[label] + QUERIES] for label in names])
     found = np.stack([rub_ratios(queries[:, :count], 1, starts=_RUB_STARTS) for count in _RUB_QUERIES])
     ratios = dict(zip(names, np.split(found, len(names), axis=1), strict=True))
-    return RubExperiment(setting.name, _RUB_QUERIES, ratios, dict(zip(names, errors, strict=True)))
+    return RubExperiment(
+        setting.name,
+        _RUB_QUERIES,
+        ratios,
+        dict(zip(names, errors, strict=True)),
+        dict(zip(names, sizes, strict=True)),
+        np.broadcast_to(nuclear_norm(paths.problem.A), (runs,)),
+    )
 
 
 @cache

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from soqo._simulation.summary import format_short
 from soqo.experiments.judgment._evidence import Evidence
 from soqo.experiments.judgment._samples import Samples
-from soqo.experiments.judgment._verdicts import Case, Claim, Kind, Status, Verdict
-from soqo.experiments.settings import (
-    AXES,
-    SLOW_HYSCALE,
-    SLOW_LEARNERS,
-    SLOW_SCALE,
-    Reading,
-    c1_values,
-    canonical_spectrum,
-)
+from soqo.experiments.judgment._verdicts import Case, Claim, Kind, Verdict
+from soqo.experiments.settings import AXES, Reading, c1_values, canonical_spectrum
 
 CasesOf = Callable[[Samples, Evidence, Reading], Sequence[Case]]
 """A function that tests a claim in each of its settings, under a reading."""
+
+RemarkOf = Callable[[Samples, Evidence, Sequence[Reading]], str]
+"""A function that returns a text with numbers, from all readings that a claim distinguishes."""
+
+_COPIED = ("id", "kind", "text", "source", "quote", "section", "rule", "settings", "untestable", "unproved")
+"""The attributes that a claim has from its rule."""
+
 
 EVERY_AXIS = tuple(AXES)
 NO_HYBRID = ("gamma2", "radius", "spectrum", "c1", "statistic")
@@ -36,20 +34,23 @@ class ClaimRule:
 
     Attributes
     ----------
-    id, kind, text, source, quote, section, rule
+    id, kind, text, source, quote, section, rule, untestable, unproved
         As in :class:`Claim`.
     settings : tuple of str
         The settings that it needs.
     axes : tuple of str
         The axes of readings that may change it.
-    cases : callable
-        It takes the samples, the evidence and a reading, and returns a case for each setting.
+    cases : callable, optional
+        It takes the samples, the evidence and a reading, and returns a case for each setting; None if no number can
+        test the claim.
     horizons : int
         The number of horizons that it needs.
     remark : str
         What a reader should know beside the numbers.
-    against_slower : callable, optional
-        The same test against learners of ours too, for the remark.
+    universal : bool
+        As in :class:`Verdict`.
+    numbers_for_remark : callable, optional
+        It takes the same arguments with all readings, and returns more text for the remark.
     """
 
     id: str
@@ -59,12 +60,15 @@ class ClaimRule:
     quote: str
     section: str
     rule: str
-    settings: tuple[str, ...]
-    axes: tuple[str, ...]
-    cases: CasesOf
+    settings: tuple[str, ...] = ()
+    axes: tuple[str, ...] = ()
+    cases: CasesOf | None = None
     horizons: int = 1
     remark: str = ""
-    against_slower: CasesOf | None = None
+    untestable: str = ""
+    unproved: bool = False
+    universal: bool = False
+    numbers_for_remark: RemarkOf | None = None
 
     def judge(self, samples: Samples, evidence: Evidence, readings: Sequence[Reading]) -> Claim:
         """Judge the claim under every reading; it has no verdicts if its settings were not simulated.
@@ -83,57 +87,38 @@ class ClaimRule:
         Claim
             The claim with its verdicts.
         """
-        words = {
-            key: getattr(self, key) for key in ("id", "kind", "text", "source", "quote", "section", "rule", "settings")
-        }
-        if not samples.has(self.settings) or any(
-            len({*samples.settings[name].horizons, samples.settings[name].horizon}) < self.horizons
-            for name in self.settings
+        words = {key: getattr(self, key) for key in _COPIED}
+        if (
+            self.cases is None
+            or not samples.has(self.settings)
+            or any(
+                len({*samples.settings[name].horizons, samples.settings[name].horizon}) < self.horizons
+                for name in self.settings
+            )
         ):
             return Claim(**words, runs=samples.runs, verdicts=(), remark=self.remark)
         verdicts: dict[tuple[object, ...], Verdict] = {}
         aliases: dict[Reading, Reading] = {}
-        slower = 0
         for reading in dict.fromkeys(reading.on(self.axes) for reading in readings):
             meaning = self._meaning(samples, reading)
             if meaning in verdicts:
                 aliases[reading] = verdicts[meaning].reading
                 continue
             cases = tuple(self.cases(samples, evidence, reading))
-            if not cases:
-                continue
-            verdicts[meaning] = Verdict(reading, cases)
-            if self.against_slower is not None:
-                again = self.against_slower(samples, evidence, reading)
-                slower += Status.all(case.status for case in again) is Status.HOLDS
+            if cases:
+                verdicts[meaning] = Verdict(reading, cases, universal=self.universal)
         remark = self.remark
-        if self.against_slower is not None:
-            remark = (
-                f"{remark} With learners of the rate 1e-8 among the baselines, which are not in the paper, it holds in "
-                f"{slower} of {len(verdicts)} readings.{self._slower_numbers(samples, readings)}"
-            ).strip()
-        return Claim(**words, runs=samples.runs, verdicts=tuple(verdicts.values()), remark=remark, aliases=aliases)
-
-    def _slower_numbers(self, samples: Samples, readings: Sequence[Reading]) -> str:
-        """Return what SCaLE and HySCaLE do with soqo's defaults and that rate, for each spectrum."""
-        parts = []
-        for name in self.settings:
-            spectra = dict.fromkeys(canonical_spectrum(samples.settings[name], r.spectrum) for r in readings)
-            for spectrum in spectra:
-                reading = Reading(spectrum=spectrum, statistic="median")
-                found = samples.of(name, reading, None)
-                if found is None or SLOW_HYSCALE not in found.policies:
-                    continue
-                shown = [
-                    format_short(samples.statistic(name, reading, policy)[0]) for policy in (SLOW_SCALE, SLOW_HYSCALE)
-                ]
-                others = ("FTM", "POL", "OAL", *SLOW_LEARNERS)
-                best = min(samples.statistic(name, reading, other)[0] for other in others)
-                place = name if len(spectra) == 1 else f"{name}, spectrum {spectrum}"
-                parts.append(f"{place}: {shown[0]} and {shown[1]}, best baseline {format_short(best)}")
-        if not parts:
-            return ""
-        return f" With soqo's defaults and that rate, the medians of SCaLE and HySCaLE are, in {'; in '.join(parts)}."
+        if self.numbers_for_remark is not None and verdicts:
+            told = self.numbers_for_remark(samples, evidence, [verdict.reading for verdict in verdicts.values()])
+            remark = f"{remark} {told}".strip()
+        return Claim(
+            **words,
+            runs=samples.runs,
+            verdicts=tuple(verdicts.values()),
+            remark=remark,
+            trimmed=any(samples.has_no_mean(name) for name in self.settings),
+            aliases=aliases,
+        )
 
     def _meaning(self, samples: Samples, reading: Reading) -> tuple[object, ...]:
         """Return what a reading means in the claim's settings: readings that mean the same are one."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from soqo._model.problem import RandomProblem
 from soqo.experiments.execution import Regrets, RegretTable, resampled_runs
+from soqo.experiments.judgment._trimmed_means import trimmed_mean
 from soqo.experiments.settings import (
     Reading,
     Setting,
@@ -22,9 +23,6 @@ from soqo.experiments.settings import (
 )
 from soqo.processes import Cauchy
 from soqo.typing import Array
-
-TRIMMED = 0.1
-"""The share of the runs that a trimmed mean leaves out at each end."""
 
 
 class Samples:
@@ -70,6 +68,16 @@ class Samples:
             The names of the settings.
         """
         return all(name in self.settings and self.of(name, None, None) is not None for name in names)
+
+    def has_no_mean(self, name: str) -> bool:
+        """Return whether the steps of a setting have no mean, so that means are trimmed.
+
+        Parameters
+        ----------
+        name : str
+            The setting's name.
+        """
+        return isinstance(self.settings[name].environment.process, Cauchy)
 
     def of(self, name: str, reading: Reading | None, horizon: int | None) -> Regrets | None:
         """Return the regret of all policies in a setting, or None.
@@ -225,7 +233,7 @@ class Samples:
             if reading.statistic == "median":
                 middle = [(self.runs - 1) // 2, self.runs // 2]
                 return np.asarray(np.partition(drawn, middle, axis=1)[:, middle].mean(axis=1))
-            if isinstance(self.settings[name].environment.process, Cauchy):
+            if self.has_no_mean(name):
                 return trimmed_mean(drawn)
             return np.asarray(drawn.mean(axis=1))
 
@@ -248,62 +256,3 @@ class Samples:
         with np.errstate(invalid="ignore", divide="ignore"):
             slopes = centered @ np.log(regret) / (centered @ centered)
         return np.where((regret > 0.0).all(axis=0) & np.isfinite(slopes), slopes, np.nan)
-
-
-def trimmed_mean(samples: Array, share: float = TRIMMED) -> Array:
-    """Return the mean over the last axis without this share of the smallest and of the largest numbers.
-
-    Parameters
-    ----------
-    samples : Array, shape (..., runs)
-        The numbers.
-    share : float
-        The share that is left out at each end.
-
-    Examples
-    --------
-    >>> float(trimmed_mean(np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 1e9])))
-    4.5
-    """
-    cut = int(share * samples.shape[-1])
-    ordered = np.sort(samples, axis=-1)
-    return np.asarray(ordered[..., cut : samples.shape[-1] - cut].mean(axis=-1))
-
-
-def tune_c1(settings: Iterable[Setting], table: RegretTable, readings: Sequence[Reading]) -> TunedC1:
-    """Return the c1 with the least regret at each setting's own horizon, as the paper's line search chooses it.
-
-    Parameters
-    ----------
-    settings : iterable of Setting
-        The settings.
-    table : RegretTable
-        The regret of the policies of the first stage.
-    readings : sequence of Reading
-        The readings; those whose c1 is tuned matter.
-
-    Returns
-    -------
-    TunedC1
-        The choices, for means and for medians.
-
-    Examples
-    --------
-    >>> from soqo.experiments.settings import LITERAL, find
-    >>> tune_c1(find("primary"), {}, [LITERAL])         # nothing is tuned in this reading
-    {}
-    """
-    samples = Samples(settings, table, {})
-    found: dict[tuple[str, str, str, str], dict[str, float]] = {}
-    for reading in readings:
-        if reading.c1 != "tuned":
-            continue
-        for name, setting in samples.settings.items():
-            if setting.swept:
-                continue
-            spectrum = samples.spectrum(name, reading)
-            gamma2, radius = str(reading.gamma2), str(reading.radius)
-            choices = found.setdefault((name, spectrum, gamma2, radius), {})
-            grid, regret = samples.by_c1(name, reading)
-            choices[str(reading.statistic)] = float(grid[int(np.argmin(regret[:, 0]))])
-    return found

@@ -10,7 +10,7 @@ import numpy as np
 from soqo._foundation.bootstrap_intervals import quantiles_over_runs
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.experiments.execution import Outcome
-from soqo.experiments.judgment._samples import trimmed_mean
+from soqo.experiments.judgment._trimmed_means import trimmed_mean
 
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 _TRIMMED = (0.1, 0.25)

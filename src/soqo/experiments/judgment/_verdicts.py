@@ -16,11 +16,13 @@ class Status(StrEnum):
     """What the numbers say about a claim."""
 
     HOLDS = "holds"
+    PARTLY = "holds in part"
+    """It holds in some settings and fails in others."""
     FAILS = "fails"
     UNKNOWN = "cannot be told"
     """The bootstrap interval over the runs supports neither; more runs settle it."""
     UNTESTED = "not tested"
-    """The settings that the claim needs were not run."""
+    """The settings that the claim needs were not run, or no number can test it."""
 
     @classmethod
     def of(cls, low: float, high: float, threshold: float) -> Status:
@@ -129,20 +131,51 @@ class Verdict:
         The reading, with None on the axes that do not matter for the claim.
     cases : tuple of Case
         The test in each setting.
+    universal : bool
+        Whether one setting in which it fails refutes it, as for a theorem. Otherwise it may hold in part.
     """
 
     reading: Reading
     cases: tuple[Case, ...]
+    universal: bool = False
 
     @property
     def status(self) -> Status:
-        """The status of the claim, which has to hold in every setting."""
-        return Status.all(case.status for case in self.cases)
+        """The status of the claim in all settings together."""
+        found = Status.all(case.status for case in self.cases)
+        return Status.PARTLY if found is Status.FAILS and self.held and not self.universal else found
 
     @property
     def held(self) -> int:
         """The number of settings in which it holds."""
-        return sum(case.status is Status.HOLDS for case in self.cases)
+        return self.count(Status.HOLDS)
+
+    def count(self, status: Status) -> int:
+        """Return the number of settings with a status.
+
+        Parameters
+        ----------
+        status : Status
+            The status.
+        """
+        return sum(case.status is status for case in self.cases)
+
+    @property
+    def tally(self) -> str:
+        """In how many settings it holds, fails and cannot be told, in words; empty for a single setting.
+
+        Examples
+        --------
+        >>> Verdict(LITERAL, (Case("one", Status.FAILS), Case("other", Status.FAILS))).tally
+        'in all 2 settings'
+        """
+        if len(self.cases) == 1:
+            return ""
+        counts = {status: self.count(status) for status in (Status.HOLDS, Status.FAILS, Status.UNKNOWN)}
+        found = [f"{status.value} in {count}" for status, count in counts.items() if count]
+        if len(found) == 1:
+            return f"in all {len(self.cases)} settings"
+        return f"{', '.join(found)} of {len(self.cases)} settings"
 
 
 @dataclass(frozen=True)
@@ -172,6 +205,12 @@ class Claim:
         if the claim was not tested.
     remark : str
         What a reader should know beside the numbers: contradictions in the paper, or why a statistic is used.
+    untestable : str
+        Why no number can test it; empty if numbers can.
+    unproved : bool
+        Whether a check that it passes is no proof: it is then not contradicted, which is less than that it holds.
+    trimmed : bool
+        Whether the means in its numbers are trimmed, since means do not exist in its settings.
     aliases : mapping of Reading to Reading
         Readings that mean the same as another one in the claim's settings, which has the verdict.
     """
@@ -187,6 +226,9 @@ class Claim:
     runs: int
     verdicts: tuple[Verdict, ...] = field(repr=False)
     remark: str = ""
+    untestable: str = ""
+    unproved: bool = False
+    trimmed: bool = False
     aliases: Mapping[Reading, Reading] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -221,6 +263,21 @@ class Claim:
         """The claim's status under the most literal reading."""
         return Status.UNTESTED if self.literal is None else self.literal.status
 
+    def word(self, status: Status) -> str:
+        """Return a status in words, as it is told of this claim.
+
+        Parameters
+        ----------
+        status : Status
+            The status.
+        """
+        return "not contradicted" if self.unproved and status is Status.HOLDS else status.value
+
+    @property
+    def mean_name(self) -> str:
+        """What the statistic "mean" is in the claim's settings."""
+        return "trimmed mean" if self.trimmed else "mean"
+
     def case(self, setting: str) -> Case | None:
         """Return the test in one setting under the most literal reading, or None.
 
@@ -236,21 +293,30 @@ class Claim:
     def summary(self) -> str:
         """The verdict in words."""
         if self.literal is None or self.charitable is None:
-            return Status.UNTESTED.value
+            return f"{Status.UNTESTED.value}: {self.untestable}" if self.untestable else Status.UNTESTED.value
         total, counts = len(self.verdicts), self.counts
-        told = _phrase(self.literal, self.runs)
+        told = self._phrase(self.literal)
         if total == 1:
             return told
-        held = f"it holds in {counts[Status.HOLDS]} of {total} readings"
-        if counts[Status.UNKNOWN]:
-            held += f", and cannot be told in {counts[Status.UNKNOWN]}"
         if counts[Status.HOLDS] == total:
-            return "holds in every reading"
+            return f"{self.word(Status.HOLDS)} in every reading"
+        listed = ", ".join(
+            f"{self.word(status)} in {counts[status]}"
+            for status in (Status.HOLDS, Status.PARTLY, Status.FAILS, Status.UNKNOWN)
+            if counts[status]
+        )
         best = self.charitable
-        if best is self.literal:
-            return f"to the letter: {told}; {held}"
-        at_best = _phrase(best, self.runs)
-        return f"to the letter: {told}; {held}; at best ({best.reading.describe()}): {at_best}"
+        at_best = "" if best is self.literal else f"; at best ({best.reading.describe()}): {self._phrase(best)}"
+        return f"to the letter: {told}; of {total} readings: {listed}{at_best}"
+
+    def _phrase(self, verdict: Verdict) -> str:
+        """Return a status in words: with the settings that decide it, and the number of runs if they do not suffice."""
+        if verdict.status is Status.UNKNOWN:
+            told = f"cannot be told with {self.runs} runs"
+        else:
+            told = self.word(verdict.status)
+        decided = verdict.status is Status.HOLDS or not verdict.tally
+        return told if decided else f"{told} ({verdict.tally})"
 
     def verdict(self, reading: Reading) -> Verdict | None:
         """Return the verdict under a reading, or None if it was not tested.
@@ -269,13 +335,4 @@ class Claim:
 
 
 def _charity(verdict: Verdict) -> tuple[bool, int, int, int]:
-    failed = sum(case.status is Status.FAILS for case in verdict.cases)
-    return verdict.status is Status.HOLDS, verdict.held, -failed, -len(verdict.reading.changes())
-
-
-def _phrase(verdict: Verdict, runs: int) -> str:
-    """Return a status in words: with the settings that decide it, and the number of runs where they do not suffice."""
-    told = f"cannot be told with {runs} runs" if verdict.status is Status.UNKNOWN else verdict.status.value
-    if len(verdict.cases) == 1 or verdict.status is Status.HOLDS:
-        return told
-    return f"{told} (holds in {verdict.held} of {len(verdict.cases)} settings)"
+    return verdict.status is Status.HOLDS, verdict.held, -verdict.count(Status.FAILS), -len(verdict.reading.changes())

@@ -1,16 +1,16 @@
-"""The paper's claims on the page: a matrix of claims and readings, and the numbers behind every cell."""
+"""The paper's claims on the page: a matrix of claims and readings, each cell a link to its numbers."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from itertools import groupby
 
-from soqo.experiments.judgment import Claim, Judgment, Kind, Number, Section, Status, Verdict
+from soqo.experiments.judgment import Claim, Judgment, Kind, Section, Status, Verdict
+from soqo.experiments.presentation._claim_details import STATISTICS, link_source, render_details, verdict_anchor
 from soqo.experiments.presentation._glossary import render_term
-from soqo.experiments.presentation._numbers import format_interval, format_number, pluralize, render_text
+from soqo.experiments.presentation._numbers import pluralize, render_text
 from soqo.experiments.presentation._style import typeset
 from soqo.experiments.presentation._verdict_marks import CLASSES, SIGNS, render_badge
 from soqo.experiments.settings import AXES, Reading
@@ -22,11 +22,6 @@ _AXIS_NAMES = {
     "spectrum": "spectrum",
     "c1": "c₁",
     "statistic": "statistic",
-}
-_STATISTICS = ("mean", "median")
-_IMPLIED = {
-    Kind.IMPLIED: ". The paper does not state the claim: this is the nearest sentence.",
-    Kind.PART: ". A part of the claim above.",
 }
 
 
@@ -40,22 +35,24 @@ def render_claims(judgment: Judgment, settings: Mapping[str, tuple[str, str]]) -
     settings : mapping of str to (str, str)
         For each setting that has a figure on the page, the id of that figure and its number.
     """
-    tested = {claim.id: claim for claim in judgment.tested}
+    claims = {claim.id: claim for claim in judgment.claims if claim.verdicts or claim.untestable}
     columns = _distinct(judgment.columns)
-    bodies = [
-        _render_section(section, [tested[name] for name in section.claims], columns, settings)
-        for section in judgment.sections
-        if section.claims
-    ]
-    numbers = "\n".join(_render_numbers(claim, columns, settings) for claim in tested.values())
+    bodies, details = [], []
+    for section in judgment.sections:
+        own = [claim for claim in claims.values() if claim.section == section.id]
+        if own:
+            bodies.append(_render_section(section, own, columns, settings))
+            details.append(f"<h4>{escape(section.title)}</h4>")
+            details += [render_details(claim, columns, settings) for claim in own]
+    one_by_one = "\n".join(details)
     return (
         f'<p>{_describe_matrix(judgment)}</p>\n<p class="key">{_render_key()}</p>\n'
         '<div class="scroll" tabindex="0" role="group" aria-label="Claims and readings"><table class="matrix">\n'
         '<caption class="unseen">Claims and readings</caption>\n'
-        f"{_render_heads(columns)}\n{''.join(bodies)}</table></div>\n"
+        f"{_render_heads(columns)}\n{''.join(bodies)}</table></div>\n{_render_untested(judgment)}\n"
         f'<details class="fold" id="readings"><summary>The readings</summary>{_render_axes()}</details>\n'
-        '<details class="fold" id="numbers"><summary>The numbers behind the cells, and the rule of each claim</summary>'
-        f"\n{numbers}</details>\n{_render_untested(judgment)}"
+        '<div id="numbers"><h3>One by one: the paper&rsquo;s words, the rule, and the numbers</h3>\n'
+        f"{one_by_one}</div>"
     )
 
 
@@ -73,21 +70,29 @@ def _describe_matrix(judgment: Judgment) -> str:
     failed = sum(counts[Status.FAILS] == total for counts, total in shares)
     some = sum(0 < counts[Status.HOLDS] < total for counts, total in shares)
     rest = len(shares) - every - some - failed
+    implied = judgment.counts(Kind.IMPLIED)
+    apart = (
+        f" Of {pluralize(sum(implied.values()), 'claim')} that the paper only {render_term('implied', 'implies')}, "
+        f"{', '.join(f'{count} {word}' for word, count in implied.items())} to the letter."
+        if implied
+        else ""
+    )
     return (
         f"Of {pluralize(len(shares), 'claim')} that this report tests, {every} hold in every reading and {some} in "
-        f"some; {failed} fail in every reading, and {rest} hold in none but cannot be told in some. Each cell is a "
-        "link to its numbers; its left half is by means, as the paper defines regret, its right half by medians. The "
-        f"heads link to what each {render_term('reading')} means. The learning rate is that of the text in all of them."
+        f"some; {failed} fail in every reading, and {rest} hold in none but in part, or cannot be told in some.{apart} "
+        "Each cell is a link to its numbers; its left half is by means, as the paper defines regret, its right half by "
+        f"medians. The heads link to what each {render_term('reading')} means. The learning rate is the text's in all."
     )
 
 
 def _render_key() -> str:
     items = (
-        f'<span class="half {CLASSES[status]}" aria-hidden="true">{SIGNS[status]}</span> {escape(text)}'
+        f'<span class="half {CLASSES[status]}" aria-hidden="true">{SIGNS[status]}</span> {text}'
         for status, text in (
-            (Status.HOLDS, "holds"),
+            (Status.HOLDS, f"holds, or {render_term('not contradicted')}"),
+            (Status.PARTLY, render_term("holds in part")),
             (Status.FAILS, "fails"),
-            (Status.UNKNOWN, "cannot be told with so few runs"),
+            (Status.UNKNOWN, render_term("cannot be told", "cannot be told with so few runs")),
         )
     )
     return " ".join(f"<span>{item}</span>" for item in items) + (
@@ -174,26 +179,18 @@ def _render_section(
 
 
 def _render_row(claim: Claim, columns: Sequence[tuple[str, Reading]], settings: Mapping[str, tuple[str, str]]) -> str:
-    if claim.axes:
+    if claim.axes and claim.verdicts:
         cells = f"<td>{_render_share(claim)}</td>" + "".join(_render_cell(claim, reading) for _, reading in columns)
     else:
-        told = f"{render_badge(claim.status)} <small>it does not depend on the reading</small>"
-        cells = f'<td colspan="{1 + len(columns)}"><a class="all" href="#claim-{claim.id}">{told}</a></td>'
+        why = render_text(claim.untestable) if claim.untestable else "it does not depend on the reading"
+        told = f"{render_badge(claim.status, claim.word(claim.status))} <small>{why}</small>"
+        cells = f'<td class="all" colspan="{1 + len(columns)}"><a href="#claim-{claim.id}">{told}</a></td>'
     text = f'<a href="#claim-{claim.id}">{render_text(claim.text)}</a>'
+    if claim.literal is not None and claim.status is Status.PARTLY:
+        text += f" <small>to the letter: {claim.literal.tally}</small>"
     kind = f' <span class="tag">{claim.kind}</span>' if claim.kind in (Kind.IMPLIED, Kind.PART) else ""
     part = ' class="part"' if claim.kind is Kind.PART else ""
-    return f'<tr{part}><th scope="row">{text}{kind} <small>{_link_source(claim, settings)}</small></th>{cells}</tr>'
-
-
-def _link_source(claim: Claim, settings: Mapping[str, tuple[str, str]]) -> str:
-    """Return the place of a claim in the paper, with links to the figures of this page."""
-    anchors = {number: anchor for anchor, number in reversed(list(settings.values()))}
-
-    def link(match: re.Match[str]) -> str:
-        anchor = anchors.get(f"Figure {match[1]}")
-        return f'<a href="#{anchor}">{match[0]}</a>' if anchor else match[0]
-
-    return re.sub(r"Figures? (\d+)", link, escape(claim.source))
+    return f'<tr{part}><th scope="row">{text}{kind} <small>{link_source(claim, settings)}</small></th>{cells}</tr>'
 
 
 def _render_share(claim: Claim) -> str:
@@ -201,18 +198,22 @@ def _render_share(claim: Claim) -> str:
     counts, total = claim.counts, len(claim.verdicts)
     parts = "".join(
         f'<i class="{CLASSES[status]}" style="width:{100 * counts[status] / total:.1f}%"></i>'
-        for status in (Status.HOLDS, Status.UNKNOWN, Status.FAILS)
+        for status in (Status.HOLDS, Status.PARTLY, Status.UNKNOWN, Status.FAILS)
         if counts[status]
     )
-    return f'<span class="share" aria-hidden="true">{parts}</span> <small>{counts[Status.HOLDS]} of {total}</small>'
+    told = ", ".join(f"{claim.word(status)} in {count}" for status, count in counts.items() if count)
+    return (
+        f'<span class="share" title="{told}" aria-hidden="true">{parts}</span> '
+        f"<small>{counts[Status.HOLDS]} of {total}</small>"
+    )
 
 
 def _render_cell(claim: Claim, reading: Reading) -> str:
     """Return two links, for means and medians, or one where the statistic does not matter for the claim."""
-    pair = [claim.verdict(replace(reading, statistic=name)) for name in _STATISTICS]
+    pair = [claim.verdict(replace(reading, statistic=name)) for name in STATISTICS]
     if pair[0] == pair[1]:
         return f'<td class="cell">{_render_half(claim, pair[0], "", reading)}</td>'
-    halves = (_render_half(claim, v, name, reading) for v, name in zip(pair, _STATISTICS, strict=True))
+    halves = (_render_half(claim, v, name, reading) for v, name in zip(pair, STATISTICS, strict=True))
     return f'<td class="cell">{"".join(halves)}</td>'
 
 
@@ -223,82 +224,21 @@ def _render_half(claim: Claim, verdict: Verdict | None, statistic: str, reading:
     kind = f"half {CLASSES[status]}{same}{'' if statistic else ' whole'}"
     if verdict is None:
         return f'<span class="{kind}">{SIGNS[status]}</span>'
-    told = ": ".join(filter(None, (statistic, status.value)))
-    return f'<a class="{kind}" href="#{_anchor(claim, verdict)}" title="{told}" aria-label="{told}">{SIGNS[status]}</a>'
-
-
-# ---- numbers -------------------------------------------------------------------------------------------------------
-
-
-def _render_numbers(
-    claim: Claim, columns: Sequence[tuple[str, Reading]], settings: Mapping[str, tuple[str, str]]
-) -> str:
-    """Return a fold with the claim, its rule, its verdict in words, and a row for each cell of the matrix."""
-    shown = [claim.verdict(replace(reading, statistic=name)) for _, reading in columns for name in _STATISTICS]
-    verdicts = list({verdict.reading.key: verdict for verdict in shown if verdict is not None}.values())
-    if claim.charitable is not None and claim.charitable not in verdicts:
-        verdicts.append(claim.charitable)
-    rows = "\n".join(_render_verdict(claim, verdict) for verdict in verdicts)
-    facts = {
-        "Verdict": render_text(claim.summary),
-        "The paper": f"<q>{render_text(claim.quote)}</q> {_link_source(claim, settings)}{_IMPLIED.get(claim.kind, '')}",
-        "Rule": render_text(f"It holds if {claim.rule}."),
-        "Settings": ", ".join(_link(name, settings) for name in claim.settings),
-        "Remark": render_text(claim.remark),
-    }
-    listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items() if value)
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Reading", "Verdict", "Numbers, with 95 % intervals"))
-    caption = f"{pluralize(len(verdicts), 'reading')} of {len(claim.verdicts)}; claims.json has all of them"
-    return (
-        f'<details class="fold" id="claim-{claim.id}"><summary>{render_badge(claim.status)} '
-        f"{render_text(claim.text)}</summary>\n<dl>{listed}</dl>\n"
-        f'<div class="scroll" tabindex="0" role="group" aria-label="Numbers"><table class="numbers"><caption>{caption}'
-        f"</caption><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table></div></details>"
-    )
-
-
-def _render_verdict(claim: Claim, verdict: Verdict) -> str:
-    words = [verdict.reading.statistic, _describe_changes(verdict.reading)]
-    told = ", ".join(filter(None, words)) or "every reading"
-    cases = "".join(
-        f'<li class="{CLASSES[case.status]}"><span aria-hidden="true">{SIGNS[case.status]}</span> '
-        f"{render_text(case.setting)}: {'; '.join(map(_render_number, case.numbers))}</li>"
-        for case in verdict.cases
-    )
-    return (
-        f'<tr id="{_anchor(claim, verdict)}"><th scope="row">{render_text(told)}</th>'
-        f'<td>{render_badge(verdict.status)}</td><td><ul class="cases">{cases}</ul></td></tr>'
-    )
-
-
-def _describe_changes(reading: Reading) -> str:
-    """Return the difference to the literal reading in words, apart from the statistic."""
-    return replace(reading, statistic=None).describe()
-
-
-def _render_number(number: Number) -> str:
-    text = f"{render_text(number.label)} {format_number(number.value)}"
-    return text if number.low != number.low else f"{text} ({format_interval(number.low, number.high)})"
-
-
-def _link(setting: str, settings: Mapping[str, tuple[str, str]]) -> str:
-    if setting not in settings:
-        return escape(setting)
-    anchor, number = settings[setting]
-    return f'<a href="#{anchor}">{escape(number)}: {escape(setting)}</a>'
-
-
-def _anchor(claim: Claim, verdict: Verdict) -> str:
-    return f"{claim.id}-{verdict.reading.key.replace('/', '-').replace('*', 'any')}"
+    name = claim.mean_name if statistic == "mean" else statistic
+    tally = f" ({verdict.tally})" if verdict.tally else ""
+    told = f"{': '.join(filter(None, (name, claim.word(status))))}{tally}"
+    anchor = verdict_anchor(claim, verdict)
+    return f'<a class="{kind}" href="#{anchor}" title="{told}" aria-label="{told}">{SIGNS[status]}</a>'
 
 
 def _render_untested(judgment: Judgment) -> str:
-    rest = [claim for claim in judgment.claims if not claim.verdicts]
+    """Return the claims whose settings were not run."""
+    rest = [claim for claim in judgment.claims if not claim.verdicts and not claim.untestable]
     if not rest:
         return ""
     items = "".join(
         f'<li>{render_text(claim.text)} <span class="source">{escape(claim.source)}; needs '
-        f"{escape(', '.join(claim.settings))}</span></li>"
+        f"{escape(', '.join(claim.settings) or 'a setting of the paper')}</span></li>"
         for claim in rest
     )
     return (

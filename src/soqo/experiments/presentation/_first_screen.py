@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from html import escape
 
 from soqo._simulation.summary import format_short
 from soqo.experiments.execution import Band, Outcome
-from soqo.experiments.judgment import Judgment, Kind, Status
+from soqo.experiments.judgment import Judgment, Kind
 from soqo.experiments.presentation._chart_elements import render_headline_chart, render_swatch
 from soqo.experiments.presentation._charts import Chart, Statistic
 from soqo.experiments.presentation._glossary import render_term
@@ -22,7 +23,16 @@ from soqo.experiments.presentation._outcome_charts import (
 from soqo.experiments.presentation._report_data import ReportData
 from soqo.experiments.presentation._style import policy_styles, typeset
 
-_KINDS = {Kind.EXPERIMENT: "Experiments", Kind.THEORY: "Theory", Kind.IMPLIED: "Implied, not stated"}
+_KINDS = {Kind.EXPERIMENT: "Experiments", Kind.THEORY: "Theory"}
+"""The claims that the paper states; those that it only implies are counted with the matrix."""
+
+_STYLES = {
+    "hold": "holds",
+    "are not contradicted": "holds",
+    "hold in part": "partly",
+    "fail": "fails",
+    "cannot be told": "unknown",
+}
 _STATISTICS: tuple[Statistic, ...] = ("mean", "median")
 _HEADLINE = "primary"
 """The setting of the large picture, if it was simulated; otherwise the first that does not sweep a parameter."""
@@ -67,32 +77,33 @@ def _render_finding(data: ReportData, outcome: Outcome | None) -> str:
     judgment = data.judgment
     if judgment is None or not judgment.tested:
         return f'<p class="finding">{render_text(_compare(outcome))}</p>'
-    plain = f'<p class="finding">{render_text(judgment.headline)}</p>\n' if judgment.headline else ""
+    first, _, more = judgment.headline.partition(". ")
+    plain = f'<p class="finding">{render_text(first.removesuffix("."))}.</p>\n' if first else ""
+    plain += f'<p class="more">{_link_terms(render_text(more))}</p>\n' if more else ""
     return f"{plain}{_render_counts(judgment)}"
 
 
 def _render_counts(judgment: Judgment) -> str:
-    """Return how many claims of each kind hold to the letter, as a row of figures, and the best single reading."""
+    """Return how many claims that the paper states hold to the letter, as a row of figures, and the best reading."""
     items = []
     for kind, name in _KINDS.items():
         counts = judgment.counts(kind)
         if total := sum(counts.values()):
-            parts = ", ".join(
-                f'<b class="{style}">{counts[status]} {word}</b>'
-                for status, word, style in (
-                    (Status.HOLDS, "hold", "holds"),
-                    (Status.FAILS, "fail", "fails"),
-                    (Status.UNKNOWN, "cannot be told", "unknown"),
-                )
-                if counts[status]
-            )
+            parts = ", ".join(f'<b class="{_STYLES[word]}">{count} {word}</b>' for word, count in counts.items())
             items.append(f"<li>{name}, {pluralize(total, 'claim')}: {parts}</li>")
     _, _, best = judgment.finding.partition(". ")
-    told = f" {render_text(best)}" if best else ""
+    told = f" {_link_terms(render_text(best))}" if best else ""
     return (
         f'<div class="counts"><ul>{"".join(items)}<li><a href="#claims">All claims</a></li></ul>\n'
-        f"<p>To the letter of the paper, by means.{told}</p></div>"
+        f"<p>Counted for the paper&rsquo;s text {render_term('to the letter')}, by means over the runs.{told}</p></div>"
     )
+
+
+def _link_terms(html: str) -> str:
+    """Return a text in which words that the paper does not have are links to their meaning."""
+    for name in ("radius", "handover", "reading", "soqo", "spectrum"):
+        html = re.sub(rf"\b{name}\b", lambda match: render_term(match[0]), html, count=1)
+    return html
 
 
 def _compare(outcome: Outcome | None) -> str:
@@ -153,11 +164,11 @@ def _explain(outcome: Outcome) -> str:
     if "calibrated" not in outcome.setting.roles.values():
         return ""
     return (
-        f'<p class="source">{render_term("as printed", "As printed")}: the paper&rsquo;s text to the letter. '
-        f"{render_term('calibrated', 'Calibrated')}: the same policies with the defaults of {render_term('soqo')}. The "
-        f"learning rate {typeset('xi')} is {typeset('1e-6')}, as the text says, in every {render_term('reading')} of "
-        f"the paper: no reading changes it. The calibrated HySCaLE has {typeset('1e-8')}, which is our choice; POL and "
-        "OAL at that rate are beside it, so that policies of one rate can be compared. "
+        f'<p class="source">Solid lines: {render_term("as printed")}, with a learning rate of {typeset("xi")} = '
+        f"{typeset('1e-6')} (the text says about {typeset('1e-6')}). Dashed lines: parameters of ours. "
+        f"{render_term('calibrated', 'Calibrated')} policies have the defaults of {render_term('soqo')}, and "
+        f"{typeset('xi')} = {typeset('1e-8')}; POL and OAL are there with both rates, so that policies of one rate can "
+        "be compared. "
         f"{render_term('GLIDE')} and {render_term('ROBD')}, which the paper does not have, are beside its figures.</p>"
     )
 

@@ -9,7 +9,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from soqo.experiments.judgment import Judgment
+from soqo.experiments.judgment import explain_zero_estimates
 from soqo.experiments.presentation._chart_elements import chart_colors
 from soqo.experiments.presentation._charts import Chart
 from soqo.experiments.presentation._claims_matrix import render_claims
@@ -60,7 +60,7 @@ def render_page(data: ReportData) -> str:
     for figure in data.figures:
         groups.setdefault(figure.group, []).append(figure)
     svgs = {name: element for name, (element, _) in drawn.items()}
-    sections = "\n".join(_render_group(group, charts, svgs, data.judgment) for group in groups.values())
+    sections = "\n".join(_render_group(group, charts, svgs, data) for group in groups.values())
     surfaces = [curvature_surface()] if SURFACE in drawn else []
     script = _join_scripts() if charts or surfaces else ""
     return Template(read_resource("page.html")).substitute(
@@ -229,10 +229,10 @@ def _render_claims(data: ReportData, groups: Mapping[str, Sequence[ReportFigure]
     if data.judgment is None:
         return ""
     settings = {
-        outcome.setting.name: (make_anchor("figure", figure.name), figure_number(figure) or figure.name)
+        name: (make_anchor("figure", figure.name), figure_number(figure) or figure.name)
         for group in groups.values()
         for figure in group
-        for outcome in figure.outcomes
+        for name in [outcome.setting.name for outcome in figure.outcomes] or [figure.name]
     }
     readings = max((len(claim.verdicts) for claim in data.judgment.tested), default=0)
     heading = f"The paper&rsquo;s claims, under {readings} readings of its text"
@@ -245,7 +245,7 @@ def _render_claims(data: ReportData, groups: Mapping[str, Sequence[ReportFigure]
 
 
 def _render_group(
-    group: Sequence[ReportFigure], charts: Mapping[str, Chart], svgs: Mapping[str, str], judgment: Judgment | None
+    group: Sequence[ReportFigure], charts: Mapping[str, Chart], svgs: Mapping[str, str], data: ReportData
 ) -> str:
     """Return the fold of a figure of the paper: one article, or a fold for each of several."""
     title, rest = _split_group_titles(group)
@@ -253,8 +253,11 @@ def _render_group(
     number = f"<b>{where}</b> " if where.startswith(("Figure", "RUB")) else ""
     name = "Appendix, additional experiments" if title == "Appendix" else title
     several = where.startswith("Figures")
-    chips = [render_chips(judgment, figure) for figure in group]
-    articles = [render_article(figure, charts, svgs.get(figure.name, "")) for figure in group]
+    chips = [render_chips(data.judgment, figure) for figure in group]
+    articles = [
+        render_article(figure, charts, svgs.get(figure.name, ""), explain_zero_estimates(data.evidence, figure.name))
+        for figure in group
+    ]
     if len(group) > 1:
         articles = [
             f'<details class="fold"><summary>{f"<b>{figure_number(figure)}</b> " if several else ""}'

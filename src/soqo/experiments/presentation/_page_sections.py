@@ -12,7 +12,8 @@ import numpy as np
 from soqo._simulation.summary import PolicySummary
 from soqo.experiments.execution import Outcome
 from soqo.experiments.presentation._chart_elements import render_chart, render_swatch
-from soqo.experiments.presentation._charts import Chart
+from soqo.experiments.presentation._charts import Chart, Statistic
+from soqo.experiments.presentation._cost_split import render_cost_split
 from soqo.experiments.presentation._curvature_figure import SURFACE
 from soqo.experiments.presentation._numbers import format_number, pluralize, render_text
 from soqo.experiments.presentation._outcome_charts import (
@@ -28,15 +29,30 @@ from soqo.experiments.presentation._report_figures import ReportFigure
 from soqo.experiments.presentation._style import policy_styles, typeset
 
 
-def render_article(figure: ReportFigure, charts: Mapping[str, Chart], svg: str) -> str:
-    """Return the article about a figure; ``svg`` is its picture, for a figure that is not a chart."""
+def render_article(figure: ReportFigure, charts: Mapping[str, Chart], svg: str, why: str = "") -> str:
+    """Return the article about a figure.
+
+    Parameters
+    ----------
+    figure : ReportFigure
+        The figure.
+    charts : mapping of str to Chart
+        The charts by name.
+    svg : str
+        Its picture, for a figure that is not a chart.
+    why : str
+        An explanation of what it shows.
+    """
     parts = [f'<p class="source">{escape(figure.source)}</p>' if figure.source else ""]
     parts.append(_render_picture(figure, charts, svg))
     note = figure.note
     if figure.is_sweep:
-        note = f"{note} A ring marks the smallest value of each curve.".strip()
+        note = f"{note} A ring marks the smallest value of each curve, by the statistic that is shown.".strip()
     if note:
         parts.append(f'<p class="note"><strong>Note.</strong> {render_text(note)}</p>')
+    if why:
+        parts.append(f'<p class="note"><strong>Why.</strong> {render_text(why)}</p>')
+    parts.append(_render_split(figure))
     beside = charts.get(f"{figure.name}_beside")
     if beside is not None:
         parts.append(
@@ -86,12 +102,50 @@ def _render_picture(figure: ReportFigure, charts: Mapping[str, Chart], svg: str)
         return render_chart(chart, figure.title)
     alt = escape(typeset(f"{figure.title}. {figure.note}"), quote=True)
     drawn = svg.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
-    turned = f' data-surface="{SURFACE}"' if figure.name == SURFACE else ""
-    return f'<figure class="panel wide"{turned}><div class="plot">{drawn}</div></figure>'
+    if figure.name != SURFACE:
+        return f'<figure class="panel wide"><div class="plot">{drawn}</div></figure>'
+    named = drawn.replace("<svg ", f'<svg id="picture-{SURFACE}" ', 1)
+    return (
+        f'<figure class="panel wide" data-surface="{SURFACE}"><div class="plot"><div class="whole">{named}</div>'
+        f"{_render_halves(drawn)}</div></figure>"
+    )
+
+
+def _render_halves(svg: str) -> str:
+    """Return the left and the right half of the picture of Figure 2, which narrow screens show one above the other."""
+    size = re.search(r'viewBox="0 \S+ ([\d.]+) ([\d.]+)"', svg)
+    if size is None:
+        return ""
+    width, height = float(size[1]), float(size[2])
+    halves = (
+        f'<svg viewBox="{start * width:.0f} 0 {(end - start) * width:.0f} {height:.0f}" aria-hidden="true">'
+        f'<use href="#picture-{SURFACE}" width="{width:g}" height="{height:g}"/></svg>'
+        for start, end in ((0.0, _MIDDLE), (_MIDDLE, 1.0))
+    )
+    return f'<div class="halves">{"".join(halves)}</div>'
+
+
+_MIDDLE = 0.515
+"""Where the picture is cut, as a share of its width: the legend is a little wider than one panel."""
+
+
+def _render_split(figure: ReportFigure) -> str:
+    """Return hitting and switching costs apart: in the open where a figure is about them, otherwise in a fold."""
+    if figure.is_sweep or not figure.outcomes:
+        return ""
+    table = render_cost_split(figure.outcomes[0])
+    if figure.name == _ABOUT_MOVEMENT:
+        return table
+    return f'<details class="fold"><summary>Hitting and switching costs</summary>{table}</details>'
+
+
+_ABOUT_MOVEMENT = "intro"
+"""The figure that the paper shows for movement costs."""
 
 
 # ---- tables --------------------------------------------------------------------------------------------------------
 
+_STATISTICS: tuple[Statistic, ...] = ("mean", "median")
 _HEADS = ("Mean", "Median", "Lower quartile", "Upper quartile", "Diverged")
 
 
@@ -132,23 +186,27 @@ def _sweep_table(outcomes: Sequence[Outcome]) -> tuple[str, list[str], list[str]
     body = []
     for outcome, label in zip(outcomes, labels, strict=True):
         rows, swept = _summarize(outcome), outcome.setting.swept
-        best: dict[str, str] = {}
-        for family in families:
-            names = [name for name in swept if swept[name].family == family]
-            if names:
-                best[family] = min(names, key=lambda name: _rank(rows[name]))
-        lowest = min(best.values(), key=lambda name: _rank(rows[name]))
-        for family, name in best.items():
-            body.append(
-                _render_row(
-                    [display_family(outcome, family), label, f"{swept[name].value:g}"], rows[name], name == lowest
-                )
+        best = {
+            (family, statistic): min(
+                (name for name in swept if swept[name].family == family), key=lambda name: _rank(rows[name], statistic)
             )
+            for statistic in _STATISTICS
+            for family in dict.fromkeys(point.family for point in swept.values())
+        }
+        lowest = {
+            s: min((n for (_, of), n in best.items() if of == s), key=lambda n: _rank(rows[n], s)) for s in _STATISTICS
+        }
+        for family in families:
+            for statistic in _STATISTICS:
+                name = best.get((family, statistic))
+                if name is not None:
+                    words = [display_family(outcome, family), label, statistic, f"{swept[name].value:g}"]
+                    body.append(_render_row(words, rows[name], name == lowest[statistic]))
     caption = (
-        f"The {parameter} with the smallest median regret after {outcomes[0].setting.horizon} rounds; "
-        "bold: the lowest of its setting"
+        f"The {parameter} with the smallest mean, and with the smallest median, of regret after "
+        f"{outcomes[0].setting.horizon} rounds; bold: the lowest of its setting"
     )
-    return caption, ["Policy", "Setting", f"Best {parameter}"], body
+    return caption, ["Policy", "Setting", "By", f"Best {parameter}"], body
 
 
 def _render_row(names: Sequence[str], row: PolicySummary, best: bool, swatch: str = "") -> str:
@@ -167,9 +225,10 @@ def _summarize(outcome: Outcome) -> Mapping[str, PolicySummary]:
         return outcome.summary()
 
 
-def _rank(row: PolicySummary) -> float:
-    """Return the median as a sort key, infinite if it is not finite."""
-    return row.median if np.isfinite(row.median) else np.inf
+def _rank(row: PolicySummary, statistic: Statistic) -> float:
+    """Return the mean or the median as a sort key, infinite if it is not finite."""
+    value = getattr(row, statistic)
+    return float(value) if np.isfinite(value) else np.inf
 
 
 # ---- sources and files ---------------------------------------------------------------------------------------------

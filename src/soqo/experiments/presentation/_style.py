@@ -36,6 +36,10 @@ _SYMBOLS = {
     "epsilon": "ε",
     "eta": "η",
     "gamma^2": "γ²",
+    "gamma^4": "γ⁴",
+    "gamma": "\N{GREEK SMALL LETTER GAMMA}",
+    "Sigma": "Σ",
+    "sigma_min": "σₘᵢₙ",
     "sigma_r": "σᵣ",
     "sigma_v": "σᵥ",
     "sigma": "\N{GREEK SMALL LETTER SIGMA}",
@@ -57,9 +61,9 @@ _LINE_STYLES = ("-", "--", ":", "-.")
 def policy_styles(names: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Return a color and a line style for each name of a policy.
 
-    The first word of a name identifies the policy. Names of one policy share its color and differ in line style; a name
-    with "as printed" is dashed. A policy without a fixed color gets one that depends on its name only, unless another
-    policy among ``names`` has it already.
+    The first word of a name identifies the policy. Names of one policy share its color and differ in line style: the
+    first one is solid, and one with "as printed" comes before the others. A policy without a fixed color gets one that
+    depends on its name only, unless another policy among ``names`` has it already.
 
     Parameters
     ----------
@@ -75,21 +79,19 @@ def policy_styles(names: Iterable[str]) -> dict[str, tuple[str, str]]:
     --------
     >>> policy_styles(["FTM", "POL, rate 1e-6", "POL, rate 1e-8"])["POL, rate 1e-8"]
     ('#0072B2', '--')
-    >>> policy_styles(["SCaLE as printed"])["SCaLE as printed"]
+    >>> policy_styles(["SCaLE", "SCaLE as printed"])["SCaLE"]
     ('#E69F00', '--')
     """
     colors = dict(POLICY_COLORS)
-    used: dict[str, list[str]] = {}
+    used: dict[str, int] = {}
     styles = {}
-    for name in names:
+    listed = list(names)
+    for name in sorted(listed, key=lambda name: "as printed" not in name):  # a stable order
         policy = name.replace(",", " ").split()[0]
         color = colors.setdefault(policy, _choose_color(policy, set(colors.values())))
-        taken = used.setdefault(color, [])
-        wanted = ("--", *_LINE_STYLES) if "as printed" in name else _LINE_STYLES
-        style = next((s for s in wanted if s not in taken), _LINE_STYLES[len(taken) % len(_LINE_STYLES)])
-        taken.append(style)
-        styles[name] = (color, style)
-    return styles
+        styles[name] = (color, _LINE_STYLES[used.get(color, 0) % len(_LINE_STYLES)])
+        used[color] = used.get(color, 0) + 1
+    return {name: styles[name] for name in listed}
 
 
 def _choose_color(policy: str, taken: set[str]) -> str:

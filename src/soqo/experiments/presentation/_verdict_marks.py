@@ -12,10 +12,26 @@ from soqo.experiments.presentation._report_figures import ReportFigure
 from soqo.experiments.presentation._style import typeset
 from soqo.experiments.settings import PRIMARY
 
-SIGNS = {Status.HOLDS: "✓", Status.FAILS: "✗", Status.UNKNOWN: "?", Status.UNTESTED: "\N{EN DASH}"}
-CLASSES = {Status.HOLDS: "holds", Status.FAILS: "fails", Status.UNKNOWN: "unknown", Status.UNTESTED: "untested"}
+SIGNS = {
+    Status.HOLDS: "✓",
+    Status.PARTLY: "◐",
+    Status.FAILS: "✗",
+    Status.UNKNOWN: "?",
+    Status.UNTESTED: "\N{EN DASH}",
+}
+CLASSES = {
+    Status.HOLDS: "holds",
+    Status.PARTLY: "partly",
+    Status.FAILS: "fails",
+    Status.UNKNOWN: "unknown",
+    Status.UNTESTED: "untested",
+}
 
 LABELS = {
+    "movement-costs": "learners move too much",
+    "switching-overpowers": "switching overpowers hitting",
+    "statistical-consistency": "SCaLE consistent",
+    "estimate-bound": "error within its bound",
     "primary-outperform": "both outperform all",
     "primary-lead-grows": "more so for long T",
     "primary-exploration": "high cost first",
@@ -27,6 +43,8 @@ LABELS = {
     "cauchy-sublinear": "SCaLE sub-linear",
     "rub-learners": "no RUB for learners",
     "remark2-inconsistent": "HySCaLE inconsistent",
+    "laplace-learners-fail": "learners fail",
+    "laplace-sublinear": "SCaLE sub-linear",
     "rank-order": "order difference",
     "rank-outperform": "both outperform all",
     "c1-u-shape": "U-shape",
@@ -38,7 +56,6 @@ LABELS = {
     "theorem1-full-rank": "at most T^(1/2)",
     "theorem1-deficient": "at most T^(2/3)",
     "theorem1": "below Theorem 1",
-    "tight-full-rank": "T^(1/2) is tight",
     "figure2-noise": "pure noise",
 }
 """Claims in two or three words."""
@@ -47,17 +64,23 @@ _WITHOUT_SETTINGS = {SURFACE: ("figure2-noise",), "rub": ("rub-learners", "remar
 """The claims of figures that show no outcome."""
 
 
-def render_badge(status: Status) -> str:
+def render_badge(status: Status, word: str = "") -> str:
     """Return a status with its sign, so that it does not depend on color.
+
+    Parameters
+    ----------
+    status : Status
+        The status.
+    word : str
+        The status in words, if they are others than usual.
 
     Examples
     --------
     >>> render_badge(Status.HOLDS)
     '<span class="verdict holds"><span aria-hidden="true">✓</span> holds</span>'
     """
-    return (
-        f'<span class="verdict {CLASSES[status]}"><span aria-hidden="true">{SIGNS[status]}</span> {status.value}</span>'
-    )
+    told = escape(word or status.value)
+    return f'<span class="verdict {CLASSES[status]}"><span aria-hidden="true">{SIGNS[status]}</span> {told}</span>'
 
 
 def render_chips(judgment: Judgment | None, figure: ReportFigure) -> str:
@@ -79,14 +102,14 @@ def render_chips(judgment: Judgment | None, figure: ReportFigure) -> str:
 def _find_claims(judgment: Judgment, figure: ReportFigure) -> Iterator[tuple[Claim, Status]]:
     """Yield the claims of a figure, each with its status there."""
     names = {outcome.setting.name for outcome in figure.outcomes}
-    if "intro" in names:
+    if "intro" in names:  # it has the setting of the primary evaluation, and thus the same verdicts
         names.add(PRIMARY)
     own = _WITHOUT_SETTINGS.get(figure.name, ())
     for claim in judgment.tested:
         if claim.kind is Kind.PART or not (claim.id in own or names & set(claim.settings)):
             continue
-        case = claim.case(next(iter(names))) if len(names) == 1 else None
-        yield claim, claim.status if case is None else case.status
+        cases = [case for name in names if (case := claim.case(name)) is not None]
+        yield claim, cases[0].status if len(cases) == 1 else claim.status
 
 
 def _render_chip(claim: Claim, status: Status) -> str:
@@ -94,8 +117,9 @@ def _render_chip(claim: Claim, status: Status) -> str:
     implied = "implied: " if claim.kind is Kind.IMPLIED else ""
     held, total = claim.counts[Status.HOLDS], len(claim.verdicts)
     readings = f"; holds in {held} of {total} readings" if total > 1 else ""
-    told = escape(typeset(f"{implied}{claim.text}: {status.value}, to the letter{readings}"), quote=True)
+    told = escape(typeset(f"{implied}{claim.text}: {claim.word(status)}, to the letter{readings}"), quote=True)
+    shown = f"{escape(implied)}{render_text(label)}"
     return (
         f'<a class="chip {CLASSES[status]}" href="#claim-{claim.id}" title="{told}"><span aria-hidden="true">'
-        f'{SIGNS[status]}</span><span class="unseen">{status.value}: </span> {escape(implied)}{render_text(label)}</a>'
+        f'{SIGNS[status]}</span><span class="unseen">{claim.word(status)}: </span> {shown}</a>'
     )

@@ -34,14 +34,17 @@ CAUCHY = tuple(name for name in SIXTEEN if name.startswith("cauchy"))
 WITH_COVARIANCE = tuple(name for name in SIXTEEN if name not in CAUCHY)
 """The appendix's other settings."""
 
-LIGHT_TAILS = (PRIMARY, *(name for name in SIXTEEN if name.startswith(("gaussian", "correlated"))))
+LAPLACE = tuple(name for name in SIXTEEN if name.startswith("laplace"))
+"""The appendix's settings that the paper calls heavy-tailed, whose steps have a covariance."""
+
+LIGHT_TAILS = (PRIMARY, *RANK_DEFICIENT, *(name for name in SIXTEEN if name.startswith(("gaussian", "correlated"))))
 """The settings with light tails."""
 
 FULL_RANK = {"rank_deficient_0.01": "gaussian_r4_0.01", "rank_deficient_1": "gaussian_r4_1"}
 """For each setting of Figure 5, the one of the appendix with the same steps and sigma_r in full rank."""
 
-FLOOR = ("gaussian_r4_1", "laplace_r4_1")
-"""The settings in which a policy of ours grows more slowly than T^(1/2)."""
+SAME_PARAMETERS = {"gaussian_r1_0.01": "gaussian_r4_0.01", "gaussian_r1_1": "gaussian_r4_1"}
+"""Pairs of the appendix's settings that differ in the rank only; those of FULL_RANK differ in eta and c1 too."""
 
 SPLIT = ("gaussian_r4_1", "gaussian_r4_0.01", "gaussian_r1_1", "gaussian_r1_0.01")
 """The settings in which the two parts of Proposition 1 are compared: v is a martingale with a covariance."""

@@ -13,12 +13,13 @@ from typing import Literal
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._simulation.environment import Environment
 from soqo.experiments.settings._paper_settings import (
-    FLOOR,
     FULL_RANK,
     HEAVY_TAILS,
+    LAPLACE,
     LIGHT_TAILS,
     PRIMARY,
     RANK_DEFICIENT,
+    SAME_PARAMETERS,
     SIXTEEN,
 )
 from soqo.experiments.settings._reading_meaning import (
@@ -28,9 +29,9 @@ from soqo.experiments.settings._reading_meaning import (
     scale_arguments,
     with_spectrum,
 )
-from soqo.experiments.settings._readings import Reading
+from soqo.experiments.settings._readings import AXES, Reading
 from soqo.experiments.settings._setting import Setting
-from soqo.policies import FTM, GLIDE, OAL, POL, HySCaLE, SCaLE
+from soqo.policies import FTM, OAL, POL, HySCaLE, SCaLE
 
 RATE = 1e-6
 """The learning rate that the text names."""
@@ -38,16 +39,16 @@ RATE = 1e-6
 SLOW_RATE = 1e-8
 """A rate that suits steps of this size; it is ours, and only remarks use it."""
 
-_HYBRID = {PRIMARY, *HEAVY_TAILS, *RANK_DEFICIENT, *LIGHT_TAILS}
-"""The settings with a claim about HySCaLE."""
+_HYBRID = {*HEAVY_TAILS, *LIGHT_TAILS}
+"""The settings with a claim about HySCaLE in every reading; the claim about Laplace steps is judged in few."""
 
 _OVER_HORIZONS = {PRIMARY, *HEAVY_TAILS, *RANK_DEFICIENT, *SIXTEEN}
 """The settings with a claim about the growth of SCaLE's regret with the horizon."""
 
-_HYBRID_GROWTH = {PRIMARY, *HEAVY_TAILS, *FULL_RANK, *FULL_RANK.values()}
+_HYBRID_GROWTH = {PRIMARY, *HEAVY_TAILS, *FULL_RANK, *FULL_RANK.values(), *SAME_PARAMETERS}
 """The settings with a claim about the growth of HySCaLE's regret, at the first, the own and the last horizon."""
 
-_BASELINE_GROWTH = {PRIMARY, *HEAVY_TAILS}
+_BASELINE_GROWTH = {PRIMARY, *HEAVY_TAILS, *LAPLACE}
 """The settings with a claim about the growth of the baselines' regret, at the same horizons."""
 
 TunedC1 = Mapping[tuple[str, str, str, str], Mapping[str, float]]
@@ -141,9 +142,6 @@ SLOW_SCALE = "SCaLE/slow"
 
 SLOW_HYSCALE = "HySCaLE/slow"
 """The name of HySCaLE with soqo's defaults and the slower rate."""
-
-UNPROBING = "GLIDE, no drift"
-"""The name of a policy of ours of the form of Theorem 2: it interpolates between its last position and v."""
 
 
 # ---- plans ---------------------------------------------------------------------------------------------------------
@@ -250,9 +248,10 @@ def _needed(
     for c1 in chosen:
         for horizon in others:
             yield horizon, scale_name(gamma2, radius, c1), SCaLE(**given, c1=c1)
-        if setting.name in _HYBRID:
+        only_gradient = not set(reading.changes()) - {"gradient", "statistic"}
+        if setting.name in _HYBRID or (setting.name in LAPLACE and only_gradient):
             hybrid = HySCaLE(**given, c1=c1, learning_rate=RATE, gradient=_gradient(gradient))
-            ends = {own, others[0], others[-1]} if setting.name in _HYBRID_GROWTH and others else {own}
+            ends = {own, others[0], others[-1]} if setting.name in {*_HYBRID_GROWTH, *LAPLACE} and others else {own}
             for horizon in ends:
                 yield horizon, hyscale_name(gamma2, radius, gradient, c1), hybrid
 
@@ -267,7 +266,8 @@ def _baselines(setting: Setting, spectrum: str, gradient: str) -> Iterable[tuple
     if setting.swept:
         return
     others = _other_horizons(setting)
-    ends = (others[0], others[-1]) if setting.name in _BASELINE_GROWTH and others else ()
+    grown = setting.name in _BASELINE_GROWTH and (spectrum == AXES["spectrum"][0].key or setting.name == PRIMARY)
+    ends = (others[0], others[-1]) if grown and others else ()
     names = learner_names(gradient)
     for horizon in (setting.horizon, *ends):
         yield horizon, "FTM", FTM()
@@ -279,9 +279,6 @@ def _baselines(setting: Setting, spectrum: str, gradient: str) -> Iterable[tuple
         given = scale_arguments(setting, "algorithm", "residual") | {"c1": captions_c1(setting)}
         yield setting.horizon, SLOW_SCALE, SCaLE(**given)
         yield setting.horizon, SLOW_HYSCALE, HySCaLE(**given, learning_rate=SLOW_RATE)
-    if setting.name in FLOOR and spectrum == "linear_1":
-        for horizon in (setting.horizon, *others):
-            yield horizon, UNPROBING, GLIDE(drift=False)
 
 
 def _gradient(gradient: str) -> Literal["exact", "as_printed"]:

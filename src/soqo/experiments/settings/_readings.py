@@ -120,6 +120,16 @@ class Reading:
         kept = set(axes)
         return Reading(**{axis: value if axis in kept else None for axis, value in self.items()})
 
+    def filled(self) -> Reading:
+        """Return the reading with the most literal value on each axis that does not matter.
+
+        Examples
+        --------
+        >>> Reading(radius="exact").on(["radius"]).filled().key
+        'algorithm/exact/as_printed/linear_1/captions/mean'
+        """
+        return Reading(**{axis: value or AXES[axis][0].key for axis, value in self.items()})
+
     def changes(self) -> dict[str, str]:
         """Return the values that differ from the most literal reading."""
         return {a: v for a, v in self.items() if v is not None and v != AXES[a][0].key}

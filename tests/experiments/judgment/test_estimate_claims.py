@@ -1,0 +1,40 @@
+"""Claims about estimates: invented errors for which the verdict is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from invented_regret import SETTINGS, as_the_paper_says, invented_table
+
+from soqo.experiments import Status, judge
+from soqo.experiments.judgment import EstimateErrors, Evidence
+from soqo.experiments.settings import LITERAL, SPLIT, plan_first_stage
+
+
+def judged(early: float, late: float, guaranteed: float) -> dict[str, Status]:
+    """Judge errors of this size at T = 2,000 and at T = 200,000, which the proof bounds by another number."""
+    spread = np.linspace(0.95, 1.05, 12)
+    errors = tuple(
+        EstimateErrors(name, "algorithm", "cap", T, error * spread, np.full(12, guaranteed))
+        for name in SPLIT
+        for T, error in ((2000, early), (200_000, late))
+    )
+    settings = [SETTINGS[name] for name in SPLIT]
+    table = invented_table(plan_first_stage(settings, [LITERAL]), as_the_paper_says)
+    judgment = judge(settings, table, {}, [LITERAL], Evidence(estimates=errors))
+    return {name: judgment.claim(name).status for name in ("estimate-bound", "statistical-consistency")}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "bound", "consistent"),
+    [
+        ((0.1, 0.01, 0.2), Status.HOLDS, Status.HOLDS),
+        ((0.1, 0.1, 0.2), Status.HOLDS, Status.FAILS),
+        ((0.1, 0.01, 0.02), Status.FAILS, Status.HOLDS),
+        ((0.1, 0.01, 0.1), Status.UNKNOWN, Status.HOLDS),
+    ],
+)
+def test_errors_are_compared_with_their_bound_and_with_those_of_a_longer_horizon(
+    numbers: tuple[float, float, float], bound: Status, consistent: Status
+) -> None:
+    assert judged(*numbers) == {"estimate-bound": bound, "statistical-consistency": consistent}

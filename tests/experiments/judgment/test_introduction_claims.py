@@ -1,0 +1,48 @@
+"""Claims of the introduction: invented costs for which the verdict is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from invented_regret import SETTINGS, as_the_paper_says, invented_table
+
+from soqo.experiments import Status, judge
+from soqo.experiments.judgment import Evidence, MovementCosts
+from soqo.experiments.settings import FULL_RANK, LITERAL, PRIMARY, plan_first_stage
+
+NAMES = (PRIMARY, *FULL_RANK, *FULL_RANK.values())
+SPREAD = np.linspace(0.95, 1.05, 12)
+
+
+def judged(claim: str, learners: float = 2.0, singular: float = 9.0, regular: float = 3.0) -> Status:
+    """Judge these switching costs of learners, where SCaLE's are 1, and ratios of the two costs of its probes."""
+    policies = ("FTM", "POL", "OAL", "SCaLE as printed", "HySCaLE as printed", "LAI")
+    spent = {name: (learners if name in ("POL", "OAL") else 1.0) * SPREAD for name in policies}
+    costs = tuple(
+        MovementCosts(
+            name,
+            dict.fromkeys(policies, SPREAD),
+            spent,
+            {"SCaLE as printed": SPREAD},
+            {"SCaLE as printed": (singular if name in FULL_RANK else regular) * SPREAD},
+        )
+        for name in NAMES
+    )
+    settings = [SETTINGS[name] for name in NAMES]
+    table = invented_table(plan_first_stage(settings, [LITERAL]), as_the_paper_says)
+    return judge(settings, table, {}, [LITERAL], Evidence(movement=costs)).claim(claim).status
+
+
+@pytest.mark.parametrize(("learners", "status"), [(2.0, Status.HOLDS), (0.5, Status.FAILS)])
+def test_learners_move_too_much_if_they_pay_more_for_switching(learners: float, status: Status) -> None:
+    assert judged("movement-costs", learners=learners) is status
+
+
+@pytest.mark.parametrize(
+    ("singular", "regular", "status"),
+    [(9.0, 3.0, Status.HOLDS), (0.5, 0.2, Status.FAILS), (2.0, 3.0, Status.FAILS)],
+)
+def test_switching_overpowers_hitting_more_so_where_a_is_singular(
+    singular: float, regular: float, status: Status
+) -> None:
+    assert judged("switching-overpowers", singular=singular, regular=regular) is status
