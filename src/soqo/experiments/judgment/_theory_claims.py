@@ -78,7 +78,10 @@ def _check(name: str, text: str, source: str, quote: str, rule: str, remark: str
     )
 
 
-_RANDOM = "No violation in random cases is no proof; docs/theory.md has one, with constants that are never larger."
+_RANDOM = (
+    "No violation in random cases is no proof; docs/explanation/theory.md has one, "
+    "with constants that are never larger."
+)
 
 THEORY_CLAIMS = (
     _check(
