@@ -10,6 +10,7 @@ import httpx
 import numpy as np
 import pytest
 
+import soqo
 from service_fixtures import Conditions, LiveServer
 from soqo.service import _live
 
@@ -81,6 +82,38 @@ def test_savings_are_those_of_the_status(api: httpx.Client) -> None:
     status = message["status"]
     total = 0.5 * v @ v - 0.5 * x @ x - first["y"] + sum(savings[1:])
     assert total == pytest.approx(status["follow_cost"] - status["cost"])
+
+
+def test_angles_are_steered_as_by_a_controller_and_shown_at_the_nearest_turn(api: httpx.Client) -> None:
+    A = [[1.0, 0.0], [0.0, 2.0]]
+    settings = {"x0": [350.0, 0.0], "policy": {"kind": "LAI", "A": A}}
+    api.post("/plants", json={"name": "roof", "period": [360.0, None], **settings})
+    controller = soqo.Controller(soqo.LAI(A), [350.0, 0.0], period=[360.0, np.inf], durability="process")
+    rng, heading, before = np.random.default_rng(3), np.array([350.0, 0.0]), np.array([350.0, 0.0])
+    cost = follow = 0.0
+    for number in range(1, 8):
+        step = rng.normal(scale=[20.0, 1.0])
+        heading = heading + step
+        told = np.array([heading[0] % 360.0, heading[1]])
+        x = api.post("/plants/roof/rounds", json={"v": told.tolist(), "round": number}).json()["x"]
+        assert x == controller.act(told).tolist()
+        u = x - heading
+        y = 0.5 * u @ A @ u
+        applied = [x[0] - 360.0, x[1]] if number == 4 else None  # the same position, one turn back
+        api.post(f"/plants/roof/rounds/{number}/reading", json={"y": y, "applied": applied})
+        controller.observe(y, applied=applied)
+        moved, before = x - before, np.array(x)
+        cost += float(y + 0.5 * moved @ moved)
+        follow += 0.5 * float(step @ step)
+    _, message = next(messages(api, "/plants/roof/stream"))
+    assert message["status"]["cost"] == pytest.approx(cost)
+    assert message["status"]["follow_cost"] == pytest.approx(follow)
+    for one in message["rounds"]:
+        assert abs(one["v"][0] - one["x"][0]) < 180.0
+    first, savings = message["rounds"][0], [one["saving"] for one in message["rounds"]]
+    begin = [np.array(first[name]) - [350.0, 0.0] for name in ("v", "x")]
+    saved = [0.5 * step @ step for step in begin]
+    assert saved[0] - saved[1] - first["y"] + sum(savings[1:]) == pytest.approx(follow - cost)
 
 
 def test_the_stream_of_all_plants_shows_their_states(api: httpx.Client) -> None:

@@ -9,14 +9,14 @@ import pytest
 
 import soqo
 from service_fixtures import Conditions, undisturbed
-from soqo.service._steering import Call, Kind, Outcome, base_load, compute, hitting_cost
+from soqo.service._steering import Call, Kind, Outcome, compute, hitting_cost
 
 DIM = 2
 
 
 def make_kind(policy: soqo.Policy[Any] | None = None, **settings: Any) -> Kind:
-    defaults = {"horizon": None, "max_delay": 0, "low": None, "high": None, "rate": None, "switching_weight": None}
-    return Kind(soqo.GLIDE() if policy is None else policy, **{**defaults, **settings})
+    limits = dict.fromkeys(("low", "high", "rate", "period", "switching_weight"))
+    return Kind(soqo.GLIDE() if policy is None else policy, **{"horizon": None, "max_delay": 0, **limits, **settings})
 
 
 def begin(kind: Kind, plants: int) -> None:
@@ -106,7 +106,7 @@ def test_the_expectation_is_the_model_of_a_reading() -> None:
     u = acted.x - conditions.v + known["offset"][0]
     step = acted.x - before
     wanted = (
-        3.0 * 0.5 * u @ known["estimate"][0] @ u + 2.0 * base_load(known)[0] + 0.5 * step @ np.diag([1.0, 4.0]) @ step
+        3.0 * 0.5 * u @ known["estimate"][0] @ u + 2.0 * known["base_load"][0] + 0.5 * step @ np.diag([1.0, 4.0]) @ step
     )
     assert seen.expected == pytest.approx(wanted, rel=1e-12)
 
@@ -138,4 +138,4 @@ def test_expectations_are_unbiased_where_v_is_off_and_there_is_a_base_load() -> 
     # The standard error of the mean of 60 readings is 0.05 / sqrt(60) = 0.006; the cost of the offset is 1.35.
     assert abs(late.mean()) < 0.03
     known = kind.player.diagnostics(kind.state_of(0))
-    assert base_load(known)[0] == pytest.approx(5.0, abs=0.1)
+    assert known["base_load"][0] == pytest.approx(5.0, abs=0.1)

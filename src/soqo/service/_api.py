@@ -166,7 +166,7 @@ async def create_plant(request: Request) -> Response:
     state = state_of(request)
     text = json.dumps(settings.model_dump(), sort_keys=True, allow_nan=False)
     stored = await run_sync(state.store.add_plant, given.name, text)
-    if stored is None and (await state.find(given.name)).settings != text:
+    if stored is None and PlantSettings.model_validate_json((await state.find(given.name)).settings) != settings:
         raise ProtocolError(f"there is a plant {given.name!r} with other settings")
     return respond(await state.look(given.name, Plant.status), 200 if stored is None else 201)
 

@@ -99,8 +99,8 @@ class Client:
         x0 : array_like, shape (d,)
             The position of the plant.
         **settings
-            As in :class:`soqo.Controller`: horizon, seed, low, high, rate, switching_weight, max_delay, v_limits,
-            actuators, units.
+            As in :class:`soqo.Controller`: horizon, seed, low, high, rate, period, switching_weight, max_delay,
+            v_limits, actuators, units.
 
         Returns
         -------

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from anyio.to_thread import run_sync
 
+from soqo._control.log_angles import unroll_near
 from soqo.service._api import event_table, plain_numbers
 from soqo.service._history import played_rounds
 from soqo.service._plant import Plant
 from soqo.service._schemas import PlayedRound
 from soqo.service._security import Access
 from soqo.service._server_state import ServerState
-from soqo.service._steering import base_load, hitting_cost
+from soqo.service._steering import hitting_cost
+from soqo.typing import Array
 
 WINDOW = 300
 """The number of rounds that a page shows."""
@@ -94,9 +96,10 @@ def plant_view(plant: Plant) -> dict[str, Any]:
         "status": status,
         "explain": plant.explain(),
         "known": {name: plain_numbers(known[name]) for name in shown if name in known},
-        "base_load": plain_numbers(base_load(known)) if "base_load" in known else None,
-        "at_v": 0.0 if at_v is None else plain_numbers(at_v + base_load(known)),
+        "base_load": plain_numbers(known["base_load"]) if "base_load" in known else None,
+        "at_v": 0.0 if at_v is None else plain_numbers(at_v + known.get("base_load", 0.0)),
         "W": plain_numbers(plant.kind.coordinates.root),
+        "period": plain_numbers(plant.kind.period),
         "includes_switching": plant.kind.includes_switching,
     }
 
@@ -109,6 +112,8 @@ def _new_rounds(state: ServerState, plant: int, view: dict[str, Any], seen: int)
         changed = [one.round for one in state.store.records(plant, after=seen, limit=2 * WINDOW)]
         first = max(first, min(changed, default=last + 1))
     rounds = played_rounds(state.store.rounds(plant, max(1, first - 1), last))
+    if view["period"] is not None:
+        rounds = [_at_nearest_turns(one, _period(view)) for one in rounds]
     savings = _savings(rounds, view)
     rows = [{**one.model_dump(), "saving": saving} for one, saving in zip(rounds, savings, strict=True)]
     return [row for row in rows if row["round"] >= first]
@@ -123,9 +128,24 @@ def _savings(rounds: Sequence[PlayedRound], view: dict[str, Any]) -> list[float 
         if now.y is None or view["at_v"] is None:
             continue
         moved = _half_square(root, np.subtract(now.applied or now.x, before.applied or before.x))
-        followed = _half_square(root, np.subtract(now.v, before.v))
+        step = np.subtract(now.v, before.v)
+        followed = _half_square(root, step if view["period"] is None else unroll_near(step, 0.0 * step, _period(view)))
         found[k] = plain_numbers(followed + view["at_v"] - now.y - (0.0 if view["includes_switching"] else moved))
     return found
+
+
+def _period(view: dict[str, Any]) -> Array:
+    """Return the periods of the positions of a plant, infinite where they are no angles."""
+    found = np.asarray(view["period"], dtype=np.float64)  # None becomes NaN
+    return np.where(np.isnan(found), np.inf, found)
+
+
+def _at_nearest_turns(one: PlayedRound, period: Array) -> PlayedRound:
+    """Return a round with angles at the turn nearest to the action, which counts turns."""
+    x = np.array(one.x)
+    near = {name: getattr(one, name) for name in ("v", "applied")}
+    new = {name: unroll_near(np.array(told), x, period).tolist() for name, told in near.items() if told is not None}
+    return one.model_copy(update=new)
 
 
 def _half_square(root: Any, step: Any) -> float:

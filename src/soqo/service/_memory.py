@@ -127,7 +127,7 @@ class Memory:
         shared = settings.model_dump(exclude=set(_OWN))
         key = json.dumps([len(settings.x0), shared], sort_keys=True)
         if key not in self._kinds:
-            names = ("policy", "horizon", "max_delay", "low", "high", "rate", "switching_weight")
+            names = ("policy", "horizon", "max_delay", "low", "high", "rate", "period", "switching_weight")
             self._kinds[key] = Kind(**{name: arguments[name] for name in names})
         return self._kinds[key]
 

@@ -19,7 +19,7 @@ from soqo._control.descriptions import Limits, describe_round
 from soqo.errors import ArgumentError, ProtocolError, SoqoError
 from soqo.service._policies import policy_from_table
 from soqo.service._schemas import PlantSettings, PlantStatus, Reading, RoundRequest, iso_time
-from soqo.service._steering import Call, Kind, Outcome, base_load, hitting_cost
+from soqo.service._steering import Call, Kind, Outcome, hitting_cost
 from soqo.service._store import Record, StoredPlant
 from soqo.typing import Array
 
@@ -28,7 +28,7 @@ def make_arguments(settings: PlantSettings) -> dict[str, Any]:
     """Return the settings of a plant as arguments of :class:`soqo.Controller`, which checks them."""
     arguments: dict[str, Any] = settings.model_dump()
     arguments["policy"] = policy_from_table(settings.policy)
-    for name, unlimited in (("low", -math.inf), ("high", math.inf), ("rate", math.inf)):
+    for name, unlimited in (("low", -math.inf), ("high", math.inf), ("rate", math.inf), ("period", math.inf)):
         arguments[name] = _fill(arguments[name], unlimited)
     if settings.v_limits is not None:
         low, high = settings.v_limits
@@ -204,13 +204,14 @@ class Plant:
         now.missed += len(now.open_rounds) - len(still_open)
         now.open_rounds = [*still_open, now.round]
         now.moved += kind.switching_cost(x - np.array(now.x))
-        now.followed += kind.switching_cost(v - np.array(self.settings["x0"] if now.v is None else now.v))
-        now.x_prev, now.x, now.v = now.x, x.tolist(), v.tolist()
+        followed = v - np.array(self.settings["x0"] if now.v is None else now.v)
+        now.followed += kind.switching_cost(kind.nearest_turn(followed, np.zeros_like(v)))
+        now.x_prev, now.x, now.v = now.x, x.tolist(), kind.nearest_turn(v, x).tolist()
 
     def _advance_reading(self, number: int, y: float, applied: Array | None) -> None:
         now, kind = self.progress, self.kind
         if applied is not None and number == now.round:
-            before = np.array(now.x_prev)
+            before, applied = np.array(now.x_prev), kind.nearest_turn(applied, np.array(now.x))
             now.moved += kind.switching_cost(applied - before) - kind.switching_cost(np.array(now.x) - before)
             now.x = applied.tolist()
         if not math.isnan(y):
@@ -282,6 +283,6 @@ class Plant:
         cost = hitting if self.kind.includes_switching else hitting + now.moved
         known = self.diagnostics()
         at_v = hitting_cost(known, np.zeros(self.actuators.dim))
-        per_round = 0.0 if at_v is None else float(at_v + base_load(known))
+        per_round = 0.0 if at_v is None else float(at_v + known.get("base_load", 0.0))
         follow = now.followed + now.round * per_round
         return (cost, follow) if math.isfinite(cost) and math.isfinite(follow) else (None, None)

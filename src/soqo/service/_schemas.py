@@ -50,6 +50,9 @@ class PlantSettings(_Model):
     low: Number | Limits | None = Field(default=None, description="the lowest positions; null entries have no limit")
     high: Number | Limits | None = Field(default=None, description="the highest positions; null entries have no limit")
     rate: Number | Limits | None = Field(default=None, description="the largest steps; null entries have no limit")
+    period: Number | Limits | None = Field(
+        default=None, description="the period of positions that are angles, such as 360; null entries are no angles"
+    )
     switching_weight: Number | Vector | Annotated[list[Vector], Field(max_length=MAX_DIM)] | None = Field(
         default=None, description="the cost of moving, 1/2 (x - x_prev)'W(x - x_prev), in the unit of the readings"
     )

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from soqo._control.fleets.batches import Batches, Part
+from soqo._control.log_angles import unroll_near
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._foundation.random_streams import stream
 from soqo._model.coordinates import Coordinates
@@ -35,7 +36,7 @@ class Kind:
     ----------
     policy : Policy
         The policy.
-    horizon, max_delay, low, high, rate, switching_weight
+    horizon, max_delay, low, high, rate, period, switching_weight
         As in :class:`soqo.Controller`.
     """
 
@@ -48,10 +49,14 @@ class Kind:
         low: Any,
         high: Any,
         rate: Any,
+        period: Any,
         switching_weight: Any,
     ) -> None:
         self.horizon, self.max_delay = horizon, max_delay
-        self.player = wrap_for_plant(policy, switching_weight=switching_weight, low=low, high=high, rate=rate)
+        self.period = None if period is None else np.asarray(period)
+        self.player = wrap_for_plant(
+            policy, switching_weight=switching_weight, low=low, high=high, rate=rate, period=period
+        )
         self.coordinates = Coordinates(switching_weight)
         self.includes_switching = _includes_switching(self.player)
         self.batches = Batches(self.player)
@@ -64,6 +69,10 @@ class Kind:
     def state_of(self, plant: int) -> State[Any]:
         """Return the state of one plant, of the batch (1,)."""
         return self.batches.state_of(plant)
+
+    def nearest_turn(self, angle: Array, x: Array) -> Array:
+        """Return positions that may be given modulo a period at the turn nearest to x."""
+        return angle if self.period is None else unroll_near(angle, x, self.period)
 
     def switching_cost(self, step: Array) -> float:
         """Return the switching cost of a step."""
@@ -204,11 +213,14 @@ def _observe(kind: Kind, part: Part, calls: Sequence[Call], given: dict[str, Arr
 def _expected(kind: Kind, state: State[Any], given: Mapping[str, Array]) -> Sequence[float | None]:
     """Return what the policy expects of readings of the current round."""
     known = kind.player.diagnostics(state)
-    x = given.get("applied", state.x)
-    hitting = hitting_cost(known, given.get("at", x) - state.v)
+    x = kind.nearest_turn(given.get("applied", state.x), state.x)
+    u = given.get("at", x) - state.v
+    hitting = hitting_cost(known, kind.nearest_turn(u, np.zeros_like(u)))
     if hitting is None:
         return [None] * len(x)
-    values = hitting * (1.0 if state.factor is None else state.factor) + base_load(known) * given.get("unit", 1.0)
+    values = hitting * (1.0 if state.factor is None else state.factor) + known.get("base_load", 0.0) * given.get(
+        "unit", 1.0
+    )
     if kind.includes_switching and state.x_prev is not None:
         plain = kind.coordinates.to_plain(x - state.x_prev)
         values = values + 0.5 * np.vecdot(plain, plain)
@@ -227,14 +239,3 @@ def hitting_cost(known: Mapping[str, Any], u: Array) -> Array | None:
         return None
     error = u + known["offset"] if "offset" in known else u
     return np.asarray(0.5 * np.vecdot(error, np.matvec(known["estimate"], error)))
-
-
-def base_load(known: Mapping[str, Any]) -> Any:
-    """Return the base loads by the diagnostics of a policy.
-
-    GLIDE reports the reading at x = v, which contains the hitting cost of the offset.
-    """
-    if "base_load" not in known:
-        return 0.0
-    at_v = hitting_cost(known, np.zeros_like(known["offset"])) if "offset" in known else None
-    return known["base_load"] if at_v is None else known["base_load"] - at_v

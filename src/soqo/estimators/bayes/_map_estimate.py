@@ -138,9 +138,7 @@ def _primal_dual_step(
     P, residual = _residual(mean, covariance, G, values, alpha, scale)
     mu = np.maximum(alpha, _DECREASE * np.square(values).mean(axis=1))[:, None]
     target = svec((mu / values - values)[:, :, None] * np.eye(d))
-    # Add I, and round-off where M is far below its own deviation in some direction.
-    entries = P.reshape(len(G), -1)[:, :: residual.shape[-1] + 1]
-    entries += 1.0 + 1e-13 * entries.sum(axis=1, keepdims=True)
+    _add_to_diagonal(P, 1.0)
     solution: Array = np.asarray(np.linalg.solve(P, (target - residual)[..., None])[..., 0], dtype=np.float64)
     # A system of numbers that overflow has no solution: the run stays where it is.
     usable = np.isfinite(solution + target).all(axis=-1, keepdims=True)
@@ -167,8 +165,15 @@ def _initial_mu(mean: Array, covariance: Array, start: Spectrum, alpha: float, s
     G = start.vectors * (np.sqrt(start.values) / alpha**0.25)[:, None, :]
     values = np.full(start.values.shape, math.sqrt(alpha))
     P, residual = _residual(mean, covariance, G, values, alpha, scale)
-    solution = np.linalg.solve(P + alpha * np.eye(residual.shape[-1]), residual[..., None])[..., 0]
+    _add_to_diagonal(P, alpha)
+    solution = np.linalg.solve(P, residual[..., None])[..., 0]
     return np.asarray(np.vecdot(residual, solution))
+
+
+def _add_to_diagonal(P: Array, number: float) -> None:
+    """Add a number in place, and round-off: M may be so far below its deviation that P loses its rank."""
+    entries = P.reshape(len(P), -1)[:, :: P.shape[-1] + 1]
+    entries += number + 1e-13 * entries.sum(axis=1, keepdims=True)
 
 
 def _residual(

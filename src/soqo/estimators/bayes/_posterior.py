@@ -545,7 +545,9 @@ class Posterior(Value):
         w : Array, shape (runs, n, k), optional
             The contexts.
         """
-        seen = ~np.isnan(y)
+        # A reading whose terms overflow is not used.
+        relative = RELATIVE_ERROR * model.square_length(features) / self.noise[:, None]
+        seen = ~np.isnan(y) & np.isfinite(relative * relative)
         used_rows = np.flatnonzero(seen.any(axis=0))
         if not used_rows.size:
             return self

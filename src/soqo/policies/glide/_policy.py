@@ -543,12 +543,12 @@ class GLIDE(Policy[Any]):
 
         ``estimate`` is the estimate of A, ``uncertainty`` the standard deviation of q'A q for each of its eigenvectors
         q, ``noise`` the deviation of a reading, ``offset`` the estimate of b (the minimizer is v - b), ``base_load``
-        that of the base load, and ``drift`` the correlation of successive steps of v. ``probes``, ``alarms`` and
-        ``outliers`` are numbers, and ``last_alarm`` is the round of the last alarm (0 for none). ``stuck`` and
-        ``saturated`` say whether the meter repeats itself. ``beliefs`` is the number of hypotheses and ``weight`` the
-        probability of the one that the policy plays for. ``hypotheses`` has a row for each, the most probable first:
-        the probability, the round in which it started to learn (0 for the beginning), the number of readings that it
-        has rejected, and its base load; NaN for none.
+        that of the base load, the reading at the minimizer, and ``drift`` the correlation of successive steps of v.
+        ``probes``, ``alarms`` and ``outliers`` are numbers, and ``last_alarm`` is the round of the last alarm (0 for
+        none). ``stuck`` and ``saturated`` say whether the meter repeats itself. ``beliefs`` is the number of hypotheses
+        and ``weight`` the probability of the one that the policy plays for. ``hypotheses`` has a row for each, the most
+        probable first: the probability, the round in which it started to learn (0 for the beginning), the number of
+        readings that it has rejected, and the reading that it expects at x = v; NaN for none.
 
         Parameters
         ----------
@@ -568,13 +568,16 @@ class GLIDE(Policy[Any]):
         if state.began is not None:
             started = trail[:, :, 1]
             trail[:, :, 1] = np.where(started > 0.0, started - np.reshape(state.began, (-1, 1)), started)
+        estimate, offset = memory.spectrum.matrix(), memory.shift[:, :, 0]
+        # The constant of the fit is the reading at x = v, which contains the hitting cost of the offset.
+        base_load = posterior.base_load() - 0.5 * np.vecdot(offset, np.matvec(estimate, offset))
         return {
             **super().diagnostics(state),
-            "estimate": memory.spectrum.matrix().reshape(*state.x.shape, -1),
+            "estimate": estimate.reshape(*state.x.shape, -1),
             "uncertainty": self._eigenvalue_deviations(memory).reshape(state.x.shape),
             "noise": posterior.noise.reshape(batch),
-            "offset": memory.shift[:, :, 0].reshape(state.x.shape),
-            "base_load": posterior.base_load().reshape(batch),
+            "offset": offset.reshape(state.x.shape),
+            "base_load": base_load.reshape(batch),
             "probes": memory.probes.reshape(batch),
             "outliers": beliefs.rejected[beliefs.best].reshape(batch),
             "alarms": memory.alarms.reshape(batch),
