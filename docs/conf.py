@@ -1,8 +1,10 @@
 """Settings of the documentation site, which `make docs` builds; docs/_extensions generates some of its pages."""
 
 import logging
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
@@ -57,3 +59,12 @@ numpydoc_validation_checks: set[str] = set()  # tests/test_docstrings.py checks 
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(
     lambda record: getattr(record, "subtype", None) != "empty_glob"
 )
+
+
+def setup(app: Any) -> None:
+    """Drop the blank line that ends an example, which doctest needs and a reader does not."""
+    app.connect("source-read", _drop_last_blank_lines)
+
+
+def _drop_last_blank_lines(app: Any, name: str, source: list[str]) -> None:  # noqa: ARG001  # what Sphinx passes
+    source[0] = re.sub(r"(```python\n>>> (?:(?!```).)*?)\n\n```", r"\1\n```", source[0], flags=re.DOTALL)

@@ -9,9 +9,14 @@ from typing import Any
 
 from sphinx.pycode import ModuleAnalyzer
 
+import soqo
 from generated_pages import heading, write
 from plain_docstrings import escape_text
 from public_names import PublicName, public_modules, public_names
+from soqo.plants import Plant
+
+_FAMILIES = (BaseException, soqo.Policy, soqo.processes.Process, soqo.noise.Noise, soqo.meters.Meter, Plant)
+"""Classes whose subclasses say so: a reader can use what they inherit."""
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -62,7 +67,9 @@ def _entry(entry: PublicName) -> str:
     if entry.kind == "data":
         text = "\n".join(f"   {_plain(line)}".rstrip() for line in _constant_text(entry).split("\n"))
         return f".. py:data:: {entry.home}\n\n{text}\n"
-    options = "   :members:\n   :show-inheritance:\n" if inspect.isclass(entry.value) else ""
+    options = "   :members:\n" if inspect.isclass(entry.value) else ""
+    if inspect.isclass(entry.value) and issubclass(entry.value, _FAMILIES):
+        options += "   :show-inheritance:\n"
     return f".. auto{entry.kind}:: {entry.home}\n{options}"
 
 

@@ -1,9 +1,14 @@
-"""Docstrings are plain text with mathematical signs: norms |x| and products must not be read as markup."""
+"""Docstrings are plain text with mathematical signs, and signatures have short names of types.
+
+Norms |x| and products must not be read as markup.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Any
+
+from sphinx.util.inspect import TypeAliasForwardRef
 
 _LITERAL = re.compile(r"``.*?``|`[^`]*`|:\w+:`[^`]*`")
 _SIGNS = re.compile(r"\||(?<![*\w])\*(?=\w)|(?<=\w)\*(?![*\w])|(?<=\w)_(?=[\s,.;:)]|$)")
@@ -12,7 +17,16 @@ _SIGNS = re.compile(r"\||(?<![*\w])\*(?=\w)|(?<=\w)\*(?![*\w])|(?<=\w)_(?=[\s,.;
 def setup(app: Any) -> dict[str, bool]:
     """Escape the signs before numpydoc reads the sections of a docstring."""
     app.connect("autodoc-process-docstring", _escape, priority=100)
+    # A type alias inside of a union is shown by the representation of Sphinx's placeholder for it: show its name.
+    setattr(TypeAliasForwardRef, "__repr__", lambda alias: alias.name.rpartition(".")[2])  # noqa: B010  # for mypy
+    app.connect("autodoc-process-bases", _drop_private_bases)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _drop_private_bases(*arguments: Any) -> None:
+    """Leave out base classes that a reader cannot use."""
+    bases: list[type] = arguments[-1]
+    bases[:] = [base for base in bases if getattr(base, "__name__", "") not in ("object", "Value", "ABC", "Generic")]
 
 
 def _escape(*arguments: Any) -> None:
