@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from generated_pages import FOLDER, code, heading, write
 
@@ -32,11 +33,11 @@ def scripts() -> list[Path]:
     return [found.pop(name) for name in ORDER] + sorted(found.values())
 
 
-def draw(script: Path, folder: Path) -> list[Path]:
-    """Run a program, draw its picture twice, and return the files.
+def draw(script: Path, folder: Path, themes: Sequence[Literal["light", "dark"]] = ("light", "dark")) -> list[Path]:
+    """Run a program, draw its picture in each theme, and return the files.
 
-    A program first computes and then draws: from the line that begins with ``figure`` or ``theme`` on, it is run again
-    for the dark theme.
+    A program first computes and then draws: from the line that begins with ``figure`` or ``theme`` on, it is run for
+    each theme.
     """
     from matplotlib import pyplot as plt
     from matplotlib.rcsetup import cycler
@@ -49,7 +50,7 @@ def draw(script: Path, folder: Path) -> list[Path]:
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(source[: start.start()], script.name, "exec"), names)  # our own program
     files = []
-    for theme in ("light", "dark"):
+    for theme in themes:
         drawing = source[start.start() :].replace('theme = "light"', f'theme = "{theme}"')
         with theme_context(find_theme(theme)):
             plt.rcParams["axes.prop_cycle"] = cycler(color=COLORS[theme])

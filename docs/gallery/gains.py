@@ -15,4 +15,4 @@ for a in (0.001, 0.01, 0.1, 1.0):
     rounds = np.arange(1, 101)
     right.plot(-rounds, soqo.contraction(a, rounds), label=f"a = {a:g}")
 right.set(xlabel="rounds before the end", title="Towards the end, a move pays off less")
-right.legend()
+right.legend(loc=(0.03, 0.18))

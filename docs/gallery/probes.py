@@ -6,9 +6,9 @@ import numpy as np
 import soqo
 from soqo import theory
 
-A, levels, horizons = np.diag([1.0, 2.0, 3.0, 4.0]), np.logspace(0.3, 3.5, 17), (1_000, 10_000, 100_000)
+A, levels, horizons = np.diag([1.0, 2.0, 3.0, 4.0]), np.logspace(1.0, 3.5, 14), (1_000, 10_000, 100_000)
 curves = [
-    theory.expected_scale_regret(levels, A, covariance=2500.0, horizon=T, m=48, noise=10.0, draws=16).mean
+    theory.expected_scale_regret(levels, A, covariance=2500.0, horizon=T, m=48, noise=10.0, draws=8).mean
     for T in horizons
 ]
 rule = [soqo.SCaLE(noise_cap=10.0, rank=4, min_eigenvalue=1.0).probe_variance(4, T) for T in horizons]

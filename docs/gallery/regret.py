@@ -9,10 +9,10 @@ problem = soqo.RandomProblem(dim=4, rank=4, min_eigenvalue=0.01, max_eigenvalue=
 environment = soqo.Environment(problem, soqo.processes.Gaussian(scale=50.0), soqo.noise.Uniform(cap=10.0))
 policies = {
     "FTM": soqo.FTM(),
+    "GLIDE": soqo.GLIDE(),
     "POL": soqo.POL(learning_rate=1e-8),
     "SCaLE": soqo.SCaLE(noise_cap=10.0, rank=4, min_eigenvalue=0.01),
     "RLS": soqo.RLS(),
-    "GLIDE": soqo.GLIDE(),
 }
 result = soqo.simulate(environment, policies, horizon=500, runs=20, seed=0)
 

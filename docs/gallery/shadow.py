@@ -8,9 +8,9 @@ from soqo.plants import Interpolation
 log = soqo.Log.read("examples/plant_log.csv")
 policies = {
     "follow v": soqo.FTM(),
+    "GLIDE": soqo.GLIDE(),
     "a third of the way": Interpolation(1 / 3),
     "RLS": soqo.RLS(),
-    "GLIDE": soqo.GLIDE(),
 }
 found = {name: soqo.replay(policy, log) for name, policy in policies.items()}
 

@@ -1,4 +1,4 @@
-"""Nine turbines under the same wind: the farm, the headings of one turbine, and what each policy costs."""
+"""Four turbines for a day: the farm, the headings of one turbine, and what each policy costs."""
 
 import soqo
 from soqo.plants import Deadband, Interpolation, WindFarm, drive
@@ -9,7 +9,8 @@ policies = {
     "interpolation 0.5": Interpolation(0.5),
     "GLIDE": soqo.GLIDE(),
 }
-result = drive(WindFarm(), policies, rounds=150, seeds=1)
+layout = [[0.0, 0.0], [5.0, 0.0], [0.0, 5.0], [5.0, 5.0]]  # in rotor diameters, to the east and to the north
+result = drive(WindFarm(layout=layout), policies, rounds=144, seeds=1)
 
 theme = "light"  # or "dark"
 figure = result.plot(theme=theme)
