@@ -11,7 +11,8 @@ export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run plants serve test check browser database coverage bench fuzz format hooks hooks-run build clean
+.PHONY: help setup run plants serve test check browser database docs docs-check coverage bench fuzz format hooks hooks-run \
+	build clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +66,14 @@ database:  ## Find PostgreSQL for the tests of the service; as root on Debian, i
 		echo "database: no initdb on the PATH; install PostgreSQL, or the tests with it are skipped"; \
 	fi
 
+# The pages that are generated from the code, the gallery and the notebooks go to docs/generated, the site to build/site.
+docs: $(VENV)/installed  ## Build the documentation site in build/site; a warning is an error
+	$(BIN)/sphinx-build -b html -j $(JOBS) -W --keep-going -q docs build/site
+	@echo "docs: open build/site/index.html"
+
+docs-check: docs browser  ## Open every page of the site in a browser, at two widths, in both themes
+	$(BIN)/python docs/_extensions/open_pages.py build/site
+
 coverage: $(VENV)/installed browser database  ## Run the tests with branch coverage; fail below the threshold in pyproject.toml
 	$(BIN)/coverage erase
 	$(BIN)/pytest -n $(JOBS) -q --cov --cov-report=term-missing:skip-covered --cov-report=html \
@@ -97,7 +106,7 @@ build: $(VENV)/installed  ## Build the sdist and the wheel in dist/, and import 
 	rm -rf build
 
 clean:  ## Delete .venv, the caches and everything that the other targets write
-	rm -rf $(VENV) build dist results htmlcov .coverage .coverage.* \
+	rm -rf $(VENV) build dist docs/generated results htmlcov .coverage .coverage.* \
 		.mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks .import_linter_cache
 
 # The stamp is newer than what it was made from, so that a second call installs nothing.

@@ -1,4 +1,4 @@
-"""Draw docs/glide.svg: the regret of GLIDE and other policies, without and with a change of A.
+"""Draw docs/explanation/glide.svg: the regret of GLIDE and other policies, without and with a change of A.
 
 python benchmarks/glide_figure.py [PATH]
 """
@@ -56,7 +56,7 @@ def main() -> None:
         left.legend(loc="upper left")
         caption = f"steps N(0, 50² I), noise up to 10, eigenvalues 1..4; median and quartiles of {RUNS} runs"
         figure.text(0.99, -0.03, caption, ha="right", color="#555555")
-        save_figure(figure, sys.argv[1] if len(sys.argv) > 1 else "docs/glide.svg")
+        save_figure(figure, sys.argv[1] if len(sys.argv) > 1 else "docs/explanation/glide.svg")
 
 
 if __name__ == "__main__":

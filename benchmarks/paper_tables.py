@@ -1,4 +1,4 @@
-"""Print the tables of docs/reproduce.md and docs/scale.md from a folder that `soqo reproduce` wrote.
+"""Print the tables of reproduce.md and scale.md in docs/explanation from a folder that `soqo reproduce` wrote.
 
 soqo reproduce --out results
 python benchmarks/paper_tables.py results claims      the claims and their verdicts

@@ -3,7 +3,8 @@
     python benchmarks/plant_tables.py                         all tables (two minutes)
     python benchmarks/plant_tables.py --tables late stuck     some of them
 
-prints the tables of docs/glide.md, section "On plants": medians over 16 runs. FTM follows v, RLS is the plain baseline,
+prints the tables of docs/explanation/glide.md, section "On plants":
+medians over 16 runs. FTM follows v, RLS is the plain baseline,
 and LAI is the benchmark, which knows the plant. The tables of costs are for d = 3, eigenvalues 0.5 to 2, unit steps,
 noise up to 0.1 and 600 rounds.
 """

@@ -1,4 +1,4 @@
-"""Print the growth of SCaLE's expected regret with T for four probe variances, and draw docs/theory.svg.
+"""Print the growth of SCaLE's expected regret with T for four probe variances, and draw docs/explanation/theory.svg.
 
 python benchmarks/theory_figure.py [PATH]
 """
@@ -139,7 +139,7 @@ def main() -> None:
         left.set_ylabel("expected regret beyond the irreducible")
         caption = f"SCaLE at d = 4, eigenvalues 1..4 (or 1), steps of 50, noise up to 10; {DRAWS} draws of probes"
         figure.text(0.99, -0.03, caption, ha="right", color=CAPTION_COLOR)
-        save_figure(figure, Path(sys.argv[1] if len(sys.argv) > 1 else "docs/theory.svg"))
+        save_figure(figure, Path(sys.argv[1] if len(sys.argv) > 1 else "docs/explanation/theory.svg"))
 
 
 if __name__ == "__main__":

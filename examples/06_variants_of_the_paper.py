@@ -1,6 +1,6 @@
 """Teaches: where the paper is ambiguous or has an error, and how much each variant changes the numbers.
 
-Each line is one finding of docs/variants.md, measured here.
+Each line is one finding of docs/explanation/variants.md, measured here.
 """
 
 import math

@@ -5,7 +5,7 @@ weather; the old controller moves half of the way. One meter measures the power 
 base load and noise, and sometimes not at all.
 
     python examples/15_plant_log.py                              # print the first lines of the log
-    python examples/15_plant_log.py examples/plant_log.csv       # write the log of docs/how-to/steer-a-plant.md
+    python examples/15_plant_log.py examples/plant_log.csv       # write the log of docs/tutorials/steer-a-plant.md
 """
 
 import sys
@@ -83,8 +83,8 @@ def record(rounds: int) -> soqo.Log:
 def main() -> None:
     """Write the log to the file that is given, or print its first lines."""
     log = record(2 * DAY)
-    if len(sys.argv) > 1:
-        print(f"wrote {log.write(sys.argv[1])}")
+    if sys.argv[-1].endswith(".csv"):
+        print(f"wrote {log.write(sys.argv[-1])}")
         return
     with tempfile.TemporaryDirectory() as folder:
         lines = log.write(Path(folder, "log.csv")).read_text().splitlines()

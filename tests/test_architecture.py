@@ -46,6 +46,7 @@ WHITE_BOX = {
     "tests/control/test_predictions.py",  # what a policy expects, against independent sums
     "tests/control/fleets",  # batches of plants, and the calls and the state of a fleet in files
     "tests/service",  # the parts of a server: tables, batches, decisions, the gate
+    "tests/doctor",  # the parts of a self-test, which must notice what is broken
     "tests/estimators/sdp",  # the linear algebra of the interior-point method
     "tests/estimators/bayes",
     "tests/estimators/dense_posterior.py",  # the linear algebra of the posterior

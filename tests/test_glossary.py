@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-GLOSSARY = Path(__file__).parent.parent / "docs" / "glossary.md"
+GLOSSARY = Path(__file__).parent.parent / "docs" / "reference" / "glossary.md"
 TABLES = [
     [line for line in table.splitlines()[2:] if line.startswith("|")]
     for table in re.findall(r"(?:^\|.*\n)+", GLOSSARY.read_text(encoding="utf-8"), flags=re.MULTILINE)

@@ -14,6 +14,7 @@ from soqo._control.controller import Controller
 from soqo._control.fleets.fleet import Fleet
 from soqo._control.log import Log
 from soqo._control.replay import Information, Replay, replay
+from soqo._doctor.diagnosis import Diagnosis, doctor
 from soqo._model.changing_curvature import Change
 from soqo._model.gains import contraction
 from soqo._model.planner import Plan, hindsight_optimum
@@ -66,6 +67,7 @@ __all__ = [
     "Context",
     "Controller",
     "Delay",
+    "Diagnosis",
     "Environment",
     "Estimate",
     "Factor",
@@ -96,6 +98,7 @@ __all__ = [
     "__version__",
     "checks",
     "contraction",
+    "doctor",
     "errors",
     "estimators",
     "hindsight_optimum",

@@ -63,3 +63,12 @@ def test_a_file_that_is_not_toml(tmp_path: Path) -> None:
     (tmp_path / "bridge.toml").write_text("opcua")
     with pytest.raises(ArgumentError, match=r"bridge\.toml"):
         read_config(tmp_path / "bridge.toml")
+
+
+def test_the_file_in_the_documents_is_read(tmp_path: Path) -> None:
+    page = Path(__file__).parent.parent.parent / "docs" / "how-to" / "opc-ua.md"
+    (tmp_path / "bridge.toml").write_text(page.read_text(encoding="utf-8").split("```toml\n")[1].partition("```")[0])
+    config = read_config(tmp_path / "bridge.toml")
+    assert (config.period, config.settle, config.silent_after) == (60.0, 30.0, 300.0)
+    (plant,) = config.plants
+    assert plant.settings == {"low": 16.0, "high": 27.0}

@@ -145,7 +145,7 @@ def test_exact_regret_is_the_mean_of_simulations(kind: str, x0: Array) -> None:
 
 
 def test_isotropic_steps_have_the_known_closed_form() -> None:
-    """The closed form of docs/theory.md."""
+    """The closed form of docs/explanation/theory.md."""
     rng = np.random.default_rng(3)
     A, A_hat = (random_rotation(rng, rng.uniform(0.2, 3.0, 4)) for _ in range(2))
     T, s2 = 60, 2.5

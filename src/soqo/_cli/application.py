@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from soqo._cli import experiments, plants, service, simulated_plants
+from soqo._cli import doctor, experiments, plants, service, simulated_plants
 from soqo._cli.command_group import CommandGroup
 from soqo._cli.terminal import print_error, print_text
 from soqo._version import __version__
@@ -29,6 +29,7 @@ plants.add_commands(app)
 simulated_plants.add_commands(app)
 service.add_commands(app)
 experiments.add_commands(app)
+doctor.add_commands(app)
 
 
 def _show_version(wanted: bool) -> None:

@@ -98,7 +98,7 @@ def simulate(
 ) -> None:
     """Simulate settings of your own.
 
-    docs/reproduce.md describes the file. You can stop the command at any time; the same command resumes.
+    docs/reference/settings-files.md describes the file. You can stop the command at any time; the same command resumes.
     """
     report = _simulate_settings(experiments.read_settings(spec), out, runs, False, workers, scheduler)
     _print_tables(report.outcomes)

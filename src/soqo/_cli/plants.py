@@ -189,7 +189,7 @@ def replay_log(
 ) -> None:
     """Estimate from a log what another policy would have cost, with an interval of 95 %.
 
-    A table has the columns v_1, ..., x_1, ... and y; docs/controller.md describes them.
+    A table has the columns v_1, ..., x_1, ... and y; docs/reference/file-formats.md describes them.
     """
     policies = [parse_policy(text) for text in policy or ["GLIDE"]]
     log = _read(path, x0, low, high, rate, period, switching_weight)

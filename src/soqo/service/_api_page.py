@@ -59,21 +59,21 @@ def _rest(operation: dict[str, Any]) -> str:
 def _table(title: str, rows: list[tuple[str, dict[str, Any], Any]]) -> str:
     cells = "".join(
         f"<tr><th scope='row'><code>{escape(name)}</code>{' (required)' if required else ''}</th>"
-        f"<td>{escape(_type(field))}</td><td>{escape(field.get('description', ''))}</td></tr>"
+        f"<td>{escape(field_type(field))}</td><td>{escape(field.get('description', ''))}</td></tr>"
         for name, field, required in rows
     )
     return f"<div class='scroll'><table><caption>{title}</caption><tbody>{cells}</tbody></table></div>"
 
 
-def _type(field: dict[str, Any]) -> str:
+def field_type(field: dict[str, Any]) -> str:
     """Return the type of a field in words."""
     if "anyOf" in field:
-        return " or ".join(dict.fromkeys(_type(one) for one in field["anyOf"] if one.get("type") != "null"))
+        return " or ".join(dict.fromkeys(field_type(one) for one in field["anyOf"] if one.get("type") != "null"))
     if "enum" in field:
         return " or ".join(map(repr, field["enum"]))
     kind = field.get("type", "value")
     if kind == "array" and "prefixItems" in field:
-        return f"pair of {_type(field['prefixItems'][0])}"
+        return f"pair of {field_type(field['prefixItems'][0])}"
     if kind == "array":
-        return f"list of {_type(field['items'])}"
+        return f"list of {field_type(field['items'])}"
     return str(kind)

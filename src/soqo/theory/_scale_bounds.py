@@ -139,7 +139,7 @@ def corollary1(
     variant : {"corrected", "as_printed", "appendix"}
         The version of the bound.
     constant : float
-        The factor that the paper's guarantee on the estimate lacks; docs/theory.md shows its size.
+        The factor that the paper's guarantee on the estimate lacks; docs/explanation/theory.md shows its size.
 
     Returns
     -------
@@ -210,7 +210,7 @@ def theorem1(
     variant : {"corrected", "as_printed", "appendix"}
         The version of the bound.
     constant : float
-        The factor that the paper's guarantee on the estimate lacks; docs/theory.md shows its size.
+        The factor that the paper's guarantee on the estimate lacks; docs/explanation/theory.md shows its size.
 
     Returns
     -------

@@ -18,7 +18,7 @@ def test_every_statement_that_is_proved_elsewhere_holds() -> None:
 
 
 def test_a_third_power_of_the_horizon_refutes_that_one_half_is_tight() -> None:
-    """The proof is in docs/theory.md: epsilon^2 T + 1/epsilon is smallest at epsilon = T^(-1/3), up to a constant."""
+    """By the proof in docs/explanation/theory.md, epsilon^2 T + 1/epsilon is smallest at epsilon of order T^(-1/3)."""
     for case in check_theory()["tight-full-rank"]:
         assert case.status is Status.FAILS
         assert case.numbers[0].value == pytest.approx(1.0 / 3.0, abs=1e-3)

@@ -35,7 +35,9 @@ def test_no_fold_is_inside_of_another(text: str) -> None:
 
 
 def test_rules_read_as_sentences_and_remarks_link_to_the_documentation(judgment: Judgment) -> None:
-    claim = replace(judgment.claim("some"), unproved=True, trimmed=True, remark="The proof is in docs/theory.md.")
+    claim = replace(
+        judgment.claim("some"), unproved=True, trimmed=True, remark="The proof is in docs/explanation/theory.md."
+    )
     fold = render_details(claim, list(judgment.columns.items()), {})
     assert "<dt>Rule</dt><dd>Not contradicted if slope &lt; 1.</dd>" in fold
     assert 'href="#term-docs-theory-md"' in fold

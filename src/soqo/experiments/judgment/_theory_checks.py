@@ -1,7 +1,7 @@
 """Checks of the paper's theory by numbers: exact regret, bounds in random cases, and simulation of a formula.
 
-A random case that violates a bound refutes a theorem. Cases that do not are no proof; docs/theory.md says which
-statements are proved there.
+A random case that violates a bound refutes a theorem. Cases that do not are no proof; docs/explanation/theory.md says
+which statements are proved there.
 """
 
 from __future__ import annotations

@@ -59,7 +59,10 @@ def _infinite_risk(_: Samples, evidence: Evidence, _reading: Reading) -> list[Ca
     return cases
 
 
-_RANDOM = "No violation in random cases is no proof; docs/theory.md has one, with constants that are never larger."
+_RANDOM = (
+    "No violation in random cases is no proof; docs/explanation/theory.md has one, "
+    "with constants that are never larger."
+)
 
 _TIGHT = "Improved and tight Theta(T^(1/2)) dynamic regret for the full-rank setting, matching the lower bound."
 
@@ -153,9 +156,9 @@ THEORY_CLAIMS = (
             "exponent of at least 0.45, by exact regret from T = 1e6 to 1e8"
         ),
         (
-            "The proof, in docs/theory.md: regret is a sum of squares of errors of the gains, and where r = d these "
-            "are at most epsilon/sigma, so that an estimate off by epsilon costs of the order epsilon^2 T. Probes of "
-            "variance gamma^2 leave epsilon of order eta/gamma^2; gamma^2 + T/gamma^4 is smallest at T^(1/3). "
+            "The proof, in docs/explanation/theory.md: regret is a sum of squares of errors of the gains, and where "
+            "r = d these are at most epsilon/sigma, so that an estimate off by epsilon costs of the order epsilon^2 T. "
+            "Probes of variance gamma^2 leave epsilon of order eta/gamma^2; gamma^2 + T/gamma^4 is smallest at T^(1/3). "
             "Theorem 2 stays true: its A = 0 does not have full rank. The choice of gamma^2 needs the order of "
             "Sigma; the paper's does not."
         ),

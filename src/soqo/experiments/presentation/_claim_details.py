@@ -86,7 +86,7 @@ def verdict_anchor(claim: Claim, verdict: Verdict) -> str:
 
 def _render_remark(remark: str) -> str:
     """Return a remark, in which a page of the documentation is a link to its meaning."""
-    return render_text(remark).replace("docs/theory.md", render_term("docs/theory.md"))
+    return render_text(remark).replace("docs/explanation/theory.md", render_term("docs/explanation/theory.md"))
 
 
 def _render_numbers(claim: Claim, columns: Sequence[tuple[str, Reading]]) -> str:

@@ -46,9 +46,10 @@ _TERMS = {
     "cannot be told": "The 95 % bootstrap interval over the runs contains the threshold; more runs (--runs) settle it.",
     "holds in part": "It holds in some of the settings that it is about, and fails in others.",
     "not contradicted": (
-        "A theorem that random cases or simulations do not violate. That is no proof; docs/theory.md has proofs."
+        "A theorem that random cases or simulations do not violate. That is no proof; docs/explanation/theory.md "
+        "has proofs."
     ),
-    "docs/theory.md": (
+    "docs/explanation/theory.md": (
         "The page on theory in soqo's documentation and sources: exact formulas, corrected constants, and proofs."
     ),
     "trimmed mean": "A mean without the upper and the lower tenth of the runs, where a mean does not exist.",

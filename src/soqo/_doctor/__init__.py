@@ -1,0 +1,1 @@
+"""What is installed, and whether it works: for users whose installation does not, and for bug reports."""
