@@ -40,7 +40,7 @@ def test_rules_read_as_sentences_and_remarks_link_to_the_documentation(judgment:
     )
     fold = render_details(claim, list(judgment.columns.items()), {})
     assert "<dt>Rule</dt><dd>Not contradicted if slope &lt; 1.</dd>" in fold
-    assert 'href="#term-docs-theory-md"' in fold
+    assert 'href="#term-docs-explanation-theory-md"' in fold
     # Where there are no means, the numbers say what they are.
     assert '<th scope="row">trimmed mean' in fold
     assert '<th scope="row">mean' not in fold

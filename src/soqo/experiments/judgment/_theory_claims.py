@@ -158,9 +158,9 @@ THEORY_CLAIMS = (
         (
             "The proof, in docs/explanation/theory.md: regret is a sum of squares of errors of the gains, and where "
             "r = d these are at most epsilon/sigma, so that an estimate off by epsilon costs of the order epsilon^2 T. "
-            "Probes of variance gamma^2 leave epsilon of order eta/gamma^2; gamma^2 + T/gamma^4 is smallest at T^(1/3). "
-            "Theorem 2 stays true: its A = 0 does not have full rank. The choice of gamma^2 needs the order of "
-            "Sigma; the paper's does not."
+            "Probes of variance gamma^2 leave epsilon of order eta/gamma^2; gamma^2 + T/gamma^4 is smallest at "
+            "T^(1/3). Theorem 2 stays true: its A = 0 does not have full rank. The choice of gamma^2 needs the order "
+            "of Sigma; the paper's does not."
         ),
     ),
     _THEOREM3,
