@@ -37,7 +37,7 @@ def test_page_has_a_row_for_each_policy_and_escapes_the_command(result: Drive, p
     rows = re.findall(r'<th scope="row"><span class="swatch policy-\d+"></span>(.*?)</th>', text)
     assert rows == list(result.names)
     assert "soqo plants &lt;x&gt; &amp; y" in text
-    assert "GLIDE is told that the cost is nearly quadratic up to |x - v| = 14 deg." in text  # 10 deg for each of two
+    assert "GLIDE is told that the cost is nearly quadratic up to |x - v| = 28 deg." in text  # 20 deg for each of two
     assert "$" not in text[text.index("<body>") :]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,6 +59,22 @@ def test_an_eigenvalue_that_the_readings_do_not_show_is_verified_by_a_reading_ab
 
 def test_an_eigenvalue_that_the_readings_show_is_not_verified_again() -> None:
     assert not probe(believe(60, STEEP, np.array([0.1, 3.0])), STEEP).any()
+
+
+def test_after_many_readings_those_of_a_long_time_verify_what_the_latest_do_not() -> None:
+    def after(readings: float, beliefs: Beliefs) -> Beliefs:
+        return replace(beliefs, posterior=replace(beliefs.posterior, total_readings=np.array([readings])))
+
+    # Along the first direction a reading is about half of 2 times 0.09, and the deviation of the noise is 0.58.
+    weak = believe(100, FLAT, np.array([0.3, 3.0]))
+    rows = weak.latest_accepted(np.array([0]), weak.best)
+    f = np.square(rows.u[0, :, 0]) / 2.0
+    assert 2.0 * math.sqrt(np.nansum(f * f)) < 3.0 * float(weak.played().noise[0])  # the latest do not suffice
+    assert probe(weak, FLAT, rounds=1e6).any()
+    assert not probe(after(2e4, weak), FLAT, rounds=1e6).any()
+    # Readings that say nothing add up to nothing.
+    tiny = believe(100, FLAT, np.array([1e-3, 3.0]))
+    assert probe(after(2e4, tiny), FLAT, rounds=1e6).any()
 
 
 def test_a_probe_must_be_worth_its_cost() -> None:

@@ -35,7 +35,7 @@ _LEAST_UNIT = 1e-3
 _OUTAGE_ROUNDS = 24.0
 """The mean duration of an outage: four hours."""
 
-_TRUSTED_YAW = 10.0
+_TRUSTED_YAW = 20.0
 """The deviation of each turbine, in degrees, up to which the hitting cost is nearly quadratic."""
 
 _TYPICAL_SPEED = 8.0

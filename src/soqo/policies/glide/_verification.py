@@ -14,9 +14,9 @@ whether the eigenvalue is wrong. It costs about that reading. If the eigenvalue 
 more than it should, with the eigenvalues c of the gain; the probe is worth its cost if this loss over the rounds to
 come, times a small prior probability, is larger. The ages at which it is considered grow geometrically.
 
-After many readings, an eigenvalue is also verified if all of them together exclude zero by many deviations, with the
-lower bound (sum f)^2 / n of the sum of f^2: a few wrong readings hardly contribute to it. Otherwise, probes would cost
-more than kappa log T, the price of learning, wherever the noise hides what single readings say.
+After many readings, an eigenvalue is also verified if a quarter of them, each as informative as the latest ones,
+excludes zero by many deviations. Otherwise, probes would cost more than kappa log T, the price of learning, wherever
+the noise hides what a few readings say.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _AGES = Ages(np.ceil(_FIRST_AGE * 1.25 ** np.arange(80)).tolist())
 _VERIFIED_DEVIATIONS = 3.0
 """An eigenvalue is verified if the latest readings alone exclude zero by this many deviations."""
 
-_MANY_READINGS, _MANY_DEVIATIONS = 1000.0, 10.0
-"""With this many readings, an eigenvalue is verified if all of them exclude zero by this many deviations."""
+_MANY_READINGS, _MANY_DEVIATIONS = 300.0, 10.0
+"""With this many readings, an eigenvalue is verified if a quarter of them excludes zero by this many deviations."""
 
 _PROBE_DEVIATIONS = 6.0
 """The reading that a probe should give, in units of the noise."""
@@ -111,8 +111,8 @@ def verification_probe(
     noise = posterior.noise[:, None]
     verified = values * information + score > _VERIFIED_DEVIATIONS * noise * np.sqrt(information)
     n = posterior.total_readings[:, None]
-    mean_f = 0.5 * np.einsum("rik,rij,rjk->rk", Q, posterior.second_moment, Q) / np.maximum(n, 1.0)
-    verified |= (n >= _MANY_READINGS) & (values * mean_f * np.sqrt(n) > _MANY_DEVIATIONS * noise)
+    in_a_quarter = 0.25 * n * information / np.maximum(seen.sum(axis=1), 1)[:, None]
+    verified |= (n >= _MANY_READINGS) & (values * np.sqrt(in_a_quarter) > _MANY_DEVIATIONS * noise)
     length = np.sqrt(2.0 * _PROBE_DEVIATIONS * noise / np.maximum(values, 1e-300))
     c, free = contraction(values, rounds_to_go), contraction(np.zeros(()), rounds_to_go)
     loss = 0.5 * np.square(free - c) / free * np.einsum("rik,rij,rjk->rk", Q, moment[runs], Q)
