@@ -41,9 +41,10 @@ async def steer(path: Path) -> soqo.Controller:
     )
     with controller:
         async with asyncio.TaskGroup() as tasks:
-            for number in range(1, ROUNDS + 1):
+            for _ in range(ROUNDS):
                 v = np.clip(v + 0.5 * rng.standard_normal(2), 16.0, 27.0)
                 x = await asyncio.to_thread(controller.act, v)  # send x to the plant
+                number = controller.open_rounds[-1]  # a journal goes on counting after a restart
                 reading = tasks.create_task(measure(x, v, rng))
                 tasks.create_task(report(controller, number, reading))
                 await asyncio.sleep(PERIOD)
