@@ -193,6 +193,8 @@ def replay_log(
     """
     policies = [parse_policy(text) for text in policy or ["GLIDE"]]
     log = _read(path, x0, low, high, rate, period, switching_weight)
+    if log.switching_weight is None:
+        print_text("No weight of moving is given: a step of 1 is taken to cost 1/2 (--switching-weight).")
     for one in policies:
         print_text(str(replay(one, log, draws=draws, seed=seed)))
 
