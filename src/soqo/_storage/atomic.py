@@ -43,8 +43,8 @@ def temporary_path(target: Path) -> Path:
 def remove_abandoned(target: Path) -> None:
     """Delete the temporary files of a target that killed processes have left behind."""
     pattern = re.compile(rf"\.{re.escape(target.name)}\.(\d+)\.tmp")
-    with suppress(OSError):
-        for entry in os.scandir(target.parent):
+    with suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
             found = pattern.fullmatch(entry.name)
             if found and not _is_alive(int(found[1])) and time.time() - entry.stat().st_mtime > _ABANDONED_SECONDS:
                 os.unlink(entry.path)

@@ -33,6 +33,13 @@ def with_walking_offset(posterior: Posterior, step: Array, deviation: Array) -> 
         The posterior.
     step, deviation : Array, shape (runs,)
         The deviations of a step of g and of g at first, in units of sigma. Where the step is zero, g does not walk.
+
+    Examples
+    --------
+    >>> from soqo.estimators.bayes import Posterior
+    >>> prior = Posterior.start(ReadingModel(dim=2, offset=True), runs=1, base_load=0.0)
+    >>> with_walking_offset(prior, np.array([0.1]), np.array([3.0])).offset_step
+    array([0.1])
     """
     d = posterior.second_moment.shape[1]
     first = np.where(step > 0.0, np.square(deviation), 0.0)[:, None, None] * np.diag(np.arange(1 + d) > 0)
@@ -52,6 +59,16 @@ def with_released_offset(posterior: Posterior, model: ReadingModel, speed: float
         The model, with an offset and without a context.
     speed : float
         How far a step changes a typical reading, in units of the noise.
+
+    Examples
+    --------
+    >>> from soqo.estimators.bayes import Posterior
+    >>> model = ReadingModel(dim=1, offset=True)
+    >>> posterior = Posterior.start(model, runs=1, base_load=0.0)
+    >>> for u, y in ((1.0, 3.0), (2.0, 5.0), (-1.0, 3.0), (-2.0, 5.1)):
+    ...     posterior = posterior.update(model, np.array([[u]]), np.array([y]))
+    >>> bool(with_released_offset(posterior, model, speed=0.1).offset_step[0] > posterior.offset_step[0])
+    True
     """
     d, linear = model.dim, model.linear
     g = posterior.mean[:, linear]
@@ -106,6 +123,16 @@ def with_rescaled_curvature(posterior: Posterior, model: ReadingModel, factor: A
         The factor, positive.
     error : Array, shape (runs,)
         The relative standard deviation of the factor.
+
+    Examples
+    --------
+    >>> from soqo.estimators.bayes import Posterior
+    >>> model = ReadingModel(dim=1, bias="none")
+    >>> posterior = Posterior.start(model, runs=1)
+    >>> for u in (1.0, 2.0, 3.0, 4.0):
+    ...     posterior = posterior.update(model, np.array([[u]]), np.array([u * u]))  # A = 2
+    >>> with_rescaled_curvature(posterior, model, np.array([5.0]), np.array([0.0])).mean.round(3)
+    array([[10.]])
     """
     q = model.biases
     columns = np.ones((factor.size, model.size + 1))
@@ -152,6 +179,17 @@ def without_direction(posterior: Posterior, model: ReadingModel, direction: Arra
         The model.
     direction : Array, shape (runs, d)
         The direction w.
+
+    Examples
+    --------
+    >>> from soqo.estimators.bayes import Posterior
+    >>> model, w = ReadingModel(dim=1, bias="none"), np.array([[1.0]])
+    >>> posterior = Posterior.start(model, runs=1)
+    >>> for u in (1.0, 2.0, 3.0, 4.0):
+    ...     posterior = posterior.update(model, np.array([[u]]), np.array([u * u]))
+    >>> forgotten = without_direction(posterior, model, w)
+    >>> bool(forgotten.deviations(w[None])[0, 0] > 100.0 * posterior.deviations(w[None])[0, 0])
+    True
     """
     d, p = model.dim, model.unknowns
     outer = direction[:, None, :, None] * np.eye(d)[:, None, :]  # the matrices w e_j'
@@ -181,6 +219,14 @@ def without_readings(posterior: Posterior, which: BoolArray) -> Posterior:
         The posterior.
     which : BoolArray, shape (runs,)
         The runs to change.
+
+    Examples
+    --------
+    >>> from soqo.estimators.bayes import Posterior
+    >>> model = ReadingModel(dim=1)
+    >>> posterior = Posterior.start(model, runs=1).update(model, np.array([[1.0]]), np.array([1.0]))
+    >>> without_readings(posterior, np.array([True])).readings
+    array([0.])
     """
     mask = which[:, None, None]
     return evolve(
