@@ -65,8 +65,7 @@ def test_the_headline_tells_the_primary_evaluation_in_plain_words(true: Judgment
     assert "for 3 of 3 spectra of A, and for 3 if the baselines have that rate too" in true.headline
     assert "while by means SCaLE, so calibrated, wins for 3." in true.headline
     assert true.headline.endswith(
-        "SCaLE outperforms all baselines in 8 of 8 settings with sigma_r = 1 and in 8 of 8 settings with sigma_r = "
-        "0.01."
+        "SCaLE outperforms all baselines in 8 of 8 with sigma_r = 1 and in 8 of 8 with sigma_r = 0.01."
     )
 
     def slow_baselines_win(setting: Setting, name: str, T: int) -> float:

@@ -126,3 +126,21 @@ def test_a_claim_that_holds_in_part_tells_in_how_many_settings(judgment: Judgmen
     matrix = render_claims(replace(judgment, claims=claims), {}).partition("</table>")[0]
     assert "<small>to the letter: holds in 1, fails in 1 of 2 settings</small>" in matrix
     assert "holds in part</span>" in matrix
+
+
+def test_a_note_is_in_the_row_and_what_is_not_contradicted_has_a_mark_of_its_own(judgment: Judgment) -> None:
+    claims = [replace(judgment.claim("all"), unproved=True, note="for a fixed A")]
+    claims += [claim for claim in judgment.claims if claim.id != "all"]
+    matrix = render_claims(replace(judgment, claims=tuple(claims)), {})
+    row = re.search(r'<a href="#claim-all">.*?</tr>', matrix, flags=re.DOTALL)
+    assert row is not None
+    assert '<small class="limit">for a fixed A</small>' in row[0]
+    assert "✓" not in row[0]
+    assert row[0].count(">◇</a>") > 0
+    assert "(1 of them is not contradicted)" in matrix
+
+
+def test_a_cell_names_its_reading(text: str) -> None:
+    told = re.findall(r'<a class="half [^"]*" href="#some-[^"]*" title="([^"]*)"', text)
+    assert told[0].startswith("to the letter, mean: fails")
+    assert any(one.startswith("γ² = η max(T^p, 2/\N{GREEK SMALL LETTER SIGMA}), median: ") for one in told)

@@ -168,11 +168,8 @@ def _tell_sigma(appendix: Claim | None, samples: Samples) -> str:
         problem = samples.settings[case.setting].environment.problem
         assert isinstance(problem, RandomProblem)
         won.setdefault(problem.min_eigenvalue, []).append(case.status is Status.HOLDS)
-    parts = [
-        f"in {sum(cases)} of {len(cases)} settings with sigma_r = {sigma:g}"
-        for sigma, cases in sorted(won.items())[::-1]
-    ]
-    return f" In the appendix, to the letter, SCaLE outperforms all baselines {' and '.join(parts)}."
+    parts = [f"in {sum(cases)} of {len(cases)} with sigma_r = {sigma:g}" for sigma, cases in sorted(won.items())[::-1]]
+    return f" Of the appendix's settings, to the letter, SCaLE outperforms all baselines {' and '.join(parts)}."
 
 
 def _tell_own_rate(samples: Samples) -> str:

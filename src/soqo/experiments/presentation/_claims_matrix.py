@@ -67,6 +67,10 @@ def _distinct(columns: Mapping[str, Reading]) -> list[tuple[str, Reading]]:
 def _describe_matrix(judgment: Judgment) -> str:
     shares = [(claim.counts, len(claim.verdicts)) for claim in judgment.tested if claim.kind is not Kind.PART]
     every = sum(counts[Status.HOLDS] == total for counts, total in shares)
+    unrefuted = sum(
+        claim.unproved and claim.kind is not Kind.PART and claim.counts[Status.HOLDS] == len(claim.verdicts)
+        for claim in judgment.tested
+    )
     failed = sum(counts[Status.FAILS] == total for counts, total in shares)
     some = sum(0 < counts[Status.HOLDS] < total for counts, total in shares)
     rest = len(shares) - every - some - failed
@@ -79,9 +83,10 @@ def _describe_matrix(judgment: Judgment) -> str:
     )
     stated = len(shares) - sum(implied.values())
     counted = f"{stated} stated and {sum(implied.values())} implied claims" if implied else pluralize(stated, "claim")
+    also = f" ({unrefuted} of them {'is' if unrefuted == 1 else 'are'} not contradicted)" if unrefuted else ""
     return (
-        f"Of {counted} that this report tests, {every} {'holds' if every == 1 else 'hold'} in every reading and {some} "
-        f"in some; {failed} {'fails' if failed == 1 else 'fail'} in every reading, and {rest} "
+        f"Of {counted} that this report tests, {every} {'holds' if every == 1 else 'hold'} in every reading{also} and "
+        f"{some} in some; {failed} {'fails' if failed == 1 else 'fail'} in every reading, and {rest} "
         f"{'holds' if rest == 1 else 'hold'} in none but in part, or cannot be told in some.{apart} "
         "Each cell is a link to its numbers; its left half is by means, as the paper defines regret, its right half by "
         f"medians. The heads link to what each {render_term('reading')} means. The learning rate is the text's in all."
