@@ -330,7 +330,7 @@ def _claim_rows(judgment: Judgment) -> list[list[object]]:
         for verdict in claim.verdicts:
             held = f"holds in {verdict.held} of {len(verdict.cases)}"
             numbers = "; ".join(
-                f"{case.setting}: {claim.word(case.status)}, {case.numbers[0]}"
+                f"{case.setting}: {claim.word(case.status)}, {', '.join(map(str, case.numbers[:2]))}"
                 for case in verdict.decisive
                 if case.numbers
             )

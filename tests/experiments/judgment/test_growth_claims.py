@@ -69,3 +69,12 @@ def test_the_number_of_the_policy_that_decides_comes_first() -> None:
         assert case.status is Status.FAILS
         assert case.numbers[0].label == "exponent of HySCaLE"
         assert np.isclose(case.numbers[0].value, 0.7)
+
+    def scale_grows_faster(setting: Setting, name: str, T: int) -> float:
+        return float(T) ** 1.5 if name.startswith("SCaLE") else as_the_paper_says(setting, name, T)
+
+    claim = judge_invented(scale_grows_faster, HEAVY_TAILS, [LITERAL]).claim("cauchy-learners-fail")
+    assert claim.literal is not None
+    for case in claim.literal.cases:
+        assert case.status is Status.FAILS
+        assert case.numbers[0].label == "exponent of SCaLE"

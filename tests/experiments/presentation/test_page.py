@@ -275,6 +275,10 @@ def test_folds_open_by_link_by_keyboard_and_by_button(index: Path, browser: Brow
     assert fold.get_attribute("open") is not None
     page.keyboard.press("Enter")
     assert fold.get_attribute("open") is None
+    # A link to a figure with several settings opens the first of them.
+    page.evaluate("location.hash = '#group-pair'")
+    fold.locator(":scope > details[open]").first.wait_for(state="attached")
+    assert fold.locator(":scope > details[open]").count() == 1
     page.get_by_role("button", name="Open all folds").click()
     assert page.locator("main details:not([open])").count() == 0
 

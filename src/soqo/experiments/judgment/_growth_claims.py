@@ -74,7 +74,9 @@ def _learners_fail(
     cases = []
     for name in names:
         slopes = {p: samples.exponent(name, reading.filled(), p) for p in (*players, "SCaLE", "FTM")}
-        order = [*sorted(players, key=lambda player: float(slopes[player][0])), "SCaLE", "FTM"]  # the least decides
+        order = [*sorted(players, key=lambda player: float(slopes[player][0])), "SCaLE", "FTM"]
+        if _NEARLY_LINEAR <= slopes[order[0]][0] <= slopes["SCaLE"][0]:
+            order.sort(key=lambda player: player != "SCaLE")  # the learners are linear, and SCaLE's growth decides
         numbers = [measure(f"exponent of {player}", slopes[player]) for player in order]
         smaller = lowest(*(slopes[player] for player in players))
         known = ~np.isnan(smaller + slopes["SCaLE"])
