@@ -19,7 +19,7 @@ import numpy as np
 
 from soqo import Result
 from soqo.experiments.judgment import trimmed_mean
-from soqo.experiments.settings import HEAVY_TAILS, SIXTEEN, Reading
+from soqo.experiments.settings import HEAVY_TAILS, SIXTEEN, Reading, describe_setting
 
 COLUMNS = ("FTM", "POL", "OAL", "SCaLE as printed", "HySCaLE as printed", "SCaLE", "HySCaLE")
 HINGES = (
@@ -73,6 +73,9 @@ def print_claims(folder: Path) -> None:
         numbers = (counts[status] for status in ("holds", "holds in part", "fails", "cannot be told"))
         print_row(claim["text"], claim["kind"], claim["source"], literal, *numbers, best)
     print()
+    for claim in found["claims"]:
+        if claim["note"]:
+            print(f'- Beside the verdict on "{claim["text"]}": {claim["note"]}.')
     for claim in found["claims"]:
         if claim["untestable"]:
             print(f"- Not tested: {claim['text']}. The reason: {claim['untestable']}.")
@@ -129,7 +132,7 @@ def format_case(case: list[Any], named: bool) -> str:
     shown = "not positive" if value is None else format_short(value)
     if low is not None:
         shown += f" ({format_short(low)} .. {format_short(high)})"
-    return f"{setting}: {shown}" if named else f"{label} {shown}"
+    return f"{describe_setting(setting)}: {shown}" if named else f"{label} {shown}"
 
 
 def print_settings(folder: Path) -> None:

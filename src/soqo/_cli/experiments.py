@@ -15,10 +15,10 @@ from soqo import experiments
 from soqo._cli.terminal import format_table, parse_numbers, print_text, show_cells, show_rounds
 from soqo.errors import ArgumentError
 from soqo.experiments import METHODS, Fit, Judgment, Outcome, Report, Setting
-from soqo.experiments.settings import KNOWN_ARGUMENTS, REQUIRED
+from soqo.experiments.settings import KNOWN_ARGUMENTS, REQUIRED, describe_setting
 
 _MAX_CASES = 2
-"""The settings whose numbers are printed for a claim; claims.csv has all."""
+"""The settings whose numbers are printed for a claim, those that decide it first; claims.csv has all."""
 
 _MAX_TABLES = 4
 """The tables of up to this number of settings are printed; otherwise they are only in the report."""
@@ -86,6 +86,8 @@ def reproduce(
         _print_tables(report.outcomes)
     if report.judgment is not None:
         _print_claims(report.judgment)
+        if quick:
+            print_text(f"Verdicts of {min(one.runs for one in report.outcomes)} runs are provisional.")
     print_text(f"report: {report.index}")
 
 
@@ -150,11 +152,14 @@ def _print_claims(judgment: Judgment) -> None:
             claim = judgment.claim(name)
             kind = f" [{claim.kind}]" if claim.kind in ("implied", "part") else ""
             print_text(f"  {claim.text}{kind}\n    {claim.summary}")
+            if claim.note:
+                print_text(f"    {claim.note}")
             for label, verdict in (("to the letter", claim.literal), ("at best", claim.charitable)):
                 if verdict is not None and (label == "to the letter" or verdict is not claim.literal):
-                    for case in verdict.cases[:_MAX_CASES]:
+                    for case in verdict.decisive[:_MAX_CASES]:
                         shown = "; ".join(map(str, case.numbers[:2]))
-                        print_text(f"    {label}, {case.setting}: {case.status.value}, {shown}")
+                        where = describe_setting(case.setting)
+                        print_text(f"    {label}, {where}: {claim.word(case.status)}, {shown}")
         print_text("")
     for claim in judgment.claims:
         if claim.untestable:

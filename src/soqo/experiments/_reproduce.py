@@ -321,7 +321,7 @@ def _write_json(path: Path, content: Any) -> Path:
 
 
 def _claim_rows(judgment: Judgment) -> list[list[object]]:
-    """Return a header, and a row for every claim and reading."""
+    """Return a header, and a row for every claim and reading; settings that decide a verdict come first in it."""
     rows: list[list[object]] = [
         ["claim", "kind", "section", "text", "source", "rule", "reading", "status", "settings", "numbers"]
     ]
@@ -329,7 +329,11 @@ def _claim_rows(judgment: Judgment) -> list[list[object]]:
         about = [claim.id, claim.kind.value, claim.section, claim.text, claim.source, claim.rule]
         for verdict in claim.verdicts:
             held = f"holds in {verdict.held} of {len(verdict.cases)}"
-            numbers = "; ".join(f"{case.setting}: {case.numbers[0]}" for case in verdict.cases if case.numbers)
+            numbers = "; ".join(
+                f"{case.setting}: {claim.word(case.status)}, {', '.join(map(str, case.numbers[:2]))}"
+                for case in verdict.decisive
+                if case.numbers
+            )
             rows.append([*about, verdict.reading.key, verdict.status.value, held, numbers])
         if not claim.verdicts:
             rows.append([*about, "", claim.summary, "", ""])

@@ -10,19 +10,21 @@ from soqo.experiments import Status, judge
 from soqo.experiments.judgment import EstimateErrors, Evidence
 from soqo.experiments.settings import LITERAL, SPLIT, plan_first_stage
 
+CLAIMS = ("estimate-bound", "statistical-consistency", "statistical-consistency-figures")
 
-def judged(early: float, late: float, guaranteed: float) -> dict[str, Status]:
-    """Judge errors of this size at T = 2,000 and at T = 200,000, which the proof bounds by another number."""
+
+def judged(early: float, late: float, guaranteed: float, first: float = 1.0) -> dict[str, Status]:
+    """Judge errors of this size at T = 2,000, at T = 200,000 and at 200, which the proof bounds by another number."""
     spread = np.linspace(0.95, 1.05, 12)
     errors = tuple(
         EstimateErrors(name, "algorithm", "cap", T, error * spread, np.full(12, guaranteed))
         for name in SPLIT
-        for T, error in ((2000, early), (200_000, late))
+        for T, error in ((200, first), (2000, early), (200_000, late))
     )
     settings = [SETTINGS[name] for name in SPLIT]
     table = invented_table(plan_first_stage(settings, [LITERAL]), as_the_paper_says)
     judgment = judge(settings, table, {}, [LITERAL], Evidence(estimates=errors))
-    return {name: judgment.claim(name).status for name in ("estimate-bound", "statistical-consistency")}
+    return {name: judgment.claim(name).status for name in CLAIMS}
 
 
 @pytest.mark.parametrize(
@@ -37,4 +39,10 @@ def judged(early: float, late: float, guaranteed: float) -> dict[str, Status]:
 def test_errors_are_compared_with_their_bound_and_with_those_of_a_longer_horizon(
     numbers: tuple[float, float, float], bound: Status, consistent: Status
 ) -> None:
-    assert judged(*numbers) == {"estimate-bound": bound, "statistical-consistency": consistent}
+    assert judged(*numbers) == dict(zip(CLAIMS, (bound, consistent, Status.HOLDS), strict=True))
+
+
+def test_an_error_that_does_not_fall_over_the_horizons_of_the_figures_is_not_seen_to_fall() -> None:
+    found = judged(0.1, 0.01, 0.2, first=0.1)
+    assert found["statistical-consistency"] is Status.HOLDS
+    assert found["statistical-consistency-figures"] is Status.FAILS

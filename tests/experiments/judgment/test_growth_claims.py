@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from invented_regret import as_the_paper_says, judge_invented
 
@@ -56,3 +57,24 @@ def test_an_order_difference_is_also_judged_where_nothing_but_the_rank_differs()
     judgment = judge_invented(slow_at_rank_one, readings=[LITERAL])
     assert judgment.claim("rank-order").status is Status.HOLDS
     assert judgment.claim("rank-order-same-parameters").status is Status.FAILS
+
+
+def test_the_number_of_the_policy_that_decides_comes_first() -> None:
+    def hyscale_is_sublinear(setting: Setting, name: str, T: int) -> float:
+        return float(T) ** 0.7 if name.startswith("HySCaLE") else as_the_paper_says(setting, name, T)
+
+    claim = judge_invented(hyscale_is_sublinear, HEAVY_TAILS, [LITERAL]).claim("cauchy-learners-fail")
+    assert claim.literal is not None
+    for case in claim.literal.cases:
+        assert case.status is Status.FAILS
+        assert case.numbers[0].label == "exponent of HySCaLE"
+        assert np.isclose(case.numbers[0].value, 0.7)
+
+    def scale_grows_faster(setting: Setting, name: str, T: int) -> float:
+        return float(T) ** 1.5 if name.startswith("SCaLE") else as_the_paper_says(setting, name, T)
+
+    claim = judge_invented(scale_grows_faster, HEAVY_TAILS, [LITERAL]).claim("cauchy-learners-fail")
+    assert claim.literal is not None
+    for case in claim.literal.cases:
+        assert case.status is Status.FAILS
+        assert case.numbers[0].label == "exponent of SCaLE"

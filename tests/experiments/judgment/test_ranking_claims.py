@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from invented_regret import as_the_paper_says, judge_invented
 
 from soqo.experiments import Setting, Status
@@ -22,9 +23,11 @@ def test_exploration_is_one_test_of_both_policies() -> None:
     claim = judge_invented(as_the_paper_says, ["primary"], [LITERAL]).claim("primary-exploration")
     assert claim.literal is not None
     (case,) = claim.literal.cases
-    assert len(case.numbers) == 4
+    assert len(case.numbers) == 6
+    # 99 % is paid in the 48 rounds of exploration: both ratios are 99 * 952 / 48.
+    assert [case.numbers[k].value for k in (0, 3)] == pytest.approx([99 * 952 / 48] * 2)
     # 99 % of the regret in the first 48 of 1,000 rounds.
-    first, later = case.numbers[0].value * 48, case.numbers[1].value * 952
+    first, later = case.numbers[1].value * 48, case.numbers[2].value * 952
     assert np.isclose(first / (first + later), 0.99)
 
 

@@ -27,4 +27,4 @@ def test_medians_are_told_for_each_spectrum_beside_the_best_baseline_of_both_rat
     remark = judge_invented(invented, ["primary"], spread=0.0).claim("primary-outperform").remark
     told = "1 and 2, the best of FTM, POL and OAL 8 at 1e-6 and 4 at 1e-8"
     for spectrum in ("linear 1", "linear 10", "geometric"):
-        assert f"in primary, spectrum {spectrum}: {told}" in remark
+        assert f"in Figure 3 (correlated, r = d = 4, sigma_r = 0.01), spectrum {spectrum}: {told}" in remark

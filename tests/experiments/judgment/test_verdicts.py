@@ -77,10 +77,11 @@ def test_one_failure_refutes_a_theorem_and_leaves_an_observation_true_in_part() 
     assert Verdict(LITERAL, (cases[0], cases[2])).status is Status.UNKNOWN
     assert Verdict(LITERAL, cases).tally == "holds in 1, fails in 1, cannot be told in 1 of 3 settings"
     assert Verdict(LITERAL, cases[:1]).tally == ""
+    assert [case.setting for case in Verdict(LITERAL, cases).decisive] == ["other", "third", "one"]
 
 
 def test_what_is_not_proved_is_not_contradicted_and_trimmed_means_are_named() -> None:
     found = replace(claim((Status.HOLDS,)), unproved=True, trimmed=True)
     assert found.summary == "not contradicted"
     assert found.word(Status.FAILS) == "fails"
-    assert (found.mean_name, claim((Status.HOLDS,)).mean_name) == ("trimmed mean", "mean")
+    assert (found.mean_name, claim((Status.HOLDS,)).mean_name) == ("mean (Cauchy: trimmed)", "mean")

@@ -20,10 +20,10 @@ def test_a_fold_has_the_claim_its_rule_and_links_to_its_figures(text: str) -> No
     fold = text[text.index('id="claim-some"') :].partition("</details>")[0]
     assert "It holds at c₁ = 3" in fold
     assert "<dt>Remark</dt><dd>a &lt;remark&gt;</dd>" in fold
-    assert '<a href="#figure-intro">Figure 1: intro</a>' in fold
+    assert '<a href="#figure-intro">Figure 1</a>' in fold
     assert "<caption>6 readings</caption>" in fold
     none = text[text.index('id="claim-none"') :].partition("</details>")[0]
-    assert '<a href="#figure-intro">Figure 1: intro</a>, elsewhere' in none
+    assert '<a href="#figure-intro">Figure 1</a>, elsewhere' in none
 
 
 def test_no_fold_is_inside_of_another(text: str) -> None:
@@ -42,5 +42,5 @@ def test_rules_read_as_sentences_and_remarks_link_to_the_documentation(judgment:
     assert "<dt>Rule</dt><dd>Not contradicted if slope &lt; 1.</dd>" in fold
     assert 'href="#term-docs-explanation-theory-md"' in fold
     # Where there are no means, the numbers say what they are.
-    assert '<th scope="row">trimmed mean' in fold
-    assert '<th scope="row">mean' not in fold
+    assert '<th scope="row">mean (Cauchy: trimmed)' in fold
+    assert '<th scope="row">mean,' not in fold

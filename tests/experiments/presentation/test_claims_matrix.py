@@ -68,7 +68,7 @@ def test_every_link_leads_to_the_numbers_of_its_reading(text: str) -> None:
     assert "median, γ² = η max(T p , 2/\N{GREEK SMALL LETTER SIGMA})" in told
     assert "cannot be told" in told
     told = " ".join(rows["some-algorithm-any-any-any-any-mean"].split())
-    assert "intro: ratio 1.5·10 6 (0.25 to 3·10 6 )" in told
+    assert "Figure 1: ratio 1.5·10 6 (0.25 to 3·10 6 )" in told
 
 
 def test_heads_name_the_axis_and_the_value_and_no_reading_has_two_columns(text: str) -> None:
@@ -82,7 +82,10 @@ def test_heads_name_the_axis_and_the_value_and_no_reading_has_two_columns(text: 
 
 def test_the_share_of_readings_and_the_words_of_sections_are_there(text: str) -> None:
     assert re.findall(r"<small>(\d+ of \d+)</small>", text) == ["3 of 3", "2 of 6"]
-    assert "Of 3 claims that this report tests, 1 hold in every reading and 1 in some; 1 fail in every reading" in text
+    assert (
+        "Of 2 stated and 1 implied claims that this report tests, 1 holds in every reading and 1 in some; 1 fails in "
+        in text
+    )
     assert "its one stated claim holds in all its settings in no reading" in text
 
 
@@ -101,7 +104,7 @@ def test_claims_that_were_not_tested_are_listed_with_what_they_need(text: str) -
     rest = text[text.index('id="untested"') :]
     assert "1 claim, for which" in rest
     assert "Nobody knows" in rest
-    assert "needs laplace_r4_1" in rest
+    assert "needs Figure 19 (Laplace, r" in rest
     assert "Nobody knows" not in text[: text.index('id="untested"')]
 
 
@@ -123,3 +126,21 @@ def test_a_claim_that_holds_in_part_tells_in_how_many_settings(judgment: Judgmen
     matrix = render_claims(replace(judgment, claims=claims), {}).partition("</table>")[0]
     assert "<small>to the letter: holds in 1, fails in 1 of 2 settings</small>" in matrix
     assert "holds in part</span>" in matrix
+
+
+def test_a_note_is_in_the_row_and_what_is_not_contradicted_has_a_mark_of_its_own(judgment: Judgment) -> None:
+    claims = [replace(judgment.claim("all"), unproved=True, note="for a fixed A")]
+    claims += [claim for claim in judgment.claims if claim.id != "all"]
+    matrix = render_claims(replace(judgment, claims=tuple(claims)), {})
+    row = re.search(r'<a href="#claim-all">.*?</tr>', matrix, flags=re.DOTALL)
+    assert row is not None
+    assert '<small class="limit">for a fixed A</small>' in row[0]
+    assert "✓" not in row[0]
+    assert row[0].count(">◇</a>") > 0
+    assert "(1 of them is not contradicted)" in matrix
+
+
+def test_a_cell_names_its_reading(text: str) -> None:
+    told = re.findall(r'<a class="half [^"]*" href="#some-[^"]*" title="([^"]*)"', text)
+    assert told[0].startswith("to the letter, mean: fails")
+    assert any(one.startswith("γ² = η max(T^p, 2/\N{GREEK SMALL LETTER SIGMA}), median: ") for one in told)

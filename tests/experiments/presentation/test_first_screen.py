@@ -36,7 +36,7 @@ def test_the_finding_is_that_of_the_judgment(
     # What the paper only implies is counted with the matrix of claims.
     assert "mplied" not in told
     page = render_page(make_report([of_the_paper], judgment))
-    assert "Of 1 claim that the paper only implies, 1 fail to the letter." in re.sub(r"<[^>]+>", "", page)
+    assert "Of 1 claim that the paper only implies, 1 fails to the letter." in re.sub(r"<[^>]+>", "", page)
 
 
 def test_the_first_sentence_stands_out_and_dashed_lines_have_one_meaning(

@@ -206,13 +206,14 @@ def test_the_first_screen_holds_the_finding_the_picture_and_the_table(desk: Page
         assert 0 <= box["y"] < box["y"] + box["height"] <= 800, selector
 
 
-def test_hover_tells_the_values_at_a_round(desk: Page, of_the_paper: Outcome) -> None:
+def test_hover_tells_the_values_at_a_round_below_the_chart(desk: Page, of_the_paper: Outcome) -> None:
     desk.evaluate("scrollTo(0, 0)")
     box = desk.locator(".headline .touch .nsewdrag").first.bounding_box()
     assert box is not None
     desk.mouse.move(box["x"] + box["width"] - 2, box["y"] + 0.5 * box["height"])
-    told = desk.locator(".headline .hoverlayer").first.text_content() or ""
+    told = desk.locator(".headline .readout").first.text_content() or ""
     assert told.startswith("round t = 60")
+    assert not desk.locator(".headline .hoverlayer").first.text_content()  # nothing covers the curves
     value = re.search(r"FTM: (\S+) \(", told)
     assert value is not None
     digits, _, power = value[1].partition("·10")
@@ -274,6 +275,10 @@ def test_folds_open_by_link_by_keyboard_and_by_button(index: Path, browser: Brow
     assert fold.get_attribute("open") is not None
     page.keyboard.press("Enter")
     assert fold.get_attribute("open") is None
+    # A link to a figure with several settings opens the first of them.
+    page.evaluate("location.hash = '#group-pair'")
+    fold.locator(":scope > details[open]").first.wait_for(state="attached")
+    assert fold.locator(":scope > details[open]").count() == 1
     page.get_by_role("button", name="Open all folds").click()
     assert page.locator("main details:not([open])").count() == 0
 
@@ -288,7 +293,7 @@ def test_arrow_keys_read_the_values_of_a_chart(desk: Page, of_the_paper: Outcome
     assert float(match[1].replace("\N{MINUS SIGN}", "-")) == pytest.approx(
         of_the_paper.curve("FTM")[:, 2].mean(), rel=5e-3
     )
-    wait_until(desk, "document.querySelector('.headline .hoverlayer').textContent.startsWith('round t = 3')")
+    wait_until(desk, "document.querySelector('.headline .readout').textContent.startsWith('round t = 3')")
 
 
 def test_the_first_rounds_can_be_looked_at_where_a_policy_explores(desk: Page) -> None:

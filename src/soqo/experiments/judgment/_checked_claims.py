@@ -21,13 +21,14 @@ def checked_claim(
     remark: str = "",
     *,
     section: str = "theory",
+    note: str = "",
     unproved: bool = False,
 ) -> ClaimRule:
     """Return the rule of a claim that :func:`check_theory` decides.
 
     Parameters
     ----------
-    name, text, source, quote, rule, remark, section, unproved
+    name, text, source, quote, rule, remark, section, note, unproved
         As in :class:`ClaimRule`, where the name is the id.
     """
     return ClaimRule(
@@ -40,6 +41,7 @@ def checked_claim(
         rule=rule,
         cases=partial(_find_cases, name=name),
         remark=remark,
+        note=note,
         unproved=unproved,
         universal=True,
     )

@@ -9,7 +9,7 @@ from soqo._foundation.frozen_dataclasses import Value
 from soqo.experiments.execution import Outcome
 from soqo.experiments.judgment._estimate_evidence import EstimateErrors, measure_errors
 from soqo.experiments.judgment._movement_evidence import MovementCosts, measure_movement
-from soqo.experiments.judgment._probed_estimates import BEYOND, LONGEST, estimate_by_probes
+from soqo.experiments.judgment._probed_estimates import BEYOND, LONGEST, SHORTEST, estimate_by_probes
 from soqo.experiments.judgment._query_evidence import EstimationRisk, RubExperiment, measure_risk, measure_rub
 from soqo.experiments.judgment._spectral_evidence import SpectralSplit, measure_split
 from soqo.experiments.judgment._tails import Tail, measure_tails
@@ -96,7 +96,7 @@ def gather_evidence(
         for name in SPLIT
         if name in known
         for combination in combinations
-        for horizon in (LONGEST, BEYOND)
+        for horizon in (SHORTEST, LONGEST, BEYOND)
     ]
     return Evidence(
         rub=tuple(measure_rub(known[name], runs) for name in (*HEAVY_TAILS, *RANK_DEFICIENT) if name in known),

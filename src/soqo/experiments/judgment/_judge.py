@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from soqo._model.problem import RandomProblem
 from soqo._simulation.summary import format_short
 from soqo.experiments.execution import RegretTable
 from soqo.experiments.judgment._evidence import Evidence
@@ -19,9 +20,9 @@ from soqo.experiments.judgment._judgment import (
     make_section,
 )
 from soqo.experiments.judgment._query_claims import QUERY_CLAIMS
-from soqo.experiments.judgment._ranking_claims import RANKING_CLAIMS
+from soqo.experiments.judgment._ranking_claims import COMPARISONS, RANKING_CLAIMS
 from soqo.experiments.judgment._samples import Samples
-from soqo.experiments.judgment._slower_rate import slower_medians
+from soqo.experiments.judgment._slower_rate import slower_medians, slower_wins
 from soqo.experiments.judgment._theory_claims import THEORY_CLAIMS
 from soqo.experiments.judgment._tuning_claims import TUNING_CLAIMS
 from soqo.experiments.judgment._verdicts import Claim, Kind, Status
@@ -129,17 +130,46 @@ def _tell_primary(claims: Sequence[Claim], samples: Samples) -> str:
     if "primary-scale-outperforms" not in found or found["primary-scale-outperforms"].literal is None:
         return ""
     alone, both = found["primary-scale-outperforms"], found["primary-outperform"]
-    assert alone.literal is not None
-    share = alone.literal.cases[0].numbers[0]
-    won, lost, open_ = (alone.counts[status] for status in (Status.HOLDS, Status.FAILS, Status.UNKNOWN))
-    total = len(alone.verdicts)
-    together = both.counts[Status.HOLDS] or "none"
+    total, won, lost, open_ = len(alone.verdicts), *_count_statuses(alone)
+    held, _, unsettled = _count_statuses(both)
     return (
-        f"In the paper's primary evaluation, SCaLE beats all baselines in {won} of {total} ways to read what the text "
-        f"leaves open, and loses in {lost}; {open_} cannot be told with {alone.runs} runs. Exactly as printed, it has "
-        f"{format_short(share.value)} times the mean regret of the best baseline. SCaLE and HySCaLE both win in "
-        f"{together}, at the text's learning rate of about 1e-6, which no reading changes{_tell_own_rate(samples)}."
+        "The main claim of the paper's primary evaluation, that SCaLE and HySCaLE both outperform all baselines, holds "
+        f"in {held or 'none'} of {len(both.verdicts)} ways to read what the text leaves open; {unsettled} cannot be "
+        f"told with {alone.runs} runs. SCaLE alone beats all baselines in {won} of {total}, and loses in {lost}; "
+        f"{open_} cannot be told. {_tell_shares(alone)} The learning rate is the text's, about 1e-6, in every reading"
+        f"{_tell_own_rate(samples)}.{_tell_sigma(found.get('appendix-outperform'), samples)}"
     )
+
+
+def _count_statuses(claim: Claim) -> tuple[int, int, int]:
+    return claim.counts[Status.HOLDS], claim.counts[Status.FAILS], claim.counts[Status.UNKNOWN]
+
+
+def _tell_shares(alone: Claim) -> str:
+    """Return SCaLE's regret to the letter as a multiple of the best baseline's, by means and by medians."""
+    parts = []
+    for statistic in ("mean", "median"):
+        verdict = alone.verdict(replace(LITERAL, statistic=statistic))
+        if verdict is not None:
+            share = verdict.cases[0].numbers[0]
+            value, low, high = map(format_short, (share.value, share.low, share.high))
+            told = f", which {alone.word(Status.UNKNOWN)}" if verdict.status is Status.UNKNOWN else ""
+            whose = "mean regret of the best baseline" if statistic == "mean" else "median"
+            parts.append(f"{value} times ({low} to {high}) the {whose}{told}")
+    return f"Exactly as printed, it has {', and '.join(parts)}."
+
+
+def _tell_sigma(appendix: Claim | None, samples: Samples) -> str:
+    """Return in how many of the appendix's settings SCaLE outperforms all to the letter, by sigma_r."""
+    if appendix is None or appendix.literal is None:
+        return ""
+    won: dict[float, list[bool]] = {}
+    for case in appendix.literal.cases:
+        problem = samples.settings[case.setting].environment.problem
+        assert isinstance(problem, RandomProblem)
+        won.setdefault(problem.min_eigenvalue, []).append(case.status is Status.HOLDS)
+    parts = [f"in {sum(cases)} of {len(cases)} with sigma_r = {sigma:g}" for sigma, cases in sorted(won.items())[::-1]]
+    return f" Of the appendix's settings, to the letter, SCaLE outperforms all baselines {' and '.join(parts)}."
 
 
 def _tell_own_rate(samples: Samples) -> str:
@@ -149,10 +179,23 @@ def _tell_own_rate(samples: Samples) -> str:
         return ""
     text_rate = sum(max(scale, hyscale) < best for scale, hyscale, best, _ in found.values())
     own_rate = sum(max(scale, hyscale) < best for scale, hyscale, _, best in found.values())
+    wins, _ = slower_wins(samples, PRIMARY, "mean")
     return (
         f"; with soqo's defaults and the rate 1e-8, both win by medians for {text_rate} of {len(found)} spectra of A, "
-        f"and for {own_rate} if the baselines have that rate too"
+        f"and for {own_rate} if the baselines have that rate too, while by means SCaLE, so calibrated, wins for "
+        f"{wins or 'none'}"
     )
+
+
+def _tell_comparisons(claims: Sequence[Claim]) -> str:
+    """Return how many of the claims that SCaLE or HySCaLE beats another policy hold in full, to the letter."""
+    found = [claim for claim in claims if claim.id in COMPARISONS]
+    if not found:
+        return ""
+    held = sum(claim.status is Status.HOLDS for claim in found)
+    told = "none holds" if not held else "1 holds" if held == 1 else f"{held} hold"
+    which = "claim" if len(found) == 1 else "claims"
+    return f" Of the {len(found)} {which} that SCaLE or HySCaLE beats another policy, {told} in full."
 
 
 def _count(claims: Sequence[Claim], readings: Sequence[Reading]) -> str:
@@ -166,9 +209,9 @@ def _count(claims: Sequence[Claim], readings: Sequence[Reading]) -> str:
         if total := sum(counts.values()):
             listed = [f"{count} {word}" for word, count in counts.items()]
             told = " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
-            parts.append(f"of {total} claims {name}, {told}")
+            parts.append(f"of {total} {'claim' if total == 1 else 'claims'} {name}, {told}")
     stated = [claim for claim in claims if claim.kind is Kind.EXPERIMENT]
-    sentence = f"Read to the letter, by means of {runs} runs: {'; '.join(parts)}."
+    sentence = f"Read to the letter, by means of {runs} runs: {'; '.join(parts)}.{_tell_comparisons(claims)}"
     if not stated:
         return sentence
     held = count_held(stated, readings)

@@ -61,15 +61,16 @@ class Section:
             held = len(self.all_hold)
             where = "no reading" if not held else "every reading" if held == self.readings else "some readings"
             return f"its one stated claim holds in all its settings in {where}"
+        every = "both" if self.stated == 2 else f"all {self.stated}"
         if len(self.all_hold) == self.readings:
-            return f"all {self.stated} stated claims hold in every reading"
+            return f"{every} stated claims hold in every reading"
         if self.all_hold:
             return (
-                f"all {self.stated} stated claims hold together in {len(self.all_hold)} of {self.readings} readings, "
+                f"{every} stated claims hold together in {len(self.all_hold)} of {self.readings} readings, "
                 f"for example: {self.best.describe()}"
             )
         return (
-            f"no reading makes all {self.stated} stated claims hold; at most {self.best_holds} "
+            f"no reading makes {every} stated claims hold; at most {self.best_holds} "
             f"{'does' if self.best_holds == 1 else 'do'}, for example: {self.best.describe()}"
         )
 
@@ -159,6 +160,7 @@ def _claim_to_dict(claim: Claim) -> dict[str, Any]:
             "rule",
             "runs",
             "remark",
+            "note",
             "untestable",
             "unproved",
         )
@@ -222,14 +224,14 @@ def make_section(name: str, title: str, claims: Sequence[Claim], readings: Seque
     )
 
 
-_PLURALS = {
-    "holds": "hold",
-    "not contradicted": "are not contradicted",
-    "holds in part": "hold in part",
-    "fails": "fail",
-    "cannot be told": "cannot be told",
+_WORDS = {
+    "holds": ("holds", "hold"),
+    "not contradicted": ("is not contradicted", "are not contradicted"),
+    "holds in part": ("holds in part", "hold in part"),
+    "fails": ("fails", "fail"),
+    "cannot be told": ("cannot be told", "cannot be told"),
 }
-"""The words for the statuses of several claims, in the order in which they are told."""
+"""The words for the status of one claim and of several claims, in the order in which they are told."""
 
 
 def count_words(claims: Sequence[Claim], kind: Kind) -> dict[str, int]:
@@ -248,7 +250,7 @@ def count_words(claims: Sequence[Claim], kind: Kind) -> dict[str, int]:
         The counts that are not zero.
     """
     found = [claim.word(claim.status) for claim in claims if claim.kind is kind]
-    return {plural: found.count(word) for word, plural in _PLURALS.items() if word in found}
+    return {words[found.count(word) > 1]: found.count(word) for word, words in _WORDS.items() if word in found}
 
 
 def count_held(claims: Sequence[Claim], readings: Sequence[Reading]) -> dict[Reading, int]:

@@ -12,6 +12,9 @@ from soqo.experiments.settings import Setting, captions_c1, scale_arguments
 from soqo.policies import SCaLE
 from soqo.typing import Array
 
+SHORTEST = 200
+"""The shortest horizon of the paper's figures."""
+
 LONGEST = 2000
 """The longest horizon of the paper's figures."""
 

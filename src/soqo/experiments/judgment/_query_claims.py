@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
+from soqo._simulation.summary import format_short
 from soqo.experiments.execution import resampled_runs
+from soqo.experiments.judgment._checked_claims import untestable_claim
 from soqo.experiments.judgment._decisions import decide, lowest, measure
 from soqo.experiments.judgment._evidence import Evidence
+from soqo.experiments.judgment._growth_claims import OVERSHOOT
 from soqo.experiments.judgment._query_evidence import QUERIES
 from soqo.experiments.judgment._rules import ClaimRule
 from soqo.experiments.judgment._samples import Samples
 from soqo.experiments.judgment._verdicts import Case, Kind
 from soqo.experiments.judgment._zero_estimates import tell_zero_estimates
-from soqo.experiments.settings import HEAVY_TAILS, Reading
+from soqo.experiments.settings import HEAVY_TAILS, Reading, describe_setting
 from soqo.typing import Array
 
 
@@ -46,6 +52,23 @@ def _inconsistent(_: Samples, evidence: Evidence, _reading: Reading) -> list[Cas
     return cases
 
 
+def _tell_without_probes(_: Samples, evidence: Evidence, _readings: Sequence[Reading]) -> str:
+    """Return what GLIDE, which has no probes with RUB, says about whether RUB is necessary; empty without it."""
+    medians = {(tail.setting, tail.policy): tail.quantiles[0.5] for tail in evidence.tails}
+    parts = [
+        f"{format_short(medians[name, 'GLIDE'])} in {describe_setting(name)}, where that of the calibrated SCaLE is "
+        f"{format_short(medians[name, 'SCaLE'])}"
+        for name in HEAVY_TAILS
+        if {(name, "GLIDE"), (name, "SCaLE")} <= medians.keys()
+    ]
+    if not parts:
+        return ""
+    return (
+        "Is RUB necessary? GLIDE, which is not in the paper, learns from its own movement, without probes that have "
+        f"RUB; its median regret is {', and '.join(parts)}."
+    )
+
+
 QUERY_CLAIMS = (
     ClaimRule(
         id="rub-learners",
@@ -68,6 +91,7 @@ QUERY_CLAIMS = (
             "That a property cannot be guaranteed is no statement about single runs: what is tested is whether it is "
             "worse where the paper says so. C2/C1 is found by local search, for matrices of rank 1."
         ),
+        numbers_for_remark=_tell_without_probes,
     ),
     ClaimRule(
         id="remark2-inconsistent",
@@ -85,9 +109,24 @@ QUERY_CLAIMS = (
         cases=_inconsistent,
         remark=(
             "HySCaLE and SCaLE as printed. Where SCaLE's estimate is zero, its error is the norm of A itself: the test "
-            "then says that HySCaLE's estimate is worse than none."
+            "then says that HySCaLE's estimate is worse than none. "
+            f"{OVERSHOOT}"
         ),
         numbers_for_remark=tell_zero_estimates,
+    ),
+    replace(
+        untestable_claim(
+            "trace-norm",
+            "Figure 4 illustrates the importance of trace-norm minimization",
+            "Section 4.2, robustness to heavy tails, Figure 4",
+            "This illustrates the importance of exploration phase (Lines 1-5) and trace-norm minimization (Line 6).",
+            (
+                "no policy of the paper explores and estimates otherwise, so that its figures do not separate the two "
+                "lines. soqo's default SCaLE takes least squares where the trace-norm estimate is zero"
+            ),
+            section="heavy_tails",
+        ),
+        kind=Kind.EXPERIMENT,
     ),
 )
 """The claims about queries and estimates."""

@@ -47,10 +47,12 @@ class ClaimRule:
         The number of horizons that it needs.
     remark : str
         What a reader should know beside the numbers.
+    note : str
+        As in :class:`Claim`.
     universal : bool
         As in :class:`Verdict`.
-    numbers_for_remark : callable, optional
-        It takes the same arguments with all readings, and returns more text for the remark.
+    numbers_for_remark, numbers_for_note : callable, optional
+        They take the same arguments with all readings, and return more text for the remark and for the note.
     """
 
     id: str
@@ -65,10 +67,12 @@ class ClaimRule:
     cases: CasesOf | None = None
     horizons: int = 1
     remark: str = ""
+    note: str = ""
     untestable: str = ""
     unproved: bool = False
     universal: bool = False
     numbers_for_remark: RemarkOf | None = None
+    numbers_for_note: RemarkOf | None = None
 
     def judge(self, samples: Samples, evidence: Evidence, readings: Sequence[Reading]) -> Claim:
         """Judge the claim under every reading; it has no verdicts if its settings were not simulated.
@@ -96,7 +100,7 @@ class ClaimRule:
                 for name in self.settings
             )
         ):
-            return Claim(**words, runs=samples.runs, verdicts=(), remark=self.remark)
+            return Claim(**words, runs=samples.runs, verdicts=(), remark=self.remark, note=self.note)
         verdicts: dict[tuple[object, ...], Verdict] = {}
         aliases: dict[Reading, Reading] = {}
         for reading in dict.fromkeys(reading.on(self.axes) for reading in readings):
@@ -107,15 +111,17 @@ class ClaimRule:
             cases = tuple(self.cases(samples, evidence, reading))
             if cases:
                 verdicts[meaning] = Verdict(reading, cases, universal=self.universal)
-        remark = self.remark
-        if self.numbers_for_remark is not None and verdicts:
-            told = self.numbers_for_remark(samples, evidence, [verdict.reading for verdict in verdicts.values()])
-            remark = f"{remark} {told}".strip()
+        used = [verdict.reading for verdict in verdicts.values()]
+        remark, note = (
+            f"{text} {more(samples, evidence, used)}".strip() if more is not None and used else text
+            for text, more in ((self.remark, self.numbers_for_remark), (self.note, self.numbers_for_note))
+        )
         return Claim(
             **words,
             runs=samples.runs,
             verdicts=tuple(verdicts.values()),
             remark=remark,
+            note=note,
             trimmed=any(samples.has_no_mean(name) for name in self.settings),
             aliases=aliases,
         )

@@ -9,7 +9,15 @@ from soqo.experiments.judgment._evidence import Evidence
 from soqo.experiments.judgment._rankings import BASELINES, outperform
 from soqo.experiments.judgment._samples import Samples
 from soqo.experiments.judgment._verdicts import Status
-from soqo.experiments.settings import AXES, SLOW_HYSCALE, SLOW_LEARNERS, SLOW_SCALE, Reading, canonical_spectrum
+from soqo.experiments.settings import (
+    AXES,
+    SLOW_HYSCALE,
+    SLOW_LEARNERS,
+    SLOW_SCALE,
+    Reading,
+    canonical_spectrum,
+    describe_setting,
+)
 
 
 def against_slower(
@@ -55,7 +63,8 @@ def _tell_slower(samples: Samples, names: Sequence[str]) -> str:
     for name in names:
         found = slower_medians(samples, name)
         for spectrum, (scale, hyscale, text_rate, own_rate) in found.items():
-            place = name if len(found) == 1 else f"{name}, spectrum {spectrum.replace('_', ' ')}"
+            label = describe_setting(name)
+            place = label if len(found) == 1 else f"{label}, spectrum {spectrum.replace('_', ' ')}"
             parts.append(
                 f"{place}: {format_short(scale)} and {format_short(hyscale)}, the best of FTM, POL and OAL "
                 f"{format_short(text_rate)} at 1e-6 and {format_short(own_rate)} at 1e-8"
@@ -91,6 +100,27 @@ def slower_medians(samples: Samples, name: str) -> dict[str, tuple[float, float,
         scale, hyscale, text_rate, own_rate = map(float, (*own, *best))
         medians[spectrum] = scale, hyscale, text_rate, own_rate
     return medians
+
+
+def slower_wins(samples: Samples, name: str, statistic: str) -> tuple[int, int]:
+    """Return for how many spectra SCaLE with soqo's defaults significantly beats the baselines, and of how many.
+
+    Parameters
+    ----------
+    samples : Samples
+        The regret of policies.
+    name : str
+        The setting.
+    statistic : str
+        ``"mean"`` or ``"median"``.
+    """
+    spectra = slower_medians(samples, name)
+    held = 0
+    for spectrum in spectra:
+        reading = Reading(spectrum=spectrum, statistic=statistic)
+        (case,) = outperform(samples, Evidence(), reading, names=(name,), players=(SLOW_SCALE,))
+        held += case.status is Status.HOLDS
+    return held, len(spectra)
 
 
 _BASELINES_BY_RATE = (BASELINES, ("FTM", *SLOW_LEARNERS))

@@ -8,15 +8,16 @@ from functools import partial
 
 import numpy as np
 
+from soqo._simulation.summary import format_short
 from soqo.experiments.judgment._bound_checks import diagonal_curvature
 from soqo.experiments.judgment._checked_claims import checked_claim, untestable_claim
 from soqo.experiments.judgment._decisions import decide, measure
-from soqo.experiments.judgment._estimate_claims import ESTIMATE_BOUND
+from soqo.experiments.judgment._estimate_claims import ESTIMATE_BOUND, tell_error_bound
 from soqo.experiments.judgment._evidence import Evidence
 from soqo.experiments.judgment._rules import NO_HYBRID, ClaimRule
 from soqo.experiments.judgment._samples import Samples
 from soqo.experiments.judgment._verdicts import Case, Kind, Number, Status
-from soqo.experiments.settings import WITH_COVARIANCE, Reading, with_spectrum
+from soqo.experiments.settings import LITERAL, WITH_COVARIANCE, Reading, with_spectrum
 from soqo.theory import theorem1
 
 _MARTINGALES = tuple(name for name in WITH_COVARIANCE if not name.startswith("correlated"))
@@ -57,6 +58,16 @@ def _infinite_risk(_: Samples, evidence: Evidence, _reading: Reading) -> list[Ca
             Case(f"r = {found.rank}, d = {found.dim}", Status.HOLDS if holds else Status.FAILS, (number, multiple))
         )
     return cases
+
+
+def _tell_split(_: Samples, evidence: Evidence, _readings: Sequence[Reading]) -> str:
+    """Return how far the two parts of the regret of SCaLE's own estimates are apart to the letter, at most."""
+    found = [one for one in evidence.split if (one.gamma2, one.radius) == (LITERAL.gamma2, LITERAL.radius)]
+    if not found:
+        return ""
+    sizes = [[float(np.median(np.abs(part))) for part in (one.value, one.basis)] for one in found]
+    apart = max(max(both) / min(both) if min(both) > 0.0 else np.inf for both in sizes)
+    return f"(for SCaLE's own estimates at T = {found[0].horizon:,}, they are up to {format_short(apart)} times apart)"
 
 
 _RANDOM = (
@@ -114,6 +125,7 @@ THEORY_CLAIMS = (
             "appendix. Theorem 1 is stated with high probability; whether the estimate is as good as its proof takes "
             "for granted is the next claim."
         ),
+        numbers_for_note=tell_error_bound,
     ),
     ESTIMATE_BOUND,
     checked_claim(
@@ -122,7 +134,8 @@ THEORY_CLAIMS = (
         "Theorem 2",
         "There exists an A such that ALG suffers a regret of at least ... = Omega(sqrt(T)).",
         "for A = 0, regret is at least epsilon T / 8 up to a constant, for random gains off by epsilon/2 to epsilon",
-        "That exploration costs 1/epsilon is assumed. The instance A = 0 has rank 0, not full rank.",
+        "The instance A = 0 has rank 0, not full rank.",
+        note="that exploration costs 1/epsilon is assumed, not tested",
         unproved=True,
     ),
     untestable_claim(
@@ -162,6 +175,7 @@ THEORY_CLAIMS = (
             "T^(1/3). Theorem 2 stays true: its A = 0 does not have full rank. The choice of gamma^2 needs the order "
             "of Sigma; the paper's does not."
         ),
+        note="for a fixed A with sigma_r > 0; nothing is said uniformly in A",
     ),
     _THEOREM3,
     replace(
@@ -256,19 +270,23 @@ THEORY_CLAIMS = (
             "on its error."
         ),
     ),
-    checked_claim(
-        "equal-contribution",
-        "eigenvalue errors and eigenbasis errors contribute equally: their parts of regret are of the same order",
-        "Section 5.1",
-        (
-            "Explore-exploit balance is achieved when regret contributions from eigenvalue errors and eigenbasis "
-            "errors are of the same order."
+    replace(
+        checked_claim(
+            "equal-contribution",
+            "eigenvalue errors and eigenbasis errors contribute equally: their parts of regret are of the same order",
+            "Section 5.1",
+            (
+                "Explore-exploit balance is achieved when regret contributions from eigenvalue errors and eigenbasis "
+                "errors are of the same order."
+            ),
+            "exponents of the exact parts from T = 1e6 to 1e8 agree within 0.05, for errors of nuclear norm T^(-p)",
+            (
+                "In full rank the parts have opposite signs and cancel: their sum does not grow at all, which is why "
+                "T^(1/2) can be improved on."
+            ),
+            note="for T of 1e6 and more, with ideal errors",
         ),
-        "exponents of the exact parts from T = 1e6 to 1e8 agree within 0.05, for errors of nuclear norm T^(-p)",
-        (
-            "In full rank the parts have opposite signs and cancel: their sum does not grow at all, which is why "
-            "T^(1/2) can be improved on."
-        ),
+        numbers_for_note=_tell_split,
     ),
     ClaimRule(
         id="remark1-risk",

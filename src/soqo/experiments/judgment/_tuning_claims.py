@@ -11,7 +11,7 @@ from soqo.experiments.judgment._evidence import Evidence
 from soqo.experiments.judgment._rules import ClaimRule
 from soqo.experiments.judgment._samples import Samples
 from soqo.experiments.judgment._verdicts import Case, Kind
-from soqo.experiments.settings import SENSITIVITY, Reading
+from soqo.experiments.settings import SENSITIVITY, Reading, describe_setting
 from soqo.typing import Array
 
 _AXES = ("gamma2", "radius", "statistic")
@@ -30,7 +30,7 @@ def _best_c1(samples: Samples, name: str, reading: Reading) -> Array:
 
 
 def _u_shaped(samples: Samples, _: Evidence, reading: Reading) -> list[Case]:
-    """Test whether both arms of a U are seen; where the best c1 is an end of the range, one arm is not."""
+    """Test whether both arms of a U are seen; where the best c1 is an end of the range, one arm is not: it fails."""
     cases = []
     for name in SENSITIVITY:
         values, regret = samples.by_c1(name, reading)
@@ -39,9 +39,9 @@ def _u_shaped(samples: Samples, _: Evidence, reading: Reading) -> list[Case]:
         inside = (best > values[0]) & (best < values[-1])
         numbers = [measure("the lower end over the bottom", rise), measure("best c1", best)]
         if not inside[0]:
-            end = "up to" if best[0] == values[-1] else "from"
-            numbers[1] = replace(numbers[1], label=f"a second arm is not seen {end} {best[0]:g}, the best c1,")
-        cases.append(decide(name, rise > _HIGHER, inside, samples.runs, *numbers))
+            told = f"no second arm for c1 from {values[0]:g} to {values[-1]:g}: best c1"
+            numbers = [replace(numbers[1], label=told), numbers[0]]
+        cases.append(decide(name, inside & (rise > _HIGHER), True, samples.runs, *numbers))
     return cases
 
 
@@ -59,7 +59,9 @@ def _constant_in_eta(samples: Samples, _: Evidence, reading: Reading) -> list[Ca
     best = [_best_c1(samples, name, reading) for name in SENSITIVITY]
     spread = highest(*best) / lowest(*best)
     numbers = [measure("largest best c1 over the smallest", spread)]
-    numbers += [measure(f"best c1 in {name}", values) for name, values in zip(SENSITIVITY, best, strict=True)]
+    numbers += [
+        measure(f"best c1 in {describe_setting(name)}", values) for name, values in zip(SENSITIVITY, best, strict=True)
+    ]
     return [decide(SENSITIVITY[0], spread <= _CONSTANT, True, samples.runs, *numbers)]
 
 
@@ -80,12 +82,12 @@ TUNING_CLAIMS = (
         section="tuning",
         rule=(
             "both ends of c1 = 0.7 .. 10 are more than a tenth above the least regret, for each eta; where an end is "
-            "the best c1, it cannot be told"
+            "the best c1, a U is not seen for c1 from 0.7 to 10"
         ),
         settings=SENSITIVITY,
         axes=_AXES,
         cases=_u_shaped,
-        remark=_SPECTRUM,
+        remark=f"{_SPECTRUM} A U may lie beyond the range of c1, which is our choice; more runs do not show it.",
     ),
     ClaimRule(
         id="c1-three",
@@ -94,10 +96,11 @@ TUNING_CLAIMS = (
         source=_SOURCE,
         quote=_QUOTE,
         section="tuning",
-        rule="the c1 of the least regret is 2, 2.5, 3 or 4, for each eta",
+        rule="the c1 of the least regret is 2, 2.5, 3 or 4, for each eta: the paper says across noise levels",
         settings=SENSITIVITY,
         axes=_AXES,
         cases=_near_three,
+        universal=True,
         remark=_SPECTRUM,
     ),
     ClaimRule(

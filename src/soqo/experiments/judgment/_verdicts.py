@@ -20,7 +20,7 @@ class Status(StrEnum):
     """It holds in some settings and fails in others."""
     FAILS = "fails"
     UNKNOWN = "cannot be told"
-    """The bootstrap interval over the runs supports neither; more runs settle it."""
+    """The bootstrap interval over the runs supports neither; more runs can settle it."""
     UNTESTED = "not tested"
     """The settings that the claim needs were not run, or no number can test it."""
 
@@ -161,20 +161,26 @@ class Verdict:
         return sum(case.status is status for case in self.cases)
 
     @property
+    def decisive(self) -> tuple[Case, ...]:
+        """The cases with those first that decide the status: failures, then what cannot be told."""
+        order = (Status.FAILS, Status.UNKNOWN, Status.UNTESTED)
+        return tuple(sorted(self.cases, key=lambda case: order.index(case.status) if case.status in order else 3))
+
+    @property
     def tally(self) -> str:
         """In how many settings it holds, fails and cannot be told, in words; empty for a single setting.
 
         Examples
         --------
         >>> Verdict(LITERAL, (Case("one", Status.FAILS), Case("other", Status.FAILS))).tally
-        'in all 2 settings'
+        'in both settings'
         """
         if len(self.cases) == 1:
             return ""
         counts = {status: self.count(status) for status in (Status.HOLDS, Status.FAILS, Status.UNKNOWN)}
         found = [f"{status.value} in {count}" for status, count in counts.items() if count]
         if len(found) == 1:
-            return f"in all {len(self.cases)} settings"
+            return "in both settings" if len(self.cases) == 2 else f"in all {len(self.cases)} settings"
         return f"{', '.join(found)} of {len(self.cases)} settings"
 
 
@@ -205,6 +211,8 @@ class Claim:
         if the claim was not tested.
     remark : str
         What a reader should know beside the numbers: contradictions in the paper, or why a statistic is used.
+    note : str
+        What limits the verdict, in a few words that belong beside it.
     untestable : str
         Why no number can test it; empty if numbers can.
     unproved : bool
@@ -226,6 +234,7 @@ class Claim:
     runs: int
     verdicts: tuple[Verdict, ...] = field(repr=False)
     remark: str = ""
+    note: str = ""
     untestable: str = ""
     unproved: bool = False
     trimmed: bool = False
@@ -276,7 +285,7 @@ class Claim:
     @property
     def mean_name(self) -> str:
         """What the statistic "mean" is in the claim's settings."""
-        return "trimmed mean" if self.trimmed else "mean"
+        return "mean (Cauchy: trimmed)" if self.trimmed else "mean"
 
     def case(self, setting: str) -> Case | None:
         """Return the test in one setting under the most literal reading, or None.

@@ -8,7 +8,7 @@ import numpy as np
 
 from soqo.experiments.judgment._evidence import Evidence
 from soqo.experiments.judgment._samples import Samples
-from soqo.experiments.settings import HEAVY_TAILS, Reading
+from soqo.experiments.settings import HEAVY_TAILS, Reading, describe_setting
 
 
 def explain_zero_estimates(evidence: Evidence, setting: str) -> str:
@@ -55,9 +55,10 @@ def tell_zero_estimates(
         if found.setting in names:
             share = float(np.median(found.sizes["SCaLE"] / found.curvature))
             told = explain_zero_estimates(evidence, found.setting)
+            where = describe_setting(found.setting)
             parts.append(
-                f"In {found.setting}, {told}"
+                f"In {where}, {told}"
                 if told
-                else f"In {found.setting}, the nuclear norm of its estimate is {share:.2g} of A's (median)."
+                else f"In {where}, the nuclear norm of its estimate is {share:.2g} of A's (median)."
             )
     return " ".join(parts)

@@ -11,7 +11,7 @@ from soqo.experiments.judgment import Claim, Kind, Number, Status, Verdict
 from soqo.experiments.presentation._glossary import render_term
 from soqo.experiments.presentation._numbers import format_interval, format_number, pluralize, render_text
 from soqo.experiments.presentation._verdict_marks import CLASSES, SIGNS, render_badge
-from soqo.experiments.settings import Reading
+from soqo.experiments.settings import Reading, describe_setting
 
 STATISTICS = ("mean", "median")
 """The statistics of a cell's two halves."""
@@ -41,6 +41,7 @@ def render_details(
         "The paper": f"<q>{render_text(claim.quote)}</q> {link_source(claim, settings)}{_IMPLIED.get(claim.kind, '')}",
         "Rule": render_text(f"{claim.word(Status.HOLDS).capitalize()} if {claim.rule}.") if claim.rule else "",
         "Settings": ", ".join(_link(name, settings) for name in claim.settings),
+        "Limits": render_text(claim.note),
         "Remark": _render_remark(claim.remark),
     }
     listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items() if value)
@@ -113,9 +114,10 @@ def _render_verdict(claim: Claim, verdict: Verdict) -> str:
     words = [statistic, _describe_changes(verdict.reading)]
     told = ", ".join(filter(None, words)) if claim.axes else "every reading"
     cases = "".join(
-        f'<li class="{CLASSES[case.status]}"><span aria-hidden="true">{SIGNS[case.status]}</span> '
-        f"{render_text(case.setting)}: {'; '.join(map(_render_number, case.numbers))}</li>"
-        for case in verdict.cases
+        f'<li class="{CLASSES[word]}"><span aria-hidden="true">{SIGNS[word]}</span> '
+        f"{render_text(describe_setting(case.setting))}: {'; '.join(map(_render_number, case.numbers))}</li>"
+        for case in verdict.decisive
+        for word in [claim.word(case.status)]
     )
     badge = render_badge(verdict.status, claim.word(verdict.status))
     return (
@@ -136,6 +138,8 @@ def _render_number(number: Number) -> str:
 
 def _link(setting: str, settings: Mapping[str, tuple[str, str]]) -> str:
     if setting not in settings:
-        return escape(setting)
+        return render_text(describe_setting(setting))
     anchor, number = settings[setting]
-    return f'<a href="#{anchor}">{escape(number)}: {escape(setting)}</a>'
+    label = describe_setting(setting)
+    shown = label if label != setting else f"{number}: {setting}"
+    return f'<a href="#{anchor}">{render_text(shown)}</a>'

@@ -12,8 +12,8 @@ from soqo.experiments.presentation._claim_details import STATISTICS, link_source
 from soqo.experiments.presentation._glossary import render_term
 from soqo.experiments.presentation._numbers import pluralize, render_text
 from soqo.experiments.presentation._style import typeset
-from soqo.experiments.presentation._verdict_marks import CLASSES, SIGNS, render_badge
-from soqo.experiments.settings import AXES, Reading
+from soqo.experiments.presentation._verdict_marks import CLASSES, SIGNS, UNREFUTED, render_badge
+from soqo.experiments.settings import AXES, Reading, describe_setting
 
 _AXIS_NAMES = {
     "gamma2": "γ²",
@@ -47,7 +47,7 @@ def render_claims(judgment: Judgment, settings: Mapping[str, tuple[str, str]]) -
     one_by_one = "\n".join(details)
     return (
         f'<p>{_describe_matrix(judgment)}</p>\n<p class="key">{_render_key()}</p>\n'
-        '<div class="scroll" tabindex="0" role="group" aria-label="Claims and readings"><table class="matrix">\n'
+        '<div class="scroll tall" tabindex="0" role="group" aria-label="Claims and readings"><table class="matrix">\n'
         '<caption class="unseen">Claims and readings</caption>\n'
         f"{_render_heads(columns)}\n{''.join(bodies)}</table></div>\n{_render_untested(judgment)}\n"
         f'<details class="fold" id="readings"><summary>The readings</summary>{_render_axes()}</details>\n'
@@ -67,6 +67,10 @@ def _distinct(columns: Mapping[str, Reading]) -> list[tuple[str, Reading]]:
 def _describe_matrix(judgment: Judgment) -> str:
     shares = [(claim.counts, len(claim.verdicts)) for claim in judgment.tested if claim.kind is not Kind.PART]
     every = sum(counts[Status.HOLDS] == total for counts, total in shares)
+    unrefuted = sum(
+        claim.unproved and claim.kind is not Kind.PART and claim.counts[Status.HOLDS] == len(claim.verdicts)
+        for claim in judgment.tested
+    )
     failed = sum(counts[Status.FAILS] == total for counts, total in shares)
     some = sum(0 < counts[Status.HOLDS] < total for counts, total in shares)
     rest = len(shares) - every - some - failed
@@ -77,9 +81,13 @@ def _describe_matrix(judgment: Judgment) -> str:
         if implied
         else ""
     )
+    stated = len(shares) - sum(implied.values())
+    counted = f"{stated} stated and {sum(implied.values())} implied claims" if implied else pluralize(stated, "claim")
+    also = f" ({unrefuted} of them {'is' if unrefuted == 1 else 'are'} not contradicted)" if unrefuted else ""
     return (
-        f"Of {pluralize(len(shares), 'claim')} that this report tests, {every} hold in every reading and {some} in "
-        f"some; {failed} fail in every reading, and {rest} hold in none but in part, or cannot be told in some.{apart} "
+        f"Of {counted} that this report tests, {every} {'holds' if every == 1 else 'hold'} in every reading{also} and "
+        f"{some} in some; {failed} {'fails' if failed == 1 else 'fail'} in every reading, and {rest} "
+        f"{'holds' if rest == 1 else 'hold'} in none but in part, or cannot be told in some.{apart} "
         "Each cell is a link to its numbers; its left half is by means, as the paper defines regret, its right half by "
         f"medians. The heads link to what each {render_term('reading')} means. The learning rate is the text's in all."
     )
@@ -87,9 +95,10 @@ def _describe_matrix(judgment: Judgment) -> str:
 
 def _render_key() -> str:
     items = (
-        f'<span class="half {CLASSES[status]}" aria-hidden="true">{SIGNS[status]}</span> {text}'
-        for status, text in (
-            (Status.HOLDS, f"holds, or {render_term('not contradicted')}"),
+        f'<span class="half {CLASSES[word]}" aria-hidden="true">{SIGNS[word]}</span> {text}'
+        for word, text in (
+            (Status.HOLDS, "holds"),
+            (UNREFUTED, render_term(UNREFUTED)),
             (Status.PARTLY, render_term("holds in part")),
             (Status.FAILS, "fails"),
             (Status.UNKNOWN, render_term("cannot be told", "cannot be told with so few runs")),
@@ -188,6 +197,8 @@ def _render_row(claim: Claim, columns: Sequence[tuple[str, Reading]], settings: 
     text = f'<a href="#claim-{claim.id}">{render_text(claim.text)}</a>'
     if claim.literal is not None and claim.status is Status.PARTLY:
         text += f" <small>to the letter: {claim.literal.tally}</small>"
+    if claim.note:
+        text += f' <small class="limit">{render_text(claim.note)}</small>'
     kind = f' <span class="tag">{claim.kind}</span>' if claim.kind in (Kind.IMPLIED, Kind.PART) else ""
     part = ' class="part"' if claim.kind is Kind.PART else ""
     return f'<tr{part}><th scope="row">{text}{kind} <small>{link_source(claim, settings)}</small></th>{cells}</tr>'
@@ -197,7 +208,7 @@ def _render_share(claim: Claim) -> str:
     """Return a bar with the shares of the readings in which a claim holds, cannot be told and fails."""
     counts, total = claim.counts, len(claim.verdicts)
     parts = "".join(
-        f'<i class="{CLASSES[status]}" style="width:{100 * counts[status] / total:.1f}%"></i>'
+        f'<i class="{CLASSES[claim.word(status)]}" style="width:{100 * counts[status] / total:.1f}%"></i>'
         for status in (Status.HOLDS, Status.PARTLY, Status.UNKNOWN, Status.FAILS)
         if counts[status]
     )
@@ -221,14 +232,16 @@ def _render_half(claim: Claim, verdict: Verdict | None, statistic: str, reading:
     status = Status.UNTESTED if verdict is None else verdict.status
     # A reading that differs from the literal one only on axes that do not matter for the claim says nothing new.
     same = " same" if reading.changes() and not reading.on(claim.axes).changes() else ""
-    kind = f"half {CLASSES[status]}{same}{'' if statistic else ' whole'}"
+    word = claim.word(status)
+    kind = f"half {CLASSES[word]}{same}{'' if statistic else ' whole'}"
     if verdict is None:
-        return f'<span class="{kind}">{SIGNS[status]}</span>'
+        return f'<span class="{kind}">{SIGNS[word]}</span>'
     name = claim.mean_name if statistic == "mean" else statistic
     tally = f" ({verdict.tally})" if verdict.tally else ""
-    told = f"{': '.join(filter(None, (name, claim.word(status))))}{tally}"
+    which = typeset(replace(reading, statistic=None).describe() or "to the letter")
+    told = escape(f"{', '.join(filter(None, (which, name)))}: {word}{tally}", quote=True)
     anchor = verdict_anchor(claim, verdict)
-    return f'<a class="{kind}" href="#{anchor}" title="{told}" aria-label="{told}">{SIGNS[status]}</a>'
+    return f'<a class="{kind}" href="#{anchor}" title="{told}" aria-label="{told}">{SIGNS[word]}</a>'
 
 
 def _render_untested(judgment: Judgment) -> str:
@@ -238,7 +251,7 @@ def _render_untested(judgment: Judgment) -> str:
         return ""
     items = "".join(
         f'<li>{render_text(claim.text)} <span class="source">{escape(claim.source)}; needs '
-        f"{escape(', '.join(claim.settings) or 'a setting of the paper')}</span></li>"
+        f"{render_text('; '.join(map(describe_setting, claim.settings)) or 'a setting of the paper')}</span></li>"
         for claim in rest
     )
     return (

@@ -27,10 +27,10 @@ _KINDS = {Kind.EXPERIMENT: "Experiments", Kind.THEORY: "Theory"}
 """The claims that the paper states; those that it only implies are counted with the matrix."""
 
 _STYLES = {
-    "hold": "holds",
-    "are not contradicted": "holds",
-    "hold in part": "partly",
-    "fail": "fails",
+    **dict.fromkeys(("holds", "hold"), "holds"),
+    **dict.fromkeys(("is not contradicted", "are not contradicted"), "unrefuted"),
+    **dict.fromkeys(("holds in part", "hold in part"), "partly"),
+    **dict.fromkeys(("fails", "fail"), "fails"),
     "cannot be told": "unknown",
 }
 _STATISTICS: tuple[Statistic, ...] = ("mean", "median")

@@ -183,8 +183,8 @@ def _render_notice(about: Mapping[str, Any]) -> str:
     if not about["quick"]:
         return ""
     return (
-        '<p class="notice">This is a quick first look with few runs and few horizons: its numbers and verdicts are '
-        "less accurate than those of a full run.</p>"
+        '<p class="notice">This is a quick first look with few runs and few horizons: its numbers are less '
+        "accurate than those of a full run, and its verdicts are provisional.</p>"
     )
 
 

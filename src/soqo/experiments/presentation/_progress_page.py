@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from html import escape
 from pathlib import Path
 from string import Template
@@ -73,7 +74,8 @@ def render_progress(landed: Landed, about: Mapping[str, Any]) -> str:
         '<header class="top"><h1>A run in progress</h1></header>\n<main id="main">\n<section class="card">\n'
         f"<h2>{share} tasks{command}, after {landed.seconds:.0f} s</h2>\n"
         f'<progress max="{landed.total}" value="{landed.done}" aria-label="Tasks that are done">{share}</progress>\n'
-        f"<p>This page reloads every {_RELOAD} seconds, and the report takes its place. After an interruption, the "
+        f"<p>Last update at {datetime.now().astimezone():%H:%M:%S}. This page reloads every {_RELOAD} seconds, and the "
+        "report takes its place. After an interruption, the "
         f"same command resumes with what is done.</p>\n</section>\n{_render_curves(outcomes, charts)}"
         f"{_render_settings(landed)}\n</main>"
     )

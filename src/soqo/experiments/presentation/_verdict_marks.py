@@ -12,20 +12,28 @@ from soqo.experiments.presentation._report_figures import ReportFigure
 from soqo.experiments.presentation._style import typeset
 from soqo.experiments.settings import PRIMARY
 
-SIGNS = {
+UNREFUTED = "not contradicted"
+"""The word for a theorem that no check refutes, which has a mark of its own: it is less than that the theorem holds."""
+
+SIGNS: dict[str, str] = {
     Status.HOLDS: "✓",
+    UNREFUTED: "◇",
     Status.PARTLY: "◐",
     Status.FAILS: "✗",
     Status.UNKNOWN: "?",
     Status.UNTESTED: "\N{EN DASH}",
 }
-CLASSES = {
+"""The sign of each status, by its word."""
+
+CLASSES: dict[str, str] = {
     Status.HOLDS: "holds",
+    UNREFUTED: "unrefuted",
     Status.PARTLY: "partly",
     Status.FAILS: "fails",
     Status.UNKNOWN: "unknown",
     Status.UNTESTED: "untested",
 }
+"""The style of each status, by its word."""
 
 LABELS = {
     "movement-costs": "learners move too much",
@@ -79,8 +87,8 @@ def render_badge(status: Status, word: str = "") -> str:
     >>> render_badge(Status.HOLDS)
     '<span class="verdict holds"><span aria-hidden="true">✓</span> holds</span>'
     """
-    told = escape(word or status.value)
-    return f'<span class="verdict {CLASSES[status]}"><span aria-hidden="true">{SIGNS[status]}</span> {told}</span>'
+    told = word or status.value
+    return f'<span class="verdict {CLASSES[told]}"><span aria-hidden="true">{SIGNS[told]}</span> {escape(told)}</span>'
 
 
 def render_chips(judgment: Judgment | None, figure: ReportFigure) -> str:
@@ -118,8 +126,8 @@ def _render_chip(claim: Claim, status: Status) -> str:
     held, total = claim.counts[Status.HOLDS], len(claim.verdicts)
     readings = f"; holds in {held} of {total} readings" if total > 1 else ""
     told = escape(typeset(f"{implied}{claim.text}: {claim.word(status)}, to the letter{readings}"), quote=True)
-    shown = f"{escape(implied)}{render_text(label)}"
+    shown, word = f"{escape(implied)}{render_text(label)}", claim.word(status)
     return (
-        f'<a class="chip {CLASSES[status]}" href="#claim-{claim.id}" title="{told}"><span aria-hidden="true">'
-        f'{SIGNS[status]}</span><span class="unseen">{claim.word(status)}: </span> {shown}</a>'
+        f'<a class="chip {CLASSES[word]}" href="#claim-{claim.id}" title="{told}"><span aria-hidden="true">'
+        f'{SIGNS[word]}</span><span class="unseen">{word}: </span> {shown}</a>'
     )

@@ -159,6 +159,7 @@ class Panel {
       responsive: true,
       doubleClick: "reset+autosize",
     });
+    if (!this.plot.classList.contains("drawn")) this.node.on("plotly_hover", ({ points }) => this.tell(points[0].x));
     this.plot.classList.add("drawn");
   }
 
@@ -174,13 +175,33 @@ class Panel {
     this.spoken = document.createElement("p");
     this.spoken.className = "unseen";
     this.spoken.setAttribute("aria-live", "polite");
+    this.readout = document.createElement("ul");
+    this.readout.className = "readout";
+    this.readout.setAttribute("aria-hidden", "true"); // the arrow keys tell the same
     this.plot.append(this.node, this.spoken);
+    this.plot.after(this.readout);
     this.node.addEventListener("keydown", (event) => this.step(event));
     this.node.addEventListener("blur", () => window.Plotly && window.Plotly.Fx.unhover(this.node));
     return this.draw();
   }
 
-  // The arrow keys move the hover labels to the next or the previous x, and tell the values to screen readers.
+  // The values at an x stay below the chart until another x is chosen.
+  tell(x) {
+    const line = (text, color) => {
+      const item = document.createElement("li");
+      if (color) item.append(Object.assign(document.createElement("i"), { style: `background: ${color}` }));
+      item.append(text);
+      return item;
+    };
+    const rows = this.curves.filter((curve) => curve.x.includes(x)).map((curve) => {
+      const [value, low, high] = curve[this.statistic].map((values) => values[curve.x.indexOf(x)]);
+      const ends = low === null ? "" : ` (${format(low)} to ${format(high ?? NaN)})`;
+      return line(`${curve.label}: ${format(value ?? NaN)}${ends}`, variable(curve.color));
+    });
+    this.readout.replaceChildren(line(`${this.spec.xLabel} = ${x}`), ...rows);
+  }
+
+  // The arrow keys move the line to the next or the previous x, and tell the values to screen readers.
   step(event) {
     const move = { ArrowRight: 1, ArrowLeft: -1, PageUp: 10, PageDown: -10 }[event.key];
     const [first] = this.curves;
@@ -189,6 +210,7 @@ class Panel {
     this.index = Math.min(Math.max(this.index + move, 0), first.x.length - 1);
     const x = first.x[this.index];
     window.Plotly.Fx.hover(this.node, { xval: this.spec.ticks.length ? Math.log10(x) : x, yval: 0 }, "xy");
+    this.tell(x); // Plotly reports no hover that a script asks for
     const values = this.curves.map((c) => `${c.label} ${format(c[this.statistic][0][c.x.indexOf(x)] ?? NaN)}`);
     this.spoken.textContent = `${this.spec.xLabel} ${x}: ${values.join(", ")}`;
   }
@@ -224,7 +246,7 @@ class Panel {
   traces(range, log) {
     const bands = this.chart.intervals ? this.curves.map((curve) => this.band(curve, range, log)) : [];
     const lines = this.curves.map((curve) => {
-      const [middle, low, high] = curve[this.statistic];
+      const [middle] = curve[this.statistic];
       const color = variable(curve.color);
       const best = middle.indexOf(Math.min(...middle.filter((value) => value !== null)));
       const rings = {
@@ -236,12 +258,11 @@ class Panel {
       return {
         x: curve.x,
         y: middle,
-        text: middle.map((value, k) => format(value ?? NaN) + (low[k] === null ? "" : ` (${format(low[k])} to ${format(high[k] ?? NaN)})`)),
         name: curve.label,
         mode: this.spec.marks ? "lines+markers" : "lines",
         line: { color, dash: DASHES[curve.dash], width: 2 },
         ...(this.spec.marks ? { marker: rings } : {}),
-        hovertemplate: `${curve.label}: %{text}<extra></extra>`,
+        hoverinfo: "none", // the values are told below the chart, where they cover nothing
       };
     });
     return [...bands, ...lines];
@@ -289,7 +310,6 @@ class Panel {
       annotations,
       showlegend: false,
       hovermode: "x unified",
-      hoverlabel: { bgcolor: variable("--card"), bordercolor: line, font: { color: text, size: 12.5 }, namelength: -1 },
       dragmode: this.labels || matchMedia("(pointer: coarse)").matches ? false : "zoom",
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
@@ -305,8 +325,7 @@ class Panel {
         spikethickness: 1,
         spikecolor: muted,
         spikedash: "dot",
-        hoverformat: ",.4~r",
-        unifiedhovertitle: { text: `${spec.xLabel} = %{x}` },
+        spikemode: "across",
       },
       yaxis: {
         ...axis,

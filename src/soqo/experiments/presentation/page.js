@@ -10,6 +10,9 @@ function reveal() {
   const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!target) return;
   for (let node = target; node; node = node.parentElement) if (node.tagName === "DETAILS") node.open = true;
+  // A figure with several settings opens with the first of them.
+  const first = target.matches("details.group") && target.querySelector(":scope > details.fold");
+  if (first && !target.querySelector(":scope > details.fold[open]")) first.open = true;
   target.scrollIntoView();
 }
 

@@ -44,6 +44,7 @@ from soqo.experiments.settings._reading_plans import (
 )
 from soqo.experiments.settings._readings import AXES, LITERAL, Choice, Reading, all_readings, few_readings
 from soqo.experiments.settings._setting import MAX_RUNS, Setting, SweepPoint
+from soqo.experiments.settings._setting_labels import describe_setting
 from soqo.experiments.settings._settings_file import SETTING_KEYS, parse_settings, read_settings
 from soqo.experiments.settings._toml_line_numbers import Document, KeyPath, parse_toml
 
@@ -83,6 +84,7 @@ __all__ = [
     "canonical_spectrum",
     "captions_c1",
     "catalogue",
+    "describe_setting",
     "few_readings",
     "figures",
     "find",
