@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from soqo._foundation.blas import is_finite_quick
 from soqo._model.spectrum import Spectrum
 from soqo.estimators._measurements import smat, svec, triangle
 from soqo.estimators._nesterov_todd import scaling_from_spectrum, step_length
@@ -119,14 +120,35 @@ def map_in_cone(mean: Array, covariance: Array, start: Spectrum, alpha: float, s
     values = np.tile((root * root)[:, None], start.values.shape[1:])
     active = np.flatnonzero(steps > 0)
     for step in range(int(steps.max(initial=0))):
-        G[active], values[active], change = _primal_dual_step(
+        G[active], values[active], change = _step_or_stay(
             mean[active], covariance[active], G[active], values[active], alpha, scale[active]
         )
         active = active[(change > _SMALL_CHANGE) & (step + 1 < steps[active])]
         if not active.size:
             break
-    M = Spectrum.of((G * values[:, None, :]) @ G.mT)
-    return Spectrum(np.maximum(M.values, 0.0), M.vectors)
+    M = (G * values[:, None, :]) @ G.mT
+    if not is_finite_quick(M):
+        lost = ~np.isfinite(M).all(axis=(1, 2))
+        M[lost] = start.matrix()[lost]  # numbers that overflow say nothing
+    found = Spectrum.of(M)
+    return Spectrum(np.maximum(found.values, 0.0), found.vectors)
+
+
+def _step_or_stay(
+    mean: Array, covariance: Array, G: Array, values: Array, alpha: float, scale: Array
+) -> tuple[Array, Array, Array]:
+    """Make a step in each run; one whose numbers have lost their rank to round-off stays where it is."""
+    try:
+        return _primal_dual_step(mean, covariance, G, values, alpha, scale)
+    except np.linalg.LinAlgError:
+        if len(G) == 1:
+            return G, values, np.zeros(1)
+    parts = [
+        _step_or_stay(mean[one], covariance[one], G[one], values[one], alpha, scale[one])
+        for one in (slice(run, run + 1) for run in range(len(G)))
+    ]
+    G_next, values_next, change = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return G_next, values_next, change
 
 
 def _primal_dual_step(
