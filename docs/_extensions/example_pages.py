@@ -37,7 +37,7 @@ def write_pages() -> None:
             for path in old:
                 notebook = to_notebook(path.read_text(encoding="utf-8"))
                 execute(notebook, kernel)
-                nbformat.write(notebook, folder / f"{path.stem}.ipynb")  # type: ignore[no-untyped-call]
+                nbformat.write(notebook, folder / f"{path.stem}.ipynb")  # type: ignore[no-untyped-call]  # nbformat has no type hints
     titles = [_write_page(path, folder / f"{path.stem}.ipynb") for path in examples()]
     entries = "\n".join(f"   {path.stem}" for path in examples())
     write(
@@ -58,7 +58,7 @@ def _is_current(example: Path, notebook: Path) -> bool:
 
 def _write_page(example: Path, notebook: Path) -> str:
     """Write the page of an example, and return its title."""
-    text, *cells = nbformat.read(notebook, as_version=4).cells  # type: ignore[no-untyped-call]
+    text, *cells = nbformat.read(notebook, as_version=4).cells  # type: ignore[no-untyped-call]  # nbformat has no type hints
     title, _, rest = text.source.partition("\n\n")
     number = example.stem[:2]
     name = f"{number}. {title.removeprefix('# ')}"

@@ -34,7 +34,7 @@ def to_notebook(source: str) -> Any:
     teaches, _, rest = lesson.removeprefix("Teaches: ").partition("\n\n")
     title = teaches.replace("\n", " ")
     text = f"# {title[0].upper()}{title[1:].rstrip('.')}\n\n{rest}"
-    cell = nbformat.v4.new_markdown_cell(text.rstrip())  # type: ignore[no-untyped-call]
+    cell = nbformat.v4.new_markdown_cell(text.rstrip())  # type: ignore[no-untyped-call]  # nbformat has no type hints
     notebook.cells.insert(0, cell)
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
