@@ -34,6 +34,7 @@ import numpy as np
 
 from soqo._foundation.arguments import choice, number
 from soqo._foundation.blas import sum_of_squares
+from soqo._foundation.compilation import can_compile
 from soqo._foundation.frozen_dataclasses import Value, evolve, set_fields
 from soqo._model.gains import advance, advance_with_factor
 from soqo._model.planner import anticipation, towards
@@ -42,7 +43,10 @@ from soqo._storage.registry import add_fields, compose, map_field, register, ren
 from soqo.errors import ArgumentError
 from soqo.estimators.bayes import MAX_DISTANCE, Posterior, ReadingModel, clip_inputs, map_estimate
 from soqo.policies._base import Policy, State
+from soqo.policies._runs import take_rows
 from soqo.policies.glide._beliefs import Beliefs
+from soqo.policies.glide._compiled._layout import AGE, IN_A_ROW, LAST_PROBE, PROBES
+from soqo.policies.glide._compiled._memory import CompiledMemory, is_packable, pack
 from soqo.policies.glide._drift import Drift
 from soqo.policies.glide._forecasts import ForecastTrust
 from soqo.policies.glide._hedge import hedge
@@ -58,7 +62,7 @@ from soqo.policies.glide._meter_faults import MeterFaults
 from soqo.policies.glide._minimizer import minimizer_shift
 from soqo.policies.glide._probes import EXPLORATION_ROUNDS, best_probe, exploratory_spectrum
 from soqo.policies.glide._readings import learn as learn_reading
-from soqo.policies.glide._verification import is_due, verification_probe
+from soqo.policies.glide._verification import is_due, is_due_at, verification_probe
 from soqo.typing import Array, BoolArray, IntArray, Rng
 
 _EARLY_PROBE_PERIOD, _LATE_PROBE_PERIOD, _EARLY_ROUNDS = 4, 16, 64
@@ -312,6 +316,83 @@ class GLIDE(Policy[Any]):
     def decide(self, state: State[Any], v: Array) -> tuple[Array, GlideMemory | LargeMemory]:
         if isinstance(state.memory, LargeMemory):
             return decide_streams(state, v, drift=self.drift)
+        if state.forecast is None and self._may_compile(state):
+            return self._decide_compiled(state, v)
+        return self._decide_dense(with_plain_memory(state), v)
+
+    def _may_compile(self, state: State[Any]) -> bool:
+        """Return whether compiled functions can play this round."""
+        return (
+            can_compile()
+            and self.alarms
+            and self.window is None
+            and self.y_max is None
+            and not self.switching_included
+            and state.context is None
+            and state.factor is None
+            and (isinstance(state.memory, CompiledMemory) or is_packable(state.memory))
+        )
+
+    def _decide_compiled(self, state: State[Any], v: Array) -> tuple[Array, Any]:
+        """Return the actions and the memory, by compiled functions."""
+        from soqo.policies.glide._compiled import engine
+
+        d, memory = v.shape[-1], packed(state.memory)
+        told, runs = np.ascontiguousarray(v.reshape(-1, d)), len(memory.runs)
+        rounds = own_rounds(state, runs)
+        exploring, probing = (
+            np.broadcast_to(np.asarray(chosen(rounds)) if self.probing else _NOWHERE, runs)
+            for chosen in (_explores, _may_probe)
+        )
+        model = self._model(d)
+        x, memory = engine.decide(
+            memory,
+            model,
+            told,
+            np.ascontiguousarray(state.x.reshape(-1, d)),
+            np.ascontiguousarray(state.v.reshape(-1, d)),
+            own_rounds=rounds,
+            next_round=state.round + 1,
+            rounds_to_go=state.rounds_to_go,
+            has_horizon=state.horizon is not None,
+            drift=self.drift,
+            exploring=exploring,
+            probing=probing,
+        )
+        if self.probing:
+            x, memory = self._verify_compiled(state, memory, model, x, rounds)
+        return x.reshape(v.shape), memory
+
+    def _verify_compiled(
+        self, state: State[Any], memory: CompiledMemory, model: ReadingModel, x: Array, rounds: IntArray
+    ) -> tuple[Array, CompiledMemory]:
+        """Return the actions and the memory with probes that verify the estimate, in runs without another probe."""
+        last_probe = memory.column(LAST_PROBE)
+        due = is_due_at(memory.of_best(AGE), memory.of_best(IN_A_ROW), state.round, last_probe)
+        where = np.flatnonzero(due & (last_probe != state.round + 1)) if due.any() else ()
+        if not len(where):
+            return x, memory
+        save = np.maximum(rounds, 100) if state.horizon is None else np.full(rounds.size, state.rounds_to_go - 1)
+        plain = memory.plain
+        probe = verification_probe(
+            plain.beliefs,
+            model,
+            plain.spectrum,
+            where,
+            moment=plain.moment,
+            rounds_to_go=state.rounds_to_go,
+            rounds_to_save=save[where],
+        )
+        probed = where[probe.any(axis=1)]
+        if probed.size:
+            x[where] += probe
+            runs = memory.runs.copy()
+            runs[probed, PROBES] += 1.0
+            runs[probed, LAST_PROBE] = state.round + 1.0
+            memory = memory.replace(runs=runs)
+        return x, memory
+
+    def _decide_dense(self, state: State[Any], v: Array) -> tuple[Array, GlideMemory]:
         d, memory = v.shape[-1], state.memory
         x_prev, told = state.x.reshape(-1, d), v.reshape(-1, d)
         memory, w = self._with_context(state, memory)
@@ -447,6 +528,52 @@ class GLIDE(Policy[Any]):
     def learn(self, state: State[Any], y: Array) -> GlideMemory | LargeMemory:
         if isinstance(state.memory, LargeMemory):
             return self._learn_many_dimensions(state, y)
+        if self._may_compile(state) and state.felt is None:
+            return self._learn_compiled(state, y)
+        return self._learn_dense(with_plain_memory(state), y)
+
+    def _learn_compiled(self, state: State[Any], y: Array) -> Any:
+        """Return the memory after a reading of each run, by compiled functions and by NumPy where they stop."""
+        from soqo.policies.glide._compiled import engine
+
+        d, before = state.x.shape[-1], packed(state.memory)
+        rounds = own_rounds(state, len(before.runs))
+        u = (state.x - state.v).reshape(-1, d)
+        reading = y.reshape(-1)
+        memory, left, expected = engine.learn(
+            before,
+            self._model(d),
+            u,
+            reading,
+            own_rounds=rounds,
+            round_number=state.round,
+            base_load=self.base_load,
+        )
+        if left.size == len(before.runs):
+            return self._learn_dense(with_plain_memory(state), y)
+        if left.size:
+            part = self._learn_dense(runs_of(state, before, left), reading[left])
+            memory = engine.insert_runs(memory, pack(part), left)
+        if before.companion is None:
+            return memory
+        # The runs that are left have their companion from NumPy's code.
+        options = Options(self.noise_cap, self.alarms, self.window, base_load=False)
+        seen = reading.copy()
+        seen[left] = np.nan
+        companion = before.companion.observe(u, seen, None, expected, options, state.round)
+        if left.size:
+            companion = companion.with_runs(left, part.companion)
+        leads = companion.leads()
+        if leads.any():
+            runs = memory.runs.copy()
+            played = companion.spectrum(memory.plain.spectrum, leads)
+            runs[:, memory.of_run.played_values : memory.of_run.shift] = np.concatenate(
+                [played.values, played.vectors.reshape(len(runs), -1)], axis=1
+            )
+            memory = memory.replace(runs=runs)
+        return memory.replace(companion=companion)
+
+    def _learn_dense(self, state: State[Any], y: Array) -> GlideMemory:
         d = state.x.shape[-1]
         memory, w = self._with_context(state, state.memory)
         model = self._model_of(memory)
@@ -671,6 +798,30 @@ class GLIDE(Policy[Any]):
         n = max(1.0, state.rounds_to_go)
         lower, upper = advance(np.maximum(values - deviations, 0.0), n), advance(values + deviations, n)
         return float(0.5 * (upper - lower).max())
+
+
+def packed(memory: Any) -> CompiledMemory:
+    """Return a memory in the form for compiled functions."""
+    return memory if isinstance(memory, CompiledMemory) else pack(memory)
+
+
+def with_plain_memory(state: State[Any]) -> State[GlideMemory]:
+    """Return the state with its memory in the form for NumPy's code."""
+    return evolve(state, memory=state.memory.plain) if isinstance(state.memory, CompiledMemory) else state
+
+
+def own_rounds(state: State[Any], runs: int) -> IntArray:
+    """Return the number of rounds that each run has begun, shape (runs,)."""
+    return np.array(np.broadcast_to(np.reshape(state.own_round, -1), runs), dtype=np.int64)
+
+
+def runs_of(state: State[Any], memory: CompiledMemory, index: IntArray) -> State[GlideMemory]:
+    """Return the state of some runs of any batch, with what learning from a reading needs."""
+    d = state.x.shape[-1]
+    flat = {name: getattr(state, name).reshape(-1, d)[index] for name in ("x", "v")}
+    began = None if state.began is None else state.began.reshape(-1)[index]
+    x_prev = None if state.x_prev is None else state.x_prev.reshape(-1, d)[index]
+    return evolve(state, **flat, began=began, x_prev=x_prev, memory=take_rows(memory.plain, index))
 
 
 @cache

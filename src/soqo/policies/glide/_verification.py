@@ -62,9 +62,12 @@ def is_due(beliefs: Beliefs, round_number: int, last_probe: Array) -> BoolArray:
         The round of the last probe.
     """
     best = beliefs.best
-    age = beliefs.age[best]
+    return is_due_at(beliefs.age[best], beliefs.in_a_row[best], round_number, last_probe)
+
+
+def is_due_at(age: Array, in_a_row: Array, round_number: int, last_probe: Array) -> BoolArray:
+    """Do the same, for the age of the best belief of each run and the number of readings that it rejected in a row."""
     at_age = _AGES.contain(age)
-    in_a_row = beliefs.in_a_row[best]
     if not in_a_row.any():
         return at_age
     return np.asarray(at_age | ((last_probe == round_number) & (in_a_row > 0.0) & (age >= _FIRST_AGE)))

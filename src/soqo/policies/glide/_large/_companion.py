@@ -130,6 +130,22 @@ class Companion(Value):
         """
         return Companion(tuple(self.streams[i] for i in index), self.errors[index])
 
+    def with_runs(self, index: IntArray, part: Companion) -> Companion:
+        """Return the streams with others in some of the runs.
+
+        Parameters
+        ----------
+        index : IntArray, shape (k,)
+            The runs.
+        part : Companion
+            Their streams.
+        """
+        streams, errors = list(self.streams), self.errors.copy()
+        for place, stream in zip(index.tolist(), part.streams, strict=True):
+            streams[place] = stream
+        errors[index] = part.errors
+        return Companion(tuple(streams), errors)
+
     @staticmethod
     def join_runs(parts: Sequence[Companion]) -> Companion:
         """Return the streams of the runs of several.

@@ -1,0 +1,16 @@
+"""The fit and the estimate of one run as machine code; importing it needs the extra ``fast``."""
+
+from soqo.estimators.bayes.compiled._estimate import deviation, map_estimate, to_matrix, to_vector
+from soqo.estimators.bayes.compiled._fit import fit_variants, offset_deviation
+from soqo.estimators.bayes.compiled._small_matrices import fold_rows, solve_symmetric
+
+__all__ = [
+    "deviation",
+    "fit_variants",
+    "fold_rows",
+    "map_estimate",
+    "offset_deviation",
+    "solve_symmetric",
+    "to_matrix",
+    "to_vector",
+]

@@ -1,0 +1,333 @@
+"""A fit of one run: ``_fits`` as machine code."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from soqo._foundation.compilation import compiled
+from soqo.estimators.bayes._fits import _LOG_VARIANT_PRIORS, _NEGLIGIBLE, _UNLIKELY, GROWTH
+from soqo.estimators.bayes._model import _ENTRY_DEVIATION, OFFSET_SIZE, TRACE_DEVIATION
+from soqo.estimators.bayes.compiled._scale_average import average
+from soqo.estimators.bayes.compiled._small_matrices import cholesky, solve_lower, triangularize
+from soqo.typing import Array, IntArray
+
+_ALONG = TRACE_DEVIATION - _ENTRY_DEVIATION
+_LOG_PLAIN, _LOG_OFFSET = float(_LOG_VARIANT_PRIORS[0]), float(_LOG_VARIANT_PRIORS[1])
+
+
+@compiled
+def _apply_prior(X: Array, k: int, p: int, diagonal: IntArray, unit: float, extra: float, out: Array) -> None:
+    """Write the square root of the prior covariance, which is symmetric, times X to ``out``."""
+    d = diagonal.size
+    for j in range(X.shape[1]):
+        along = 0.0
+        for i in range(d):
+            along += X[k + diagonal[i], j]
+        along *= _ALONG / d
+        for i in range(k):
+            out[i, j] = extra * X[i, j]
+        for i in range(k, k + p):
+            out[i, j] = unit * _ENTRY_DEVIATION * X[i, j]
+        for i in range(d):
+            out[k + diagonal[i], j] += unit * along
+
+
+@compiled
+def _fit_variant(
+    rows: Array,
+    bias_rows: int,
+    sizes: IntArray,
+    k: int,
+    kappa: float,
+    diagonal: IntArray,
+    center: Array,
+    numbers: Array,
+    mean: Array,
+    root: Array,
+) -> tuple[bool, float, float, float]:
+    """Fill in mean and root of one variant; return whether all is finite, the noise, the scale and the log evidence.
+
+    ``numbers`` are the readings, the largest absolute reading, the bound on the noise, the known noise, the deviation
+    of log s, the guess of the noise, the unit of s, and the deviation of an entry of the offset for s = 1.
+    """
+    p, q, m = sizes[1], sizes[2], sizes[4]
+    n, first, count = k + p, m - k - p, rows.shape[0]
+    unit, extra = numbers[6], numbers[6] * numbers[7]
+    white = np.empty((count, q + n + 1))
+    white[:, :q] = rows[:, :q]
+    white[:, q:] = rows[:, first:]
+    L = np.empty((0, 0))
+    if kappa:
+        B = np.ascontiguousarray(rows[:bias_rows, :q])
+        L = kappa**2 * np.dot(B, B.T)
+        for i in range(bias_rows):
+            L[i, i] += 1.0
+        if not cholesky(L):
+            return False, 0.0, 0.0, 0.0
+        solve_lower(L, 0.0, white[:bias_rows])
+    T, rest = white, 0.0
+    if count > n:
+        T = white.copy()
+        triangularize(T, q, np.empty(q + n + 1))
+        rest = T[n, q + n] ** 2
+    used = min(count, n)
+    transposed = np.ascontiguousarray(T[:used, q : q + n].T)
+    design = np.empty((n, used))
+    _apply_prior(transposed, k, p, diagonal, unit, extra, design)
+    if not math.isfinite(np.sum(design)):
+        return False, 0.0, 0.0, 0.0
+    V, D, Ut = np.linalg.svd(design, False)  # of the transpose
+    c, c0 = np.zeros(used), np.zeros(used)
+    for j in range(used):
+        y, y0 = T[j, q + n], 0.0
+        for i in range(p):
+            y0 += transposed[k + i, j] * center[i]
+        for i in range(used):
+            c[i] += Ut[i, j] * y
+            c0[i] += Ut[i, j] * y0
+    coordinates, variance = np.empty(used), np.empty(used)
+    scale, mean_square_scale, noise, log_evidence = average(
+        D, c, c0, rest, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], coordinates, variance
+    )
+    _inner(V, coordinates, variance, scale, mean_square_scale, k, p, diagonal, unit, extra, center, first, mean, root)
+    if kappa:
+        log_evidence -= _given_the_rest(rows, white, L, bias_rows, q, n, first, kappa, noise, mean, root)
+    return math.isfinite(np.sum(mean)) and math.isfinite(noise), noise, scale * unit, log_evidence
+
+
+@compiled
+def _inner(
+    V: Array,
+    coordinates: Array,
+    variance: Array,
+    scale: float,
+    mean_square_scale: float,
+    k: int,
+    p: int,
+    diagonal: IntArray,
+    unit: float,
+    extra: float,
+    center: Array,
+    first: int,
+    mean: Array,
+    root: Array,
+) -> None:
+    """Fill in mean and root of all unknowns but N."""
+    n, used = V.shape
+    mean[:] = 0.0
+    root[:, :] = 0.0
+    solution, out = np.zeros((n, 1)), np.empty((n, 1))
+    for j in range(used):
+        for i in range(n):
+            solution[i, 0] += V[i, j] * coordinates[j]
+    _apply_prior(solution, k, p, diagonal, unit, extra, out)
+    for i in range(n):
+        mean[first + i] = out[i, 0]
+    for i in range(p):
+        mean[first + k + i] += scale * center[i]
+    if used == n:
+        scaled = np.empty((n, n))
+        for i in range(n):
+            for j in range(n):
+                scaled[i, j] = V[i, j] * math.sqrt(variance[j])
+    else:
+        # What the rows do not contain has the variance of the prior.
+        unseen = math.sqrt(mean_square_scale)
+        weighted = np.empty((n, used))
+        for i in range(n):
+            for j in range(used):
+                weighted[i, j] = V[i, j] * (math.sqrt(variance[j]) - unseen)
+        scaled = np.dot(weighted, np.ascontiguousarray(V.T))
+        for i in range(n):
+            scaled[i, i] += unseen
+    _apply_prior(scaled, k, p, diagonal, unit, extra, root[first:, first:])
+
+
+@compiled
+def _given_the_rest(
+    rows: Array,
+    white: Array,
+    L: Array,
+    b: int,
+    q: int,
+    n: int,
+    first: int,
+    kappa: float,
+    noise: float,
+    mean: Array,
+    root: Array,
+) -> float:
+    """Fill in mean and root of N given the other unknowns; return the logarithm of the determinant of L."""
+    log_determinant = 0.0
+    residual = np.empty(b)
+    for i in range(b):
+        log_determinant += math.log(L[i, i])
+        total = white[i, q + n]
+        for j in range(n):
+            total -= white[i, q + j] * mean[first + j]
+        residual[i] = total
+    gain = np.ascontiguousarray(white[:b, :q].T) * kappa**2
+    mean[:q] = np.dot(gain, residual)
+    half = rows[:b, :q].copy()
+    solve_lower(L, 1.0, half)
+    own = np.dot(gain, half)
+    for i in range(q):
+        for j in range(q):
+            root[i, j] = -kappa * noise * own[i, j]
+        root[i, i] += kappa * noise
+    given = np.dot(np.ascontiguousarray(white[:b, q : q + n]), np.ascontiguousarray(root[first:, first:]))
+    root[:q, first:] = -np.dot(gain, given)
+    return log_determinant
+
+
+@compiled
+def _wanted(
+    sizes: IntArray, optional_bias: bool, readings: float, offset: bool, review: bool, variants: Array, wanted: Array
+) -> None:
+    """Mark the variants to evaluate."""
+    p, q = sizes[1], sizes[2]
+    unbiased = readings >= 4 * p and optional_bias and q > 0
+    wanted[0], wanted[1] = 1.0, 1.0 if offset else 0.0
+    wanted[2], wanted[3] = 1.0 if unbiased else 0.0, 1.0 if offset and unbiased else 0.0
+    count = max(readings, 1.0)
+    if review or readings < 4 * p or math.floor(np.log2(count)) != math.floor(np.log2(count / GROWTH)):
+        return
+    likely = False
+    for i in range(4):
+        likely |= wanted[i] > 0.0 and variants[i] > _UNLIKELY
+    if likely:
+        for i in range(4):
+            if not variants[i] > _UNLIKELY:
+                wanted[i] = 0.0
+
+
+@compiled
+def fit_variants(
+    rows: Array,
+    bias_rows: int,
+    sizes: IntArray,
+    kappa: float,
+    optional_bias: bool,
+    diagonal: IntArray,
+    center: Array,
+    numbers: Array,
+    offset: bool,
+    review: bool,
+    variants: Array,
+    mean: Array,
+    root: Array,
+) -> tuple[bool, float, float, float]:
+    """Fill in mean, root and the probabilities of the variants.
+
+    Parameters
+    ----------
+    rows : Array, shape (n, m + 1)
+        The whitened features and readings, or their triangular factor.
+    bias_rows : int
+        The number of rows that contain N: q of a triangular factor, all otherwise.
+    sizes : IntArray, shape (5,)
+        d, p, q, e and m.
+    kappa, optional_bias : float and bool
+        As in the model.
+    diagonal : IntArray, shape (d,)
+        The entries of svec(A) on the diagonal.
+    center, numbers : Array, shape (p,) and (8,)
+        svec of the prior mean, and the numbers of :func:`_fit_variant`.
+    offset, review : bool
+        Whether there may be an offset, and whether to evaluate all variants.
+    variants, mean, root : Array, shape (4,), (m,) and (m, m)
+        The results; the probabilities are read first.
+
+    Returns
+    -------
+    finite : bool
+        Whether the results can be used.
+    noise, scale, log_marginal : float
+        As in the posterior.
+    """
+    m = sizes[4]
+    wanted, log_weights = np.zeros(4), np.full(4, -np.inf)
+    _wanted(sizes, optional_bias, numbers[0], offset, review, variants, wanted)
+    candidates = int(wanted.sum())
+    means, roots = np.empty((candidates, m)), np.empty((candidates, m, m))
+    noises, scales, index = np.empty(candidates), np.empty(candidates), np.empty(candidates, np.int64)
+    found = 0
+    for variant in range(4):
+        if wanted[variant] == 0.0:
+            continue
+        k = sizes[3] if variant in (1, 3) else 0
+        own_kappa = kappa if variant < 2 and sizes[2] > 0 else 0.0
+        finite, noises[found], scales[found], evidence = _fit_variant(
+            rows, bias_rows, sizes, k, own_kappa, diagonal, center, numbers, means[found], roots[found]
+        )
+        if not finite:
+            return False, 0.0, 0.0, 0.0
+        log_weights[variant] = evidence + (_LOG_OFFSET if variant in (1, 3) else _LOG_PLAIN)
+        index[found] = variant
+        found += 1
+    top, total = log_weights.max(), 0.0
+    for variant in range(4):
+        variants[variant] = math.exp(log_weights[variant] - top)
+        total += variants[variant]
+    for variant in range(4):
+        variants[variant] /= total
+    noise, scale = _mixture(variants, index, means, roots, noises, scales, mean, root)
+    return math.isfinite(top), noise, scale, top + math.log(total)
+
+
+@compiled
+def _mixture(
+    weights: Array,
+    index: IntArray,
+    means: Array,
+    roots: Array,
+    noises: Array,
+    scales: Array,
+    mean: Array,
+    root: Array,
+) -> tuple[float, float]:
+    """Fill in the mean and a root of the covariance of the mixture; return its noise and scale."""
+    m, candidates = means.shape[1], index.size
+    shares, total, counted, best = np.zeros(candidates), 0.0, 0, 0
+    for j in range(candidates):
+        if weights[index[j]] > _NEGLIGIBLE:
+            shares[j] = weights[index[j]]
+            total += shares[j]
+            counted += 1
+        if shares[j] > shares[best]:
+            best = j
+    if counted == 1:
+        mean[:] = means[best]
+        root[:, :] = roots[best]
+        return noises[best], scales[best]
+    mean[:] = 0.0
+    log_noise, scale = 0.0, 0.0
+    for j in range(candidates):
+        shares[j] /= total
+        if shares[j] > 0.0:
+            mean += shares[j] * means[j]
+            log_noise += shares[j] * math.log(noises[j])
+            scale += shares[j] * scales[j]
+    stack, begin = np.empty((counted * (m + 1), m)), 0
+    for j in range(candidates):
+        if shares[j] > 0.0:
+            factor = math.sqrt(shares[j])
+            for i in range(m):
+                for l in range(m):
+                    stack[begin + i, l] = factor * roots[j, l, i]
+            for l in range(m):
+                stack[begin + m, l] = factor * (means[j, l] - mean[l])
+            begin += m + 1
+    triangularize(stack, 0, np.empty(m))
+    for i in range(m):
+        for l in range(m):
+            root[i, l] = stack[l, i] if l <= i else 0.0
+    return math.exp(log_noise), scale
+
+
+@compiled
+def offset_deviation(log_size: float, total_readings: float) -> float:
+    """Return the prior's deviation of an entry of the offset for s = 1."""
+    return OFFSET_SIZE * math.exp(log_size / max(total_readings, 1.0))

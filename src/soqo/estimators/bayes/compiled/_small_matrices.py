@@ -1,0 +1,126 @@
+"""Factors of small matrices in place, without the overhead of LAPACK for sizes up to a few dozen."""
+
+from __future__ import annotations
+
+import math
+
+from soqo._foundation.compilation import compiled
+from soqo.typing import Array
+
+
+@compiled
+def cholesky(A: Array) -> bool:
+    """Overwrite the lower triangle of A by its Cholesky factor; return False if A is not positive definite."""
+    n = A.shape[0]
+    for i in range(n):
+        for j in range(i + 1):
+            total = A[i, j]
+            for k in range(j):
+                total -= A[i, k] * A[j, k]
+            if i > j:
+                A[i, j] = total / A[j, j]
+            elif total > 0.0:
+                A[i, i] = math.sqrt(total)
+            else:
+                return False
+    return True
+
+
+@compiled
+def solve_lower(L: Array, shift: float, B: Array) -> None:
+    """Overwrite B by the solution X of (L + shift I) X = B, for a lower triangle L."""
+    n, columns = L.shape[0], B.shape[1]
+    for i in range(n):
+        for j in range(i):
+            factor = L[i, j]
+            for k in range(columns):
+                B[i, k] -= factor * B[j, k]
+        inverse = 1.0 / (L[i, i] + shift)
+        for k in range(columns):
+            B[i, k] *= inverse
+
+
+@compiled
+def triangularize(A: Array, first: int, work: Array) -> None:
+    """Overwrite the columns of A from ``first`` on by R of their QR decomposition, by Householder reflections."""
+    rows, columns = A.shape
+    for j in range(first, min(columns, first + rows)):
+        top = j - first
+        below = 0.0
+        for i in range(top + 1, rows):
+            below += A[i, j] * A[i, j]
+        if below == 0.0:
+            continue
+        alpha = A[top, j]
+        norm = math.sqrt(alpha * alpha + below)
+        if alpha > 0.0:
+            norm = -norm
+        head = alpha - norm
+        scale = 2.0 / (head * head + below)
+        for k in range(j + 1, columns):
+            work[k] = head * A[top, k]
+        for i in range(top + 1, rows):
+            v = A[i, j]
+            if v != 0.0:
+                for k in range(j + 1, columns):
+                    work[k] += v * A[i, k]
+        for k in range(j + 1, columns):
+            work[k] *= scale
+            A[top, k] -= head * work[k]
+        for i in range(top + 1, rows):
+            v = A[i, j]
+            if v != 0.0:
+                for k in range(j + 1, columns):
+                    A[i, k] -= v * work[k]
+                A[i, j] = 0.0
+        A[top, j] = norm
+
+
+@compiled
+def fold_rows(R: Array, X: Array, count: int, work: Array) -> None:
+    """Overwrite a triangular factor R by that of R and the first rows of X, which are overwritten, too."""
+    n = R.shape[0]
+    for j in range(n):
+        below = 0.0
+        for i in range(count):
+            below += X[i, j] * X[i, j]
+        if below == 0.0:
+            continue
+        alpha = R[j, j]
+        norm = math.sqrt(alpha * alpha + below)
+        if alpha > 0.0:
+            norm = -norm
+        head = alpha - norm
+        scale = 2.0 / (head * head + below)
+        for k in range(j + 1, n):
+            work[k] = head * R[j, k]
+        for i in range(count):
+            v = X[i, j]
+            for k in range(j + 1, n):
+                work[k] += v * X[i, k]
+        for k in range(j + 1, n):
+            work[k] *= scale
+            R[j, k] -= head * work[k]
+        for i in range(count):
+            v = X[i, j]
+            for k in range(j + 1, n):
+                X[i, k] -= v * work[k]
+        R[j, j] = norm
+
+
+@compiled
+def solve_symmetric(A: Array, b: Array) -> bool:
+    """Overwrite b by the solution of A x = b for a positive definite A, which is overwritten; False if it is not."""
+    if not cholesky(A):
+        return False
+    n = b.size
+    for i in range(n):
+        total = b[i]
+        for j in range(i):
+            total -= A[i, j] * b[j]
+        b[i] = total / A[i, i]
+    for i in range(n - 1, -1, -1):
+        b[i] /= A[i, i]
+        for j in range(i):
+            b[j] -= A[i, j] * b[i]
+    return True

@@ -1,0 +1,167 @@
+"""How far a belief expects a reading, and which beliefs are kept, as machine code: ``_outliers`` and ``_beliefs``."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from soqo._foundation.compilation import compiled
+from soqo.policies.glide._beliefs import (
+    _EARLY_PRUNE_NATS,
+    _LATE_PRUNE_NATS,
+    _MANY_UNKNOWNS,
+    _MAX_BELIEFS,
+    _RETURN_NATS,
+    _SAME_NATS,
+    _SETTLED_NATS,
+)
+from soqo.policies.glide._compiled._layout import (
+    BELIEF_NUMBERS,
+    DENSITIES,
+    EPOCH,
+    GAIN,
+    GAIN_ERROR,
+    IN_A_ROW,
+    KNOWN_NOISE,
+    LEVEL_SPEED,
+    LEVEL_VARIANCE,
+    LOG_EVIDENCE,
+    LOG_WEIGHT,
+    NOISE,
+    OFFSET_STEP,
+    PROTECTED,
+    READINGS,
+    SAME_GAIN_CHANCE,
+    TOTAL_READINGS,
+)
+from soqo.policies.glide._outliers import (
+    BRANCH_NATS,
+    LATE_BRANCH_NATS,
+    LOG_EARLY_WRONG,
+    LOG_ERROR_RANGE,
+    LOG_FIRST_WRONG,
+    LOG_NEXT_WRONG,
+)
+from soqo.typing import Array, BoolArray, IntArray
+
+_HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
+
+
+@compiled
+def total_weight(row: Array) -> float:
+    """Return the log weight of a belief with the evidence of its readings."""
+    total = row[LOG_WEIGHT] + row[LOG_EVIDENCE]
+    return total if abs(total) < 1e250 else -1e250
+
+
+@compiled
+def base_load(row: Array, m: int) -> float:
+    """Return the estimate of the base load."""
+    level = BELIEF_NUMBERS + m
+    value = row[level + m]
+    for i in range(m):
+        value -= row[level + i] * row[BELIEF_NUMBERS + i]
+    return value
+
+
+@compiled
+def negative_penalty(row: Array, y: float, density: float, kappa: float, p: int, m: int) -> float:
+    """Return what a negative reading costs."""
+    unknown = math.isnan(row[KNOWN_NOISE])
+    if not (y < 0.0 and (row[TOTAL_READINGS] >= 2.0 or not unknown)):
+        return 0.0
+    if not (row[READINGS] < p + 5 or base_load(row, m) > -row[NOISE]):
+        return 0.0
+    nu = max(3.0, row[READINGS] / 2.0) if unknown else 20.0
+    scale = 1.5 * row[NOISE] * math.sqrt(1.0 + kappa**2)
+    z2 = (y / scale) ** 2 / nu
+    constant = math.lgamma(0.5 * (nu + 1.0)) - math.lgamma(0.5 * nu) - 0.5 * math.log(nu * math.pi) - math.log(scale)
+    return min(0.0, constant - 0.5 * (nu + 1.0) * math.log1p(z2) - density)
+
+
+@compiled
+def log_wrong(row: Array, error: float, deviation: float, p: int) -> float:
+    """Return the log density of a wrong reading, without what the wrong readings before it say."""
+    size = math.log(max(max(abs(error), deviation), 1e-300))
+    first = LOG_EARLY_WRONG if row[READINGS] < p else LOG_FIRST_WRONG
+    return (LOG_NEXT_WRONG if row[IN_A_ROW] > 0.0 else first) - LOG_ERROR_RANGE - size
+
+
+@compiled
+def wrong_again(row: Array, reject: float, y: float, mean: float, deviation: float) -> tuple[float, bool]:
+    """Return the log density of a wrong reading after another, and whether it repeats the factor of that one."""
+    if math.isnan(row[GAIN]):
+        return reject, False
+    gain = row[GAIN]
+    spread = max(abs(gain) * math.hypot(deviation, mean * row[GAIN_ERROR]), 1e-300)
+    same = -0.5 * ((y - gain * mean) / spread) ** 2 - math.log(spread) - _HALF_LOG_TWO_PI
+    same += LOG_NEXT_WRONG + math.log(row[SAME_GAIN_CHANCE])
+    other = reject + math.log1p(-row[SAME_GAIN_CHANCE])
+    high, low = max(same, other), min(same, other)
+    return high + math.log1p(math.exp(low - high)), same > other
+
+
+@compiled
+def branch_nats(row: Array, p: int) -> float:
+    """Return how far the outcomes of a reading may differ for both to be kept."""
+    return LATE_BRANCH_NATS if row[READINGS] >= 2 * p else BRANCH_NATS
+
+
+@compiled
+def allow_return(table: Array, begin: int, end: int, round_number: float) -> None:
+    """Let a belief from before a suspected change keep a small probability, in place."""
+    top = -np.inf
+    for b in range(begin, end):
+        top = max(top, total_weight(table[b]))
+    for b in range(begin, end):
+        if table[b, PROTECTED] >= round_number:
+            table[b, LOG_WEIGHT] += max(top - total_weight(table[b]) - _RETURN_NATS, 0.0)
+
+
+@compiled
+def select(table: Array, chosen: IntArray, count: int, round_number: float, p: int, keep: BoolArray) -> int:
+    """Mark the beliefs that are kept among some rows of a table, and return the position of the best one."""
+    best = 0
+    for i in range(1, count):
+        if total_weight(table[chosen[i]]) > total_weight(table[chosen[best]]):
+            best = i
+    top, of_best = total_weight(table[chosen[best]]), table[chosen[best], READINGS]
+    prune = _LATE_PRUNE_NATS if of_best >= 2 * p else _EARLY_PRUNE_NATS
+    for i in range(count):
+        row = table[chosen[i]]
+        total, rank = total_weight(row), 0
+        for j in range(count):
+            other = total_weight(table[chosen[j]])
+            rank += other > total or (other == total and j < i)
+        gap, guarded = top - total, row[PROTECTED] >= round_number
+        kept = gap <= prune and not (of_best >= 4 * p and gap > _SETTLED_NATS and row[LEVEL_VARIANCE] > 0.0)
+        keep[i] = (kept or guarded) and (rank < _MAX_BELIEFS or guarded) and rank < 2 * _MAX_BELIEFS
+    return best
+
+
+@compiled
+def merge_repeats(
+    table: Array, chosen: IntArray, count: int, best: int, round_number: float, p: int, keep: BoolArray
+) -> None:
+    """Drop kept beliefs that predict the same as the best one, which inherits their probability."""
+    leader = table[chosen[best]]
+    if p < _MANY_UNKNOWNS or not leader[READINGS] >= 2 * p or leader[IN_A_ROW] != 0.0:
+        return
+    top, share = total_weight(leader), 0.0
+    for i in range(count):
+        row = table[chosen[i]]
+        if i == best or row[EPOCH] != leader[EPOCH] or row[IN_A_ROW] != 0.0 or not row[PROTECTED] < round_number:
+            continue
+        if (row[LEVEL_VARIANCE] > 0.0) != (leader[LEVEL_VARIANCE] > 0.0) or row[LEVEL_SPEED] != leader[LEVEL_SPEED]:
+            continue
+        if row[OFFSET_STEP] != leader[OFFSET_STEP]:
+            continue
+        differs = False
+        for j in range(DENSITIES, DENSITIES + 5):
+            differs |= not abs(row[j] - leader[j]) < _SAME_NATS
+        if not differs and keep[i]:
+            keep[i] = False
+            share += math.exp(total_weight(row) - top)
+    if share > 0.0:
+        leader[LOG_WEIGHT] += math.log1p(share)

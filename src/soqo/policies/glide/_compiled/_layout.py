@@ -1,0 +1,66 @@
+"""Where the numbers of a run and of a belief are in the rows of two tables, so that a call passes few arrays.
+
+A belief has a row of numbers, followed by the mean, the level, the second moment and the prior mean of its posterior. A
+run has a row with its spectra, shift, moment, meter faults, drift and counts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+LOG_WEIGHT, EPOCH, IN_A_ROW, REJECTED, AGE, PROTECTED, SURPRISE = range(7)
+GAIN, GAIN_ERROR, SAME_GAIN_CHANCE = range(7, 10)
+DENSITIES = 10
+"""The first of five."""
+NOISE, SCALE, READINGS, TOTAL_READINGS, BUFFER_ROWS, MAX_ABS_READING, PRIOR_UNIT = range(15, 22)
+SCALE_DEVIATION, NOISE_CAP, KNOWN_NOISE, LEVEL_VARIANCE, LEVEL_SPEED, OFFSET_STEP = range(22, 28)
+FIRST_READING, LOG_EVIDENCE, LOG_MARGINAL, LOG_JACOBIAN = range(28, 32)
+VARIANTS = 32
+"""The first of four."""
+LOG_SIZE = 36
+BELIEF_NUMBERS = 37
+
+PROBES, ALARMS, LAST_PROBE, LAST_ALARM, BEST = range(5)
+LAST_READING, COUNT_READINGS, REPETITIONS, STUCK, MAX_READING, MAX_COUNT = range(5, 11)
+PRODUCTS, SQUARES, SQUARED_PRODUCTS = range(11, 14)
+RUN_NUMBERS = 14
+
+
+class BeliefColumns(NamedTuple):
+    """The first columns of the arrays of a belief, and the number of columns."""
+
+    mean: int
+    level: int
+    second_moment: int
+    prior_mean: int
+    end: int
+
+
+class RunColumns(NamedTuple):
+    """The first columns of the arrays of a run, and the number of columns."""
+
+    values: int
+    vectors: int
+    played_values: int
+    played_vectors: int
+    shift: int
+    moment: int
+    last_u: int
+    last_step: int
+    end: int
+
+
+def belief_columns(d: int, m: int) -> BeliefColumns:
+    """Return the columns for this dimension and number of unknowns."""
+    level = BELIEF_NUMBERS + m
+    second_moment = level + m + 1
+    return BeliefColumns(BELIEF_NUMBERS, level, second_moment, second_moment + d * d, second_moment + 2 * d * d)
+
+
+def run_columns(d: int) -> RunColumns:
+    """Return the columns for this dimension."""
+    values = RUN_NUMBERS
+    played = values + d + d * d
+    shift = played + d + d * d
+    last_u = shift + d + d * d
+    return RunColumns(values, values + d, played, played + d, shift, shift + d, last_u, last_u + d, last_u + 2 * d)

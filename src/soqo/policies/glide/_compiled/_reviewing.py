@@ -1,0 +1,255 @@
+"""Fits of the latest readings of one run, as machine code: ``_reviews``."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from soqo._foundation.compilation import compiled
+from soqo.estimators.bayes._marginal_likelihood import LOG_SCALE_DEVIATION, PRIOR_MEAN_SCALE
+from soqo.policies.glide._beliefs import BASE_LOAD_LOG_PRIORS, DECISIVE_READINGS
+from soqo.policies.glide._compiled._belief_update import (
+    features,
+    fit,
+    log_density,
+    marginal_evidence,
+    potter,
+    predict,
+    reading_variance,
+    store,
+)
+from soqo.policies.glide._compiled._judgment import total_weight
+from soqo.policies.glide._compiled._layout import (
+    AGE,
+    BELIEF_NUMBERS,
+    DENSITIES,
+    EPOCH,
+    FIRST_READING,
+    GAIN,
+    GAIN_ERROR,
+    IN_A_ROW,
+    KNOWN_NOISE,
+    LEVEL_SPEED,
+    LEVEL_VARIANCE,
+    LOG_EVIDENCE,
+    LOG_WEIGHT,
+    NOISE,
+    NOISE_CAP,
+    PRIOR_UNIT,
+    REJECTED,
+    SAME_GAIN_CHANCE,
+    SCALE,
+    SCALE_DEVIATION,
+    SURPRISE,
+    TOTAL_READINGS,
+    VARIANTS,
+)
+from soqo.policies.glide._outliers import LOG_ERROR_RANGE, LOG_FIRST_WRONG, LOG_NEXT_WRONG, SAME_GAIN
+from soqo.policies.glide._reviews import _DECISIVE_NATS, _DOUBT_AGE, _SPEEDS
+from soqo.typing import Array, IntArray
+
+BASE_LOADS = 2 + len(_SPEEDS)
+"""The number of base loads that are compared: none, a constant one, and ones that walk."""
+
+_KINDS = np.array([np.nan, 0.0, *_SPEEDS])
+_LOG_PRIORS = np.array([BASE_LOAD_LOG_PRIORS[kind] for kind in ("none", "constant", *("walk",) * len(_SPEEDS))])
+_LOG_NO_BASE_LOAD = BASE_LOAD_LOG_PRIORS["none"]
+
+
+@compiled
+def _start(row: Array, factor: Array, buffer: Array, sizes: IntArray, noise_cap: float, speed: float) -> None:
+    """Fill in a belief before the first reading; a speed of NaN is no base load."""
+    d, p, m = sizes[0], sizes[1], sizes[4]
+    row[:] = 0.0
+    factor[:, :] = 0.0
+    buffer[:, :] = 0.0
+    row[SURPRISE], row[SAME_GAIN_CHANCE] = 1.0, SAME_GAIN
+    row[GAIN], row[GAIN_ERROR], row[KNOWN_NOISE], row[FIRST_READING] = np.nan, np.nan, np.nan, np.nan
+    row[NOISE], row[SCALE], row[PRIOR_UNIT], row[VARIANTS] = 1.0, PRIOR_MEAN_SCALE, 1.0, 1.0
+    row[SCALE_DEVIATION], row[NOISE_CAP] = LOG_SCALE_DEVIATION, noise_cap
+    if not math.isnan(speed):
+        row[LEVEL_VARIANCE], row[LEVEL_SPEED] = np.inf, speed
+    k = BELIEF_NUMBERS + m - p
+    prior_mean = BELIEF_NUMBERS + 2 * m + 1 + d * d
+    for i in range(d):
+        k += i
+        row[k] = PRIOR_MEAN_SCALE
+        k += 1
+        row[prior_mean + i * d + i] = 1.0
+
+
+@compiled
+def _fit_rows(
+    row: Array,
+    root: Array,
+    factor: Array,
+    buffer: Array,
+    recent: Array,
+    first: int,
+    last: int,
+    skip: Array,
+    sizes: IntArray,
+    bias: int,
+    kappa: float,
+    optional_bias: bool,
+    trusted_distance: float,
+    diagonal: IntArray,
+    work: Array,
+) -> bool:
+    """Let a belief learn from some of the latest readings, with one fit at the end; return False if it cannot."""
+    d, m = sizes[0], sizes[4]
+    f, level = np.empty(m), BELIEF_NUMBERS + m
+    difference = work[0]
+    for t in range(first, last):
+        y = recent[t, d]
+        if math.isnan(y) or skip[t] != 0.0:
+            continue
+        square_length = features(recent[t, :d], sizes, bias, f)
+        for i in range(m):
+            difference[i] = f[i] - row[level + i]
+        difference[m] = y - row[level + m]
+        R = reading_variance(row, square_length, trusted_distance)
+        store(row, factor, buffer, recent[t, :d], y, sizes, difference, R, row[LEVEL_SPEED] ** 2, work[2])
+    if row[TOTAL_READINGS] == 0.0:
+        return False
+    finite = fit(row, root, factor, buffer, sizes, kappa, optional_bias, diagonal, True, work[2])
+    row[LOG_EVIDENCE] = marginal_evidence(row)
+    return finite
+
+
+@compiled
+def doubt_first_reading(
+    wrong: int,
+    row: Array,
+    root: Array,
+    factor: Array,
+    buffer: Array,
+    recent: Array,
+    noise_cap: float,
+    sizes: IntArray,
+    bias: int,
+    kappa: float,
+    optional_bias: bool,
+    trusted_distance: float,
+    diagonal: IntArray,
+    work: Array,
+) -> bool:
+    """Fill in a belief in which the first or the second of five readings was wrong; return False if it cannot."""
+    rows, d = recent.shape[0], sizes[0]
+    first, skip = rows - int(_DOUBT_AGE), np.zeros(rows)
+    log_weight, follows = _LOG_NO_BASE_LOAD, False
+    for t in range(first, rows):
+        y = recent[t, d]
+        # A negative reading is wrong as well: without a base load only the noise explains it.
+        dropped = y < 0.0 or t == first + wrong
+        if dropped:
+            skip[t] = 1.0
+            log_weight += (LOG_NEXT_WRONG if follows else LOG_FIRST_WRONG) - LOG_ERROR_RANGE
+            log_weight -= math.log(max(abs(y), 1e-300))
+        follows = dropped
+    _start(row, factor, buffer, sizes, noise_cap, np.nan)
+    finite = _fit_rows(
+        row, root, factor, buffer, recent, first, rows, skip, sizes, bias, kappa, optional_bias, trusted_distance,
+        diagonal, work,
+    )  # fmt: skip
+    row[LOG_WEIGHT], row[AGE], row[REJECTED] = log_weight, _DOUBT_AGE, 1.0
+    return finite
+
+
+@compiled
+def add_base_loads(
+    rows: Array,
+    roots: Array,
+    factors: Array,
+    buffers: Array,
+    leader: Array,
+    recent: Array,
+    noise_cap: float,
+    sizes: IntArray,
+    bias: int,
+    kappa: float,
+    optional_bias: bool,
+    trusted_distance: float,
+    diagonal: IntArray,
+    work: Array,
+    wanted: Array,
+) -> bool:
+    """Fill in beliefs with other base loads than the best one's, and mark those that the latest readings support."""
+    count, d = recent.shape[0], sizes[0]
+    skip, evidence = np.zeros(count), np.empty(BASE_LOADS)
+    for t in range(count):
+        # What the best belief has rejected, and what came before it started to learn.
+        skip[t] = 1.0 if recent[t, d + 1] > 0.0 or t < count - leader[AGE] else 0.0
+    mode, reference, walk_top = leader[LEVEL_VARIANCE] > 0.0, 0.0, -np.inf
+    for k in range(BASE_LOADS):
+        _start(rows[k], factors[k], buffers[k], sizes, noise_cap, _KINDS[k])
+        if not _fit_rows(
+            rows[k], roots[k], factors[k], buffers[k], recent, 0, count, skip, sizes, bias, kappa, optional_bias,
+            trusted_distance, diagonal, work,
+        ):  # fmt: skip
+            return False
+        evidence[k] = rows[k, LOG_EVIDENCE] + _LOG_PRIORS[k]
+        if (mode and leader[LEVEL_SPEED] == _KINDS[k]) if k else not mode:
+            reference = evidence[k]
+        if k >= 2:
+            walk_top = max(walk_top, evidence[k])
+    # The first time, the latest readings are all that there are.
+    first = leader[AGE] <= count
+    least, cost = -6.0 if first else 8.0, 0.0 if first else 6.0
+    for k in range(1, BASE_LOADS):
+        gain = evidence[k] - reference
+        same = mode and leader[LEVEL_SPEED] == _KINDS[k]
+        wanted[k] = 1.0 if not same and evidence[k] >= walk_top and gain > least else 0.0
+        rows[k, LOG_WEIGHT] = total_weight(leader) + gain - cost - rows[k, LOG_EVIDENCE]
+        rows[k, AGE], rows[k, EPOCH] = leader[AGE], leader[EPOCH]
+    return True
+
+
+@compiled
+def was_misled(
+    row: Array,
+    root: Array,
+    factor: Array,
+    buffer: Array,
+    leader: Array,
+    recent: Array,
+    count: int,
+    noise_cap: float,
+    sizes: IntArray,
+    bias: int,
+    kappa: float,
+    optional_bias: bool,
+    trusted_distance: float,
+    diagonal: IntArray,
+    work: Array,
+) -> bool:
+    """Return whether a fit of the latest readings alone predicts the last of them far better, or cannot be made."""
+    rows, d, m = recent.shape[0], sizes[0], sizes[4]
+    for t in range(rows - count, rows):
+        if math.isnan(recent[t, d]):
+            return False
+    speed = leader[LEVEL_SPEED] if leader[LEVEL_VARIANCE] > 0.0 else np.nan
+    _start(row, factor, buffer, sizes, noise_cap, speed)
+    decisive = rows - DECISIVE_READINGS
+    if not _fit_rows(
+        row, root, factor, buffer, recent, rows - count, decisive, np.zeros(rows), sizes, bias, kappa, optional_bias,
+        trusted_distance, diagonal, work,
+    ):  # fmt: skip
+        return True
+    f, won = np.empty(m), 0.0
+    for j in range(DENSITIES, DENSITIES + 5):
+        won -= leader[j]
+    difference, spread = work[0], work[1]
+    for t in range(decisive, rows):
+        u, y = recent[t, :d], recent[t, d]
+        square_length = features(u, sizes, bias, f)
+        explained, variance = predict(row, root, f, y, sizes, difference, spread)
+        innovation = difference[m] - explained
+        R = reading_variance(row, square_length, trusted_distance)
+        weight = store(row, factor, buffer, u, y, sizes, difference, R, row[LEVEL_SPEED] ** 2, work[2])
+        won += log_density(innovation, variance, weight, row[NOISE])
+        potter(row, root, sizes, spread, innovation, variance, weight, work[2])
+    # A start that was misled seems to have large noise, unless its belief rejects all later readings.
+    misled = row[NOISE] < 0.2 * leader[NOISE] or leader[IN_A_ROW] > DECISIVE_READINGS
+    return not won <= _DECISIVE_NATS and misled

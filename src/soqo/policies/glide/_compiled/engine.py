@@ -1,0 +1,206 @@
+"""Calls of the compiled functions for a batch of runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from soqo.estimators._measurements import triangle
+from soqo.estimators.bayes import ReadingModel, fit_ages, frequent_fits
+from soqo.policies.glide._compiled._deciding import decide as decide_runs
+from soqo.policies.glide._compiled._learning import DONE, learn_general, learn_quiet
+from soqo.policies.glide._compiled._memory import CompiledMemory
+from soqo.policies.glide._reviews import _offset_ages, _review_ages, review_ages
+from soqo.typing import Array, BoolArray, IntArray
+
+_BIASES = {"none": 0, "constant": 1, "direction": 2}
+
+
+@dataclass(frozen=True)
+class _Constants:
+    """A model in the form that compiled functions use."""
+
+    sizes: IntArray
+    bias: int
+    kappa: float
+    optional_bias: bool
+    trusted_distance: float
+    diagonal: IntArray
+    fit_ages: Array
+    busy_ages: Array
+    frequent: int
+    noise_cap: float
+    base_load_ages: Array
+    offset_ages: Array
+    fresh_ages: Array
+    fresh_counts: IntArray
+
+
+@cache
+def _constants(model: ReadingModel, pause: int) -> _Constants:
+    fits, reviews = set(fit_ages(model)), review_ages(model.unknowns)
+    base_load_ages, fresh = _review_ages(model.unknowns)
+    sizes = [model.dim, model.unknowns, model.biases, model.extras, model.size, pause]
+    return _Constants(
+        sizes=np.array(sizes, dtype=np.int64),
+        bias=_BIASES[model.bias],
+        kappa=float(model.kappa),
+        optional_bias=model.optional_bias,
+        trusted_distance=np.nan if model.trusted_distance is None else model.trusted_distance,
+        diagonal=np.flatnonzero(triangle(model.dim)[2]).astype(np.int64),
+        fit_ages=_sorted(fits),
+        busy_ages=_sorted(fits | reviews),
+        frequent=frequent_fits(model),
+        noise_cap=np.inf if model.noise_cap is None else model.noise_cap,
+        base_load_ages=_sorted(base_load_ages),
+        offset_ages=_sorted(_offset_ages(model.unknowns)),
+        fresh_ages=_sorted(frozenset(fresh)),
+        fresh_counts=np.array([fresh[age] for age in sorted(fresh)], dtype=np.int64),
+    )
+
+
+def _sorted(ages: set[float] | frozenset[float]) -> Array:
+    """Return ages in their order, with infinity at the end."""
+    return np.array([*sorted(ages), np.inf])
+
+
+def decide(
+    memory: CompiledMemory,
+    model: ReadingModel,
+    told: Array,
+    x_prev: Array,
+    last_v: Array,
+    *,
+    own_rounds: IntArray,
+    next_round: int,
+    rounds_to_go: float,
+    has_horizon: bool,
+    drift: bool,
+    exploring: BoolArray,
+    probing: BoolArray,
+) -> tuple[Array, CompiledMemory]:
+    """Return the actions of a round, and the new memory.
+
+    Parameters
+    ----------
+    memory, model : CompiledMemory and ReadingModel
+        The memory, and the assumptions about the readings.
+    told, x_prev, last_v : Array, shape (runs, d)
+        The minimizers of this round, the positions, and the minimizers of the last round.
+    own_rounds, next_round, rounds_to_go : IntArray of shape (runs,), int and float
+        The number of rounds that each run has played, the number of this round, and of those to go.
+    has_horizon, drift : bool
+        Whether there is a horizon, and whether the predictable part of the steps of v is used.
+    exploring, probing : BoolArray, shape (runs,)
+        Which runs explore, and which consider a probe.
+    """
+    own = _constants(model, 1)
+    runs, x = memory.runs.copy(), np.empty_like(told)
+    decide_runs(
+        memory.table, memory.root, memory.starts, runs, told, x_prev, last_v, own_rounds, next_round,
+        min(rounds_to_go, 1e150), has_horizon, own.sizes, own.bias, drift, exploring, probing, x,
+    )  # fmt: skip
+    return x, memory.replace(runs=runs)
+
+
+def learn(
+    memory: CompiledMemory,
+    model: ReadingModel,
+    u: Array,
+    y: Array,
+    *,
+    own_rounds: IntArray,
+    round_number: int,
+    base_load: bool,
+) -> tuple[CompiledMemory, IntArray, Array]:
+    """Return the memory after a reading of each run, the runs for which NumPy's code is needed, and expected readings.
+
+    The beliefs of these runs are missing from the memory.
+
+    Parameters
+    ----------
+    memory, model : CompiledMemory and ReadingModel
+        The memory, and the assumptions about the readings.
+    u, y : Array, shape (runs, d) and (runs,)
+        The readings; y is NaN for none.
+    own_rounds, round_number : IntArray of shape (runs,) and int
+        The number of rounds of each run, and of this round.
+    base_load : bool
+        Whether there may be a base load.
+    """
+    own = _constants(model, 1)
+    table, root, buffer, runs = memory.table.copy(), memory.root.copy(), memory.buffer.copy(), memory.runs.copy()
+    recent = np.empty_like(memory.recent)
+    status, expected = np.empty(y.size, dtype=np.int64), np.empty(y.size)
+    learn_quiet(
+        table, root, buffer, memory.starts, runs, memory.recent, recent, u, y, own_rounds, round_number, own.sizes,
+        own.bias, own.kappa, own.trusted_distance, own.busy_ages, status, expected,
+    )  # fmt: skip
+    if not status.any():
+        after = memory.replace(table=table, root=root, buffer=buffer, runs=runs, recent=recent)
+        return after, _NOBODY, expected
+    # Each belief of a run that is not done may become two.
+    before = np.diff(memory.starts)
+    capacity = int(before.sum() + before[status != DONE].sum())
+    m, counts = root.shape[1], np.empty_like(before)
+    new_table, new_root = np.empty((capacity, table.shape[1])), np.empty((capacity, m, m))
+    new_factor, new_buffer = np.empty((capacity, m + 1, m + 1)), np.empty((capacity, *buffer.shape[1:]))
+    end = learn_general(
+        memory.table, memory.root, memory.factor, memory.buffer, memory.starts, table, root, buffer, memory.runs, runs,
+        memory.recent, recent, u, y, own_rounds, round_number, own.sizes, own.bias, own.kappa, own.optional_bias,
+        own.trusted_distance, own.diagonal, own.fit_ages, own.frequent, own.noise_cap, base_load,
+        own.base_load_ages, own.offset_ages, own.fresh_ages, own.fresh_counts, status, expected, new_table, new_root,
+        new_factor, new_buffer, counts,
+    )  # fmt: skip
+    after = memory.replace(
+        table=new_table[:end],
+        root=new_root[:end],
+        factor=new_factor[:end],
+        buffer=new_buffer[:end],
+        walks=None,
+        starts=np.concatenate([[0], np.cumsum(counts)]),
+        runs=runs,
+        recent=recent,
+    )
+    return after, np.flatnonzero(status != DONE), expected
+
+
+_NOBODY = np.empty(0, dtype=np.int64)
+
+
+def insert_runs(memory: CompiledMemory, part: CompiledMemory, index: IntArray) -> CompiledMemory:
+    """Return a memory in which some runs, which have no beliefs, are those of another memory.
+
+    Parameters
+    ----------
+    memory, part : CompiledMemory
+        The memory, and the memory of the runs to insert.
+    index : IntArray, shape (k,)
+        Their places.
+    """
+    counts = np.diff(memory.starts)
+    counts[index] = np.diff(part.starts)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    inserted = np.zeros(counts.size, dtype=np.bool_)
+    inserted[index] = True
+    is_new = np.repeat(inserted, counts)
+    fields: dict[str, object] = {"starts": starts}
+    for name in ("table", "root", "factor", "buffer"):
+        old, new = getattr(memory, name), getattr(part, name)
+        joined = np.empty((is_new.size, *old.shape[1:]))
+        joined[~is_new], joined[is_new] = old, new
+        fields[name] = joined
+    for name in ("runs", "recent"):
+        joined = getattr(memory, name).copy()
+        joined[index] = getattr(part, name)
+        fields[name] = joined
+    if part.walks is not None:
+        walks = []
+        for array in part.walks:
+            joined = np.zeros((is_new.size, *array.shape[1:]))
+            joined[is_new] = array
+            walks.append(joined)
+        fields["walks"] = tuple(walks)
+    return memory.replace(**fields)
