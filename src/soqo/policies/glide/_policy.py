@@ -45,7 +45,6 @@ from soqo.estimators.bayes import MAX_DISTANCE, Posterior, ReadingModel, clip_in
 from soqo.policies._base import Policy, State
 from soqo.policies._runs import take_rows
 from soqo.policies.glide._beliefs import Beliefs
-from soqo.policies.glide._compiled._layout import AGE, IN_A_ROW, LAST_PROBE, PROBES
 from soqo.policies.glide._compiled._memory import CompiledMemory, is_packable, pack
 from soqo.policies.glide._drift import Drift
 from soqo.policies.glide._forecasts import ForecastTrust
@@ -60,13 +59,10 @@ from soqo.policies.glide._large._rounds import decide as decide_streams
 from soqo.policies.glide._large._rounds import observe as observe_streams
 from soqo.policies.glide._meter_faults import MeterFaults
 from soqo.policies.glide._minimizer import minimizer_shift
-from soqo.policies.glide._probes import EXPLORATION_ROUNDS, best_probe, exploratory_spectrum
+from soqo.policies.glide._probes import best_probe, exploratory_spectrum, explores, may_probe
 from soqo.policies.glide._readings import learn as learn_reading
-from soqo.policies.glide._verification import is_due, is_due_at, verification_probe
+from soqo.policies.glide._verification import is_due, verification_probe
 from soqo.typing import Array, BoolArray, IntArray, Rng
-
-_EARLY_PROBE_PERIOD, _LATE_PROBE_PERIOD, _EARLY_ROUNDS = 4, 16, 64
-"""A probe is considered in every fourth round up to round 64, and in every sixteenth later."""
 
 _MAX_DENSE_DIM = 12
 """Up to this dimension A is represented by a dense posterior, and above by what the evidence supports."""
@@ -318,7 +314,7 @@ class GLIDE(Policy[Any]):
             return decide_streams(state, v, drift=self.drift)
         if state.forecast is None and self._may_compile(state):
             return self._decide_compiled(state, v)
-        return self._decide_dense(with_plain_memory(state), v)
+        return self._decide_dense(_with_plain_memory(state), v)
 
     def _may_compile(self, state: State[Any]) -> bool:
         """Return whether compiled functions can play this round."""
@@ -337,60 +333,20 @@ class GLIDE(Policy[Any]):
         """Return the actions and the memory, by compiled functions."""
         from soqo.policies.glide._compiled import engine
 
-        d, memory = v.shape[-1], packed(state.memory)
-        told, runs = np.ascontiguousarray(v.reshape(-1, d)), len(memory.runs)
-        rounds = own_rounds(state, runs)
-        exploring, probing = (
-            np.broadcast_to(np.asarray(chosen(rounds)) if self.probing else _NOWHERE, runs)
-            for chosen in (_explores, _may_probe)
-        )
-        model = self._model(d)
-        x, memory = engine.decide(
+        d, memory, model = v.shape[-1], _packed(state.memory), self._model(v.shape[-1])
+        x, after = engine.decide(
             memory,
             model,
-            told,
-            np.ascontiguousarray(state.x.reshape(-1, d)),
-            np.ascontiguousarray(state.v.reshape(-1, d)),
-            own_rounds=rounds,
+            v.reshape(-1, d),
+            state.x.reshape(-1, d),
+            state.v.reshape(-1, d),
+            own_rounds=_own_rounds(state, len(memory.runs)),
             next_round=state.round + 1,
-            rounds_to_go=state.rounds_to_go,
-            has_horizon=state.horizon is not None,
+            horizon=state.horizon,
             drift=self.drift,
-            exploring=exploring,
-            probing=probing,
+            probing=self.probing,
         )
-        if self.probing:
-            x, memory = self._verify_compiled(state, memory, model, x, rounds)
-        return x.reshape(v.shape), memory
-
-    def _verify_compiled(
-        self, state: State[Any], memory: CompiledMemory, model: ReadingModel, x: Array, rounds: IntArray
-    ) -> tuple[Array, CompiledMemory]:
-        """Return the actions and the memory with probes that verify the estimate, in runs without another probe."""
-        last_probe = memory.column(LAST_PROBE)
-        due = is_due_at(memory.of_best(AGE), memory.of_best(IN_A_ROW), state.round, last_probe)
-        where = np.flatnonzero(due & (last_probe != state.round + 1)) if due.any() else ()
-        if not len(where):
-            return x, memory
-        save = np.maximum(rounds, 100) if state.horizon is None else np.full(rounds.size, state.rounds_to_go - 1)
-        plain = memory.plain
-        probe = verification_probe(
-            plain.beliefs,
-            model,
-            plain.spectrum,
-            where,
-            moment=plain.moment,
-            rounds_to_go=state.rounds_to_go,
-            rounds_to_save=save[where],
-        )
-        probed = where[probe.any(axis=1)]
-        if probed.size:
-            x[where] += probe
-            runs = memory.runs.copy()
-            runs[probed, PROBES] += 1.0
-            runs[probed, LAST_PROBE] = state.round + 1.0
-            memory = memory.replace(runs=runs)
-        return x, memory
+        return x.reshape(v.shape), after
 
     def _decide_dense(self, state: State[Any], v: Array) -> tuple[Array, GlideMemory]:
         d, memory = v.shape[-1], state.memory
@@ -399,8 +355,8 @@ class GLIDE(Policy[Any]):
         model = self._model_of(memory)
         drift, spectrum = memory.drift, memory.played
         rounds = state.own_round
-        exploring = np.asarray(_explores(rounds)) if self.probing else _NOWHERE
-        probing = np.asarray(_may_probe(rounds)) if self.probing else _NOWHERE
+        exploring = np.asarray(explores(rounds)) if self.probing else _NOWHERE
+        probing = np.asarray(may_probe(rounds)) if self.probing else _NOWHERE
         posterior = memory.beliefs.played() if exploring.any() or probing.any() else None
         if posterior is not None and exploring.any():
             explored = exploratory_spectrum(posterior, model, spectrum)
@@ -530,14 +486,14 @@ class GLIDE(Policy[Any]):
             return self._learn_many_dimensions(state, y)
         if self._may_compile(state) and state.felt is None:
             return self._learn_compiled(state, y)
-        return self._learn_dense(with_plain_memory(state), y)
+        return self._learn_dense(_with_plain_memory(state), y)
 
     def _learn_compiled(self, state: State[Any], y: Array) -> Any:
         """Return the memory after a reading of each run, by compiled functions and by NumPy where they stop."""
         from soqo.policies.glide._compiled import engine
 
-        d, before = state.x.shape[-1], packed(state.memory)
-        rounds = own_rounds(state, len(before.runs))
+        d, before = state.x.shape[-1], _packed(state.memory)
+        rounds = _own_rounds(state, len(before.runs))
         u = (state.x - state.v).reshape(-1, d)
         reading = y.reshape(-1)
         memory, left, expected = engine.learn(
@@ -550,9 +506,9 @@ class GLIDE(Policy[Any]):
             base_load=self.base_load,
         )
         if left.size == len(before.runs):
-            return self._learn_dense(with_plain_memory(state), y)
+            return self._learn_dense(_with_plain_memory(state), y)
         if left.size:
-            part = self._learn_dense(runs_of(state, before, left), reading[left])
+            part = self._learn_dense(_runs_of(state, before, left), reading[left])
             memory = engine.insert_runs(memory, pack(part), left)
         if before.companion is None:
             return memory
@@ -800,22 +756,24 @@ class GLIDE(Policy[Any]):
         return float(0.5 * (upper - lower).max())
 
 
-def packed(memory: Any) -> CompiledMemory:
+def _packed(memory: Any) -> CompiledMemory:
     """Return a memory in the form for compiled functions."""
     return memory if isinstance(memory, CompiledMemory) else pack(memory)
 
 
-def with_plain_memory(state: State[Any]) -> State[GlideMemory]:
+def _with_plain_memory(state: State[Any]) -> State[GlideMemory]:
     """Return the state with its memory in the form for NumPy's code."""
     return evolve(state, memory=state.memory.plain) if isinstance(state.memory, CompiledMemory) else state
 
 
-def own_rounds(state: State[Any], runs: int) -> IntArray:
+def _own_rounds(state: State[Any], runs: int) -> IntArray:
     """Return the number of rounds that each run has begun, shape (runs,)."""
-    return np.array(np.broadcast_to(np.reshape(state.own_round, -1), runs), dtype=np.int64)
+    if state.began is None:
+        return np.full(runs, state.round)
+    return np.asarray(state.round - state.began.reshape(-1), dtype=np.int64)
 
 
-def runs_of(state: State[Any], memory: CompiledMemory, index: IntArray) -> State[GlideMemory]:
+def _runs_of(state: State[Any], memory: CompiledMemory, index: IntArray) -> State[GlideMemory]:
     """Return the state of some runs of any batch, with what learning from a reading needs."""
     d = state.x.shape[-1]
     flat = {name: getattr(state, name).reshape(-1, d)[index] for name in ("x", "v")}
@@ -853,18 +811,6 @@ def _reading_model(
         context=context,
         factor=factor and offset,
     )
-
-
-def _explores(rounds: int | IntArray) -> bool | BoolArray:
-    """Return whether a run explores after this number of rounds."""
-    return (rounds >= EXPLORATION_ROUNDS.start) & (rounds < EXPLORATION_ROUNDS.stop)
-
-
-def _may_probe(rounds: int | IntArray) -> bool | BoolArray:
-    """Return whether a probe is considered after this number of rounds."""
-    early = rounds <= _EARLY_ROUNDS
-    due = (early & (rounds % _EARLY_PROBE_PERIOD == 0)) | (rounds % _LATE_PROBE_PERIOD == 0)
-    return (rounds > 0) & due
 
 
 def _clip(vectors: Array) -> Array:

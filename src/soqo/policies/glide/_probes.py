@@ -23,7 +23,7 @@ import numpy as np
 from soqo._model.gains import contraction
 from soqo._model.spectrum import Spectrum
 from soqo.estimators.bayes import TRACE_DEVIATION, Posterior, ReadingModel
-from soqo.typing import Array
+from soqo.typing import Array, BoolArray, IntArray
 
 _SAFETY_FACTOR = 32.0
 """A probe must save this many times its cost."""
@@ -31,6 +31,9 @@ _SAFETY_FACTOR = 32.0
 EXPLORATION_ROUNDS = range(2, 6)
 """The numbers of previous rounds after which :func:`exploratory_spectrum` is used: one reading cannot be distinguished
 from noise, and what four exploratory readings do not show is too small to be worth more of them."""
+
+EARLY_PROBE_PERIOD, LATE_PROBE_PERIOD, EARLY_ROUNDS = 4, 16, 64
+"""A probe is considered in every fourth round up to round 64, and in every sixteenth later."""
 
 _PROBE_SIZES = np.array([0.3, 1.0, 3.0])
 """The sizes of the candidate probes, in units of the size at which the uncertainty about A equals the noise."""
@@ -132,3 +135,15 @@ def _divided_differences(a: Array, c: Array, rounds_to_go: float) -> Array:
     upper, lower = contraction(1.001 * middle, rounds_to_go), contraction(0.999 * middle, rounds_to_go)
     slope = (upper - lower) / (0.002 * middle)
     return np.where(close, slope, (c[:, :, None] - c[:, None, :]) / np.where(close, 1.0, difference))
+
+
+def explores(rounds: int | IntArray) -> bool | BoolArray:
+    """Return whether a run explores after this number of rounds."""
+    return (rounds >= EXPLORATION_ROUNDS.start) & (rounds < EXPLORATION_ROUNDS.stop)
+
+
+def may_probe(rounds: int | IntArray) -> bool | BoolArray:
+    """Return whether a probe is considered after this number of rounds."""
+    early = rounds <= EARLY_ROUNDS
+    due = (early & (rounds % EARLY_PROBE_PERIOD == 0)) | (rounds % LATE_PROBE_PERIOD == 0)
+    return (rounds > 0) & due

@@ -21,6 +21,8 @@ the noise hides what a few readings say.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from soqo._model.gains import contraction
@@ -30,11 +32,13 @@ from soqo.policies.glide._ages import Ages
 from soqo.policies.glide._beliefs import Beliefs
 from soqo.typing import Array, BoolArray, IntArray
 
-_FIRST_AGE = 16.0
+FIRST_AGE = 16.0
 """The number of readings of a belief before which nothing is verified."""
 
-_AGES = Ages(np.ceil(_FIRST_AGE * 1.25 ** np.arange(80)).tolist())
+VERIFICATION_AGES = [math.ceil(FIRST_AGE * 1.25**k) for k in range(80)]
 """The numbers of readings of a belief at which its eigenvalues are verified."""
+
+_AGES = Ages(map(float, VERIFICATION_AGES))
 
 _VERIFIED_DEVIATIONS = 3.0
 """An eigenvalue is verified if the latest readings alone exclude zero by this many deviations."""
@@ -62,15 +66,12 @@ def is_due(beliefs: Beliefs, round_number: int, last_probe: Array) -> BoolArray:
         The round of the last probe.
     """
     best = beliefs.best
-    return is_due_at(beliefs.age[best], beliefs.in_a_row[best], round_number, last_probe)
-
-
-def is_due_at(age: Array, in_a_row: Array, round_number: int, last_probe: Array) -> BoolArray:
-    """Do the same, for the age of the best belief of each run and the number of readings that it rejected in a row."""
+    age = beliefs.age[best]
     at_age = _AGES.contain(age)
+    in_a_row = beliefs.in_a_row[best]
     if not in_a_row.any():
         return at_age
-    return np.asarray(at_age | ((last_probe == round_number) & (in_a_row > 0.0) & (age >= _FIRST_AGE)))
+    return np.asarray(at_age | ((last_probe == round_number) & (in_a_row > 0.0) & (age >= FIRST_AGE)))
 
 
 def verification_probe(

@@ -10,7 +10,7 @@ from soqo._foundation.compilation import compiled
 from soqo.estimators.bayes._fits import _LOG_VARIANT_PRIORS, _NEGLIGIBLE, _UNLIKELY, GROWTH
 from soqo.estimators.bayes._model import _ENTRY_DEVIATION, OFFSET_SIZE, TRACE_DEVIATION
 from soqo.estimators.bayes.compiled._scale_average import average
-from soqo.estimators.bayes.compiled._small_matrices import cholesky, solve_lower, triangularize
+from soqo.estimators.bayes.compiled._small_matrices import cholesky, solve_lower, triangular_factor
 from soqo.typing import Array, IntArray
 
 _ALONG = TRACE_DEVIATION - _ENTRY_DEVIATION
@@ -67,13 +67,20 @@ def _fit_variant(
         if not cholesky(L):
             return False, 0.0, 0.0, 0.0
         solve_lower(L, 0.0, white[:bias_rows])
-    T, rest = white, 0.0
+    used, rest = min(count, n), 0.0
+    transposed, y = np.empty((n, used)), np.empty(used)
     if count > n:
-        T = white.copy()
-        triangularize(T, q, np.empty(q + n + 1))
-        rest = T[n, q + n] ** 2
-    used = min(count, n)
-    transposed = np.ascontiguousarray(T[:used, q : q + n].T)
+        T = triangular_factor(white, q)
+        rest = T[n, n] ** 2
+        for i in range(n):
+            y[i] = T[n, i]
+            for j in range(n):
+                transposed[i, j] = T[i, j] if j <= i else 0.0
+    else:
+        for j in range(used):
+            y[j] = white[j, q + n]
+            for i in range(n):
+                transposed[i, j] = white[j, q + i]
     design = np.empty((n, used))
     _apply_prior(transposed, k, p, diagonal, unit, extra, design)
     if not math.isfinite(np.sum(design)):
@@ -81,11 +88,11 @@ def _fit_variant(
     V, D, Ut = np.linalg.svd(design, False)  # of the transpose
     c, c0 = np.zeros(used), np.zeros(used)
     for j in range(used):
-        y, y0 = T[j, q + n], 0.0
+        y0 = 0.0
         for i in range(p):
             y0 += transposed[k + i, j] * center[i]
         for i in range(used):
-            c[i] += Ut[i, j] * y
+            c[i] += Ut[i, j] * y[j]
             c0[i] += Ut[i, j] * y0
     coordinates, variance = np.empty(used), np.empty(used)
     scale, mean_square_scale, noise, log_evidence = average(
@@ -320,10 +327,10 @@ def _mixture(
             for l in range(m):
                 stack[begin + m, l] = factor * (means[j, l] - mean[l])
             begin += m + 1
-    triangularize(stack, 0, np.empty(m))
-    for i in range(m):
-        for l in range(m):
-            root[i, l] = stack[l, i] if l <= i else 0.0
+    R = triangular_factor(stack, 0)
+    for l in range(m):
+        for i in range(m):
+            root[l, i] = R[l, i] if i <= l else 0.0
     return math.exp(log_noise), scale
 
 

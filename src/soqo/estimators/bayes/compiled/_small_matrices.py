@@ -1,11 +1,23 @@
-"""Factors of small matrices in place, without the overhead of LAPACK for sizes up to a few dozen."""
+"""Factors of small matrices, by loops where these are faster than LAPACK."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+from numba import types
+from numba.np.linalg import ensure_lapack
+
 from soqo._foundation.compilation import compiled
 from soqo.typing import Array
+
+ensure_lapack()
+# The routine behind Numba's own np.linalg.qr.
+_geqrf = types.ExternalFunction(
+    "numba_ez_geqrf",
+    types.intc(types.char, types.intp, types.intp, types.CPointer(types.float64), types.intp, types.CPointer(types.float64)),
+)
+_DOUBLE = ord("d")
 
 
 @compiled
@@ -41,39 +53,19 @@ def solve_lower(L: Array, shift: float, B: Array) -> None:
 
 
 @compiled
-def triangularize(A: Array, first: int, work: Array) -> None:
-    """Overwrite the columns of A from ``first`` on by R of their QR decomposition, by Householder reflections."""
-    rows, columns = A.shape
-    for j in range(first, min(columns, first + rows)):
-        top = j - first
-        below = 0.0
-        for i in range(top + 1, rows):
-            below += A[i, j] * A[i, j]
-        if below == 0.0:
-            continue
-        alpha = A[top, j]
-        norm = math.sqrt(alpha * alpha + below)
-        if alpha > 0.0:
-            norm = -norm
-        head = alpha - norm
-        scale = 2.0 / (head * head + below)
-        for k in range(j + 1, columns):
-            work[k] = head * A[top, k]
-        for i in range(top + 1, rows):
-            v = A[i, j]
-            if v != 0.0:
-                for k in range(j + 1, columns):
-                    work[k] += v * A[i, k]
-        for k in range(j + 1, columns):
-            work[k] *= scale
-            A[top, k] -= head * work[k]
-        for i in range(top + 1, rows):
-            v = A[i, j]
-            if v != 0.0:
-                for k in range(j + 1, columns):
-                    A[i, k] -= v * work[k]
-                A[i, j] = 0.0
-        A[top, j] = norm
+def triangular_factor(A: Array, first: int) -> Array:
+    """Return the transpose of R of the QR decomposition of the columns of A from ``first`` on, shape (columns, rows).
+
+    What is right of the diagonal is not defined. ``np.linalg.qr`` would compute Q as well, which takes longer than R.
+    """
+    rows, columns = A.shape[0], A.shape[1] - first
+    F = np.empty((columns, rows))  # in the order of LAPACK, A itself
+    for i in range(rows):
+        for j in range(columns):
+            F[j, i] = A[i, first + j]
+    tau = np.empty(min(rows, columns))
+    _geqrf(_DOUBLE, rows, columns, F.ctypes, rows, tau.ctypes)
+    return F
 
 
 @compiled

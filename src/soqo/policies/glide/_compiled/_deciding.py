@@ -11,8 +11,10 @@ from soqo.estimators.bayes import MAX_DISTANCE, TRACE_DEVIATION
 from soqo.estimators.bayes.compiled import deviation
 from soqo.policies.glide._compiled._belief_update import features
 from soqo.policies.glide._compiled._layout import (
+    AGE,
     BELIEF_NUMBERS,
     BEST,
+    IN_A_ROW,
     LAST_PROBE,
     NOISE,
     PROBES,
@@ -21,13 +23,30 @@ from soqo.policies.glide._compiled._layout import (
     RUN_NUMBERS,
     SQUARED_PRODUCTS,
     SQUARES,
+    TOTAL_READINGS,
 )
 from soqo.policies.glide._drift import _MAX_CORRELATION, _SIGNIFICANT_DEVIATIONS
-from soqo.policies.glide._probes import _PROBE_SIZES, _SAFETY_FACTOR
-from soqo.typing import Array, BoolArray, IntArray
+from soqo.policies.glide._probes import (
+    _PROBE_SIZES,
+    _SAFETY_FACTOR,
+    EARLY_PROBE_PERIOD,
+    EARLY_ROUNDS,
+    EXPLORATION_ROUNDS,
+    LATE_PROBE_PERIOD,
+)
+from soqo.policies.glide._verification import (
+    _ERROR_PROBABILITY,
+    _MANY_DEVIATIONS,
+    _MANY_READINGS,
+    _PROBE_DEVIATIONS,
+    _VERIFIED_DEVIATIONS,
+    FIRST_AGE,
+)
+from soqo.typing import Array, IntArray
 
 _ROOT_HALF = math.sqrt(0.5)
 _SIZES = _PROBE_SIZES.size
+_FIRST_EXPLORATION, _LAST_EXPLORATION = EXPLORATION_ROUNDS.start, EXPLORATION_ROUNDS.stop
 
 
 @compiled
@@ -193,6 +212,56 @@ def _best_probe(
 
 
 @compiled
+def _verification_probe(
+    run: Array, row: Array, recent: Array, n: float, rounds: float, sizes: IntArray, bias: int, probe: Array
+) -> bool:
+    """Fill in a probe along the eigenvector whose eigenvalue, if it were an error, would cost most, if one pays."""
+    d, m = sizes[0], sizes[4]
+    score, information = np.zeros(d), np.zeros(d)
+    f, level, count, seen = np.empty(m), BELIEF_NUMBERS + m, recent.shape[0], 0
+    vectors = RUN_NUMBERS + d
+    for t in range(count):
+        y = recent[t, d]
+        # What the best belief has rejected, and what came before it started to learn.
+        if math.isnan(y) or recent[t, d + 1] > 0.0 or t < count - row[AGE]:
+            continue
+        features(recent[t, :d], sizes, bias, f)
+        residual = y - row[level + m]
+        for i in range(m):
+            residual -= (f[i] - row[level + i]) * row[BELIEF_NUMBERS + i]
+        seen += 1
+        for k in range(d):
+            along = 0.0
+            for i in range(d):
+                along += recent[t, i] * run[vectors + i * d + k]
+            half = 0.5 * along * along
+            score[k] += residual * half
+            information[k] += half * half
+    free, noise, total = _contraction(0.0, n), row[NOISE], row[TOTAL_READINGS]
+    moments = RUN_NUMBERS + 2 * (d + d * d) + d
+    best_value, direction, size = 0.0, -1, 0.0
+    for k in range(d):
+        value = run[RUN_NUMBERS + k]
+        if value * information[k] + score[k] > _VERIFIED_DEVIATIONS * noise * math.sqrt(information[k]):
+            continue
+        in_a_quarter = 0.25 * total * information[k] / max(seen, 1)
+        if total >= _MANY_READINGS and value * math.sqrt(in_a_quarter) > _MANY_DEVIATIONS * noise:
+            continue
+        length = math.sqrt(2.0 * _PROBE_DEVIATIONS * noise / max(value, 1e-300))
+        c, movement = _contraction(value, n), 0.0
+        for i in range(d):
+            for j in range(d):
+                movement += run[vectors + i * d + k] * run[moments + i * d + j] * run[vectors + j * d + k]
+        loss = rounds * _ERROR_PROBABILITY * 0.5 * (free - c) ** 2 / free * movement
+        worth = loss - 0.5 * length * length / c
+        if worth > best_value:
+            best_value, direction, size = worth, k, length
+    for i in range(d):
+        probe[i] = size * run[vectors + i * d + direction] if direction >= 0 else 0.0
+    return direction >= 0 and size != 0.0
+
+
+@compiled
 def decide(
     table: Array,
     root: Array,
@@ -208,8 +277,9 @@ def decide(
     sizes: IntArray,
     bias: int,
     uses_drift: bool,
-    exploring: BoolArray,
-    probing: BoolArray,
+    may_probe: bool,
+    verification_ages: Array,
+    recent: Array,
     x: Array,
 ) -> None:
     """Fill in the actions, and update the rows of the runs in place.
@@ -236,8 +306,12 @@ def decide(
         The model.
     uses_drift : bool
         Whether the predictable part of the steps of v is used.
-    exploring, probing : BoolArray, shape (runs,)
-        Which runs explore, and which consider a probe.
+    may_probe : bool
+        Whether runs explore and probe.
+    verification_ages : Array
+        The ages at which estimates are verified, sorted, with infinity at the end.
+    recent : Array, shape (runs, rows, d + 2)
+        The latest readings.
     x : Array, shape (runs, d)
         The actions.
     """
@@ -254,7 +328,8 @@ def decide(
         for i in range(d):
             values[i] = run[played + i]
             total += values[i]
-        if exploring[r] and _identity_deviation(root[best], d, p) > TRACE_DEVIATION * total / d:
+        exploring = may_probe and rounds >= _FIRST_EXPLORATION and rounds < _LAST_EXPLORATION
+        if exploring and _identity_deviation(root[best], d, p) > TRACE_DEVIATION * total / d:
             for i in range(d):
                 values[i] = min(values[i], 1.0)
         for i in range(d):
@@ -286,13 +361,26 @@ def decide(
             step[i] = x_prev[r, i] - target[i]
         _clip(step)
         _update_moment(run, shift + d, step, rounds)
-        if probing[r]:
+        if not may_probe:
+            continue
+        probed, save = False, rounds_to_go - 1.0 if has_horizon else float(max(rounds, 100))
+        if rounds > 0 and rounds % (EARLY_PROBE_PERIOD if rounds <= EARLY_ROUNDS else LATE_PROBE_PERIOD) == 0:
             for i in range(d):
                 step[i] = x[r, i] - told[r, i]
             _clip(step)
-            save = rounds_to_go - 1.0 if has_horizon else float(max(rounds, 100))
-            if _best_probe(run, table[best], root[best], step, rounds_to_go, save, sizes, bias, probe):
-                for i in range(d):
-                    x[r, i] += probe[i]
-                run[PROBES] += 1.0
-                run[LAST_PROBE] = next_round
+            probed = _best_probe(run, table[best], root[best], step, rounds_to_go, save, sizes, bias, probe)
+        if not probed and _verifies(run, table[best], next_round - 1, verification_ages):
+            probed = _verification_probe(run, table[best], recent[r], rounds_to_go, save, sizes, bias, probe)
+        if probed:
+            for i in range(d):
+                x[r, i] += probe[i]
+            run[PROBES] += 1.0
+            run[LAST_PROBE] = next_round
+
+
+@compiled
+def _verifies(run: Array, row: Array, last_round: int, ages: Array) -> bool:
+    """Return whether the estimate is verified now: at some ages, and again after a probe that did not fit."""
+    if ages[np.searchsorted(ages, row[AGE])] == row[AGE]:
+        return True
+    return run[LAST_PROBE] == last_round and row[IN_A_ROW] > 0.0 and row[AGE] >= FIRST_AGE

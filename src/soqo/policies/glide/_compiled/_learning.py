@@ -154,9 +154,8 @@ def _finish(
         run[ALARMS] += 1.0
         run[LAST_ALARM] = epoch
     switched = epoch != old_epoch or row[REJECTED] != old_rejected
-    pause = sizes[5]
-    due = own_round % pause == 0 and (own_round % (4 * pause) == 0 or row[READINGS] <= 4 * p)
-    if due or switched:
+    # As in the policy, which pauses only with more unknowns than a dense posterior has.
+    if own_round % 4 == 0 or row[READINGS] <= 4 * p or switched:
         _estimate(run, row, root, sizes)
     size = d + d * d
     run[RUN_NUMBERS + size : RUN_NUMBERS + 2 * size] = run[RUN_NUMBERS : RUN_NUMBERS + size]
@@ -326,8 +325,8 @@ def learn_quiet(
     busy_ages: Array,
     status: IntArray,
     expected: Array,
-) -> None:
-    """Let the runs learn whose beliefs all expect the reading, in place.
+) -> int:
+    """Let the runs learn whose beliefs all expect the reading, in place; return the number of the others.
 
     Parameters
     ----------
@@ -354,7 +353,7 @@ def learn_quiet(
     f, work = np.empty(m), np.empty((3, m + 1))
     old, keep = np.empty(table.shape[1]), np.empty(64, np.bool_)
     chosen = np.empty(64, np.int64)
-    first_u = RUN_NUMBERS + 2 * (d + d * d) + d + d * d
+    first_u, others = RUN_NUMBERS + 2 * (d + d * d) + d + d * d, y.size
     for r in range(y.size):
         begin, end = starts[r], starts[r + 1]
         run = runs[r]
@@ -366,6 +365,7 @@ def learn_quiet(
                 if table[b, EPOCH] != table[best, EPOCH]:
                     status[r] = SLOW
             recent[r] = latest[r]
+            others -= status[r] == DONE
             continue
         if not _is_ordinary(u[r], y[r], bias):
             status[r] = SLOW
@@ -409,6 +409,8 @@ def learn_quiet(
             best = begin + place
         _remember(latest[r], recent[r], u[r], y[r])
         _finish(run, table[best], root[best], sizes, own_rounds[r], round_number, old_epoch, old_rejected)
+        others -= 1
+    return others
 
 
 @compiled

@@ -178,15 +178,6 @@ class CompiledMemory(Value):
         """The columns of the rows of the runs."""
         return at.run_columns(self.dim)
 
-    def column(self, number: int) -> Array:
-        """Return one of the numbers of each run, shape (runs,)."""
-        return np.asarray(self.runs[:, number])
-
-    def of_best(self, number: int) -> Array:
-        """Return one of the numbers of the belief that each run plays for, shape (runs,)."""
-        best = self.starts[:-1] + self.runs[:, at.BEST].astype(np.int64)
-        return np.asarray(self.table[best, number])
-
     def replace(self, **fields: Any) -> CompiledMemory:
         """Return the memory with other values in some fields, and without what was derived from the old ones."""
         after = evolve(self, **fields)

@@ -7,14 +7,17 @@ from functools import cache
 
 import numpy as np
 
+from soqo._model.gains import MAX_ROUNDS
 from soqo.estimators._measurements import triangle
 from soqo.estimators.bayes import ReadingModel, fit_ages, frequent_fits
 from soqo.policies.glide._compiled._deciding import decide as decide_runs
 from soqo.policies.glide._compiled._learning import DONE, learn_general, learn_quiet
 from soqo.policies.glide._compiled._memory import CompiledMemory
 from soqo.policies.glide._reviews import _offset_ages, _review_ages, review_ages
-from soqo.typing import Array, BoolArray, IntArray
+from soqo.policies.glide._verification import VERIFICATION_AGES
+from soqo.typing import Array, IntArray
 
+_VERIFICATION_AGES = np.array([*VERIFICATION_AGES, np.inf])
 _BIASES = {"none": 0, "constant": 1, "direction": 2}
 
 
@@ -39,10 +42,10 @@ class _Constants:
 
 
 @cache
-def _constants(model: ReadingModel, pause: int) -> _Constants:
+def _constants(model: ReadingModel) -> _Constants:
     fits, reviews = set(fit_ages(model)), review_ages(model.unknowns)
     base_load_ages, fresh = _review_ages(model.unknowns)
-    sizes = [model.dim, model.unknowns, model.biases, model.extras, model.size, pause]
+    sizes = [model.dim, model.unknowns, model.biases, model.extras, model.size]
     return _Constants(
         sizes=np.array(sizes, dtype=np.int64),
         bias=_BIASES[model.bias],
@@ -75,11 +78,9 @@ def decide(
     *,
     own_rounds: IntArray,
     next_round: int,
-    rounds_to_go: float,
-    has_horizon: bool,
+    horizon: int | None,
     drift: bool,
-    exploring: BoolArray,
-    probing: BoolArray,
+    probing: bool,
 ) -> tuple[Array, CompiledMemory]:
     """Return the actions of a round, and the new memory.
 
@@ -89,18 +90,20 @@ def decide(
         The memory, and the assumptions about the readings.
     told, x_prev, last_v : Array, shape (runs, d)
         The minimizers of this round, the positions, and the minimizers of the last round.
-    own_rounds, next_round, rounds_to_go : IntArray of shape (runs,), int and float
-        The number of rounds that each run has played, the number of this round, and of those to go.
-    has_horizon, drift : bool
-        Whether there is a horizon, and whether the predictable part of the steps of v is used.
-    exploring, probing : BoolArray, shape (runs,)
-        Which runs explore, and which consider a probe.
+    own_rounds, next_round : IntArray of shape (runs,) and int
+        The number of rounds that each run has played, and the number of this round.
+    horizon : int or None
+        The number of rounds.
+    drift, probing : bool
+        Whether the predictable part of the steps of v is used, and whether runs explore and probe.
     """
-    own = _constants(model, 1)
-    runs, x = memory.runs.copy(), np.empty_like(told)
+    own = _constants(model)
+    runs, x = memory.runs.copy(), np.empty(told.shape)
     decide_runs(
-        memory.table, memory.root, memory.starts, runs, told, x_prev, last_v, own_rounds, next_round,
-        min(rounds_to_go, 1e150), has_horizon, own.sizes, own.bias, drift, exploring, probing, x,
+        memory.table, memory.root, memory.starts, runs, np.ascontiguousarray(told), np.ascontiguousarray(x_prev),
+        np.ascontiguousarray(last_v), own_rounds, next_round,
+        MAX_ROUNDS if horizon is None else float(horizon - next_round + 1), horizon is not None, own.sizes, own.bias,
+        drift, probing, _VERIFICATION_AGES, memory.recent, x,
     )  # fmt: skip
     return x, memory.replace(runs=runs)
 
@@ -130,15 +133,15 @@ def learn(
     base_load : bool
         Whether there may be a base load.
     """
-    own = _constants(model, 1)
+    own = _constants(model)
     table, root, buffer, runs = memory.table.copy(), memory.root.copy(), memory.buffer.copy(), memory.runs.copy()
     recent = np.empty_like(memory.recent)
     status, expected = np.empty(y.size, dtype=np.int64), np.empty(y.size)
-    learn_quiet(
+    left = learn_quiet(
         table, root, buffer, memory.starts, runs, memory.recent, recent, u, y, own_rounds, round_number, own.sizes,
         own.bias, own.kappa, own.trusted_distance, own.busy_ages, status, expected,
     )  # fmt: skip
-    if not status.any():
+    if not left:
         after = memory.replace(table=table, root=root, buffer=buffer, runs=runs, recent=recent)
         return after, _NOBODY, expected
     # Each belief of a run that is not done may become two.
