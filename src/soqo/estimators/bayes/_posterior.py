@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from soqo._foundation.blas import is_finite_quick, max_entry, min_entry
+from soqo._foundation.blas import any_entry, is_finite_quick, max_entry, min_entry
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register, rename_fields
 from soqo.estimators._measurements import smat, svec
@@ -36,7 +36,7 @@ from soqo.estimators.bayes._row_algebra import (
 )
 from soqo.estimators.bayes._walking_offset import displacements, no_walk, predict_walk
 from soqo.estimators.bayes._whitening import (
-    reading_variance,
+    reading_variance_at,
     walk_steps,
     white_row,
     white_rows_one_by_one,
@@ -107,6 +107,8 @@ class Innovation(NamedTuple):
         The reading minus its mean, this mean, its variance, and the deviation of noise and level.
     weight, log_density : Array, shape (runs,)
         The reciprocal deviation of the reading in units of the noise, and the logarithm of its density.
+    square_length : Array, shape (runs,)
+        |u|^2 times the factor of the hitting cost.
     """
 
     difference: Array
@@ -117,6 +119,7 @@ class Innovation(NamedTuple):
     noise: Array
     weight: Array
     log_density: Array
+    square_length: Array
 
 
 @register("GLIDE.belief", version=3, migrations={0: _rename, 1: _reorder, 2: _without_next_fit})
@@ -303,6 +306,17 @@ class Posterior(Value):
         mean = np.vecdot(difference, self.mean) + level[:, -1]
         return mean, np.vecdot(spread, spread), self.noise * np.sqrt(1.0 + variance)
 
+    def predicted_mean(self, features: Array) -> Array:
+        """Return the mean of readings, shape (runs,), without their variance, which costs more.
+
+        Parameters
+        ----------
+        features : Array, shape (runs, m)
+            The features, from :meth:`ReadingModel.features`.
+        """
+        level, _ = self._level_at(features)
+        return np.asarray(np.vecdot(features - level[:, :-1], self.mean) + level[:, -1])
+
     def expected(self, features: Array) -> Array:
         """Return the mean of several readings of each run, without the steps that a level takes in between.
 
@@ -331,9 +345,9 @@ class Posterior(Value):
 
     def _level_at(self, features: Array) -> tuple[Array, Array]:
         """Return the filtered mean of the rows at these features, and its variance: base load and walking offset."""
-        walking = np.flatnonzero(self.offset_step)
-        if not walking.size:
+        if not any_entry(self.offset_step):
             return self.level, self.level_variance
+        walking = np.flatnonzero(self.offset_step)
         level, variance = self.level.copy(), self.level_variance.copy()
         u = displacements(features[walking], self.second_moment.shape[1])
         level[walking], variance[walking] = predict_walk(self.walk_mean[walking], self.walk_covariance[walking], u)
@@ -445,7 +459,7 @@ class Posterior(Value):
         return bool(
             max_entry(self.buffer_rows) < self.buffer.shape[1]
             and max_entry(self.level_variance) < math.inf
-            and not self.offset_step.any()
+            and not any_entry(self.offset_step)
             and min_entry(self.max_abs_reading) > 0.0
         )
 
@@ -460,14 +474,18 @@ class Posterior(Value):
             The readings; none is missing.
         """
         difference = np.concatenate([features, y[:, None]], axis=1) - self.level
-        spread = np.vecmat(difference[:, :-1], self.root)
-        variance, explained = np.vecdot(spread, spread), np.vecdot(difference[:, :-1], self.mean)
-        weight = 1.0 / np.sqrt(self.level_variance + reading_variance(self, model, features))
+        row = difference[:, :-1]
+        spread = np.vecmat(row, self.root)
+        variance, explained = np.vecdot(spread, spread), np.vecdot(row, self.mean)
+        square_length = model.square_length(features)
+        weight = 1.0 / np.sqrt(self.level_variance + reading_variance_at(self, model, square_length))
         innovation = difference[:, -1] - explained
         log_density = log_innovation_density(innovation, variance, weight, self.noise)
-        noise = self.noise * np.sqrt(1.0 + self.level_variance)
+        mean, noise = explained + self.level[:, -1], self.noise
+        if any_entry(self.level_variance):
+            noise = noise * np.sqrt(1.0 + self.level_variance)
         return Innovation(
-            difference, spread, innovation, explained + self.level[:, -1], variance, noise, weight, log_density
+            difference, spread, innovation, mean, variance, noise, weight, log_density, square_length
         )
 
     def assimilate(self, model: ReadingModel, u: Array, found: Innovation, w: Array | None = None) -> Posterior:
@@ -487,11 +505,19 @@ class Posterior(Value):
         weight = found.weight
         scaled = weight[:, None] * found.difference
         mean, root = potter(self.mean, self.root, found.spread, found.innovation, found.variance, weight, self.noise)
-        runs = np.arange(len(u))
-        buffer = self.buffer.copy()
-        buffer[runs, self.buffer_rows] = scaled
-        outer = (np.minimum(weight, 1.0)[:, None] * u)[:, :, None] * u[:, None, :]
-        after = evolve(
+        buffer, place = self.buffer.copy(), max_entry(self.buffer_rows)
+        if min_entry(self.buffer_rows) == place:
+            buffer[:, place] = scaled
+        else:
+            buffer[np.arange(len(u)), self.buffer_rows] = scaled
+        level, level_variance = self.level, self.level_variance
+        if any_entry(level_variance):
+            # Without a base load, the variance is zero and the level stays as it is.
+            gain = level_variance * np.square(weight)
+            level = level + gain[:, None] * found.difference
+            variance = level_variance * (1.0 - gain) + np.square(self.level_speed)
+            level_variance = np.where(level_variance > 0.0, variance, 0.0)
+        return evolve(
             self,
             mean=mean,
             root=root,
@@ -502,18 +528,11 @@ class Posterior(Value):
             readings=self.readings + 1.0,
             total_readings=self.total_readings + 1.0,
             max_abs_reading=np.maximum(self.max_abs_reading, np.abs(scaled[:, -1])),
-            second_moment=self.second_moment + outer,
-            log_sizes=self._add_sizes(model, u, w, np.ones(len(u), dtype=np.bool_)),
-        )
-        if not self.level_variance.any():
-            return after
-        # Without a base load, the variance is zero and the level stays as it is.
-        gain = self.level_variance * np.square(weight)
-        variance = self.level_variance * (1.0 - gain) + np.square(self.level_speed)
-        return evolve(
-            after,
-            level=self.level + gain[:, None] * found.difference,
-            level_variance=np.where(self.level_variance > 0.0, variance, 0.0),
+            # The weight is at most one.
+            second_moment=self.second_moment + (weight[:, None] * u)[:, :, None] * u[:, None, :],
+            log_sizes=self._add_sizes(model, u, w, None),
+            level=level,
+            level_variance=level_variance,
         )
 
     def _choose(self, after: Posterior, which: BoolArray) -> Posterior:
@@ -624,16 +643,19 @@ class Posterior(Value):
             log_sizes=self._add_sizes(model, u, w, stored),
         )
 
-    def _add_sizes(self, model: ReadingModel, u: Array, w: Array | None, stored: BoolArray) -> Array:
-        """Return the sums of the logarithms of typical sizes with one more reading."""
+    def _add_sizes(self, model: ReadingModel, u: Array, w: Array | None, stored: BoolArray | None) -> Array:
+        """Return the sums of the logarithms of typical sizes with one more reading, in the runs that store one."""
         if not model.extras:
             return self.log_sizes
         sizes = np.sqrt(np.vecdot(u, u) / model.dim)[:, None]
         if w is not None:
             sizes = np.concatenate([sizes, np.abs(w)], axis=1)
         # A reading at u = 0 says nothing about the typical size.
-        typical = np.maximum(sizes, 1e-3 * self.sizes * (self.total_readings > 0.0)[:, None])
-        return np.asarray(self.log_sizes + np.where(stored[:, None], np.log(np.maximum(typical, 1e-150)), 0.0))
+        least = 1e-3 * self.sizes
+        if min_entry(self.total_readings) <= 0.0:
+            least = least * (self.total_readings > 0.0)[:, None]
+        more = np.log(np.maximum(np.maximum(sizes, least), 1e-150))
+        return np.asarray(self.log_sizes + (more if stored is None else np.where(stored[:, None], more, 0.0)))
 
     def _add_all_sizes(self, model: ReadingModel, u: Array, w: Array | None, stored: BoolArray) -> Array:
         """Do the same for several readings."""

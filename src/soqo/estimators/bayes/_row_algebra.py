@@ -21,7 +21,8 @@ def potter(
     spread = weight[:, None] * spread
     gain = np.matvec(root, spread)
     shrink = gain / (total + noise * np.sqrt(total))[:, None]
-    return mean + gain * (weight * innovation / total)[:, None], root - shrink[:, :, None] * spread[:, None, :]
+    change = shrink[:, :, None] * spread[:, None, :]
+    return mean + gain * (weight * innovation / total)[:, None], np.subtract(root, change, out=change)
 
 
 def log_innovation_density(innovation: Array, variance: Array, weight: Array, noise: Array) -> Array:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from soqo._foundation.blas import all_entries, any_entry
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
 from soqo.estimators.bayes import Posterior, ReadingModel, fit_is_due
@@ -455,21 +456,24 @@ class Beliefs(Value):
     def remember(self, u: Array, y: Array, w: Array | None, factor: Array | None) -> Beliefs:
         """Return the beliefs with one more row among the latest readings."""
         seen = ~np.isnan(y)
-        if not seen.any():
+        if not any_entry(seen):
             return self
         recent_w = self.recent_w if w is None else _shift(self.recent_w, w, seen)
         recent_factor = self.recent_factor
         if factor is not None:
             recent_factor = _shift(recent_factor, factor, seen)
-        elif not (recent_factor == 1.0).all():
+        elif not all_entries(recent_factor == 1.0):
             recent_factor = _shift(recent_factor, np.ones(seen.size), seen)
+        recent_refused = self.recent_refused
+        if any_entry(recent_refused):
+            recent_refused = _shift(recent_refused, np.zeros(seen.size, dtype=np.bool_), seen)
         return evolve(
             self,
             recent_u=_shift(self.recent_u, u, seen),
             recent_w=recent_w,
             recent_factor=recent_factor,
             recent_y=_shift(self.recent_y, y, seen),
-            recent_refused=_shift(self.recent_refused, np.zeros(seen.size, dtype=np.bool_), seen),
+            recent_refused=recent_refused,
         )
 
     def latest(self, runs: IntArray, count: int | None = None) -> Rows:
@@ -531,8 +535,9 @@ def _recent_rows(model: ReadingModel) -> int:
 
 def _shift(rows: Any, new: Any, seen: BoolArray) -> Any:
     """Return the rows without the oldest and with a new one, in the runs that have one."""
-    shifted = np.concatenate([rows[:, 1:], new[:, None]], axis=1)
-    if seen.all():
+    shifted = np.empty_like(rows)
+    shifted[:, :-1], shifted[:, -1] = rows[:, 1:], new
+    if all_entries(seen):
         return shifted
     return np.where(seen.reshape(-1, *(1,) * (rows.ndim - 1)), shifted, rows)
 
