@@ -588,8 +588,12 @@ class Posterior(Value):
             buffer[:, : whole.shape[1]] = np.take_along_axis(whole, first[:, :, None], axis=1)
             factor, buffer_rows = after.factor, stored.sum(axis=1)
         else:
-            earlier = merge_rows(after.factor, after.buffer, after.buffer_rows) * np.sqrt(kept)[:, None, None]
-            factor = triangular_factor(np.concatenate([earlier, whole], axis=1))
+            if self.total_readings.any():
+                earlier = merge_rows(after.factor, after.buffer, after.buffer_rows) * np.sqrt(kept)[:, None, None]
+                whole = np.concatenate([earlier, whole], axis=1)
+            elif whole.shape[1] < whole.shape[2]:  # the factor has as many rows as columns
+                whole = np.pad(whole, ((0, 0), (0, whole.shape[2] - whole.shape[1]), (0, 0)))
+            factor = triangular_factor(whole)
             buffer, buffer_rows = np.zeros_like(after.buffer), np.zeros_like(after.buffer_rows)
         outer = ((np.minimum(weight, 1.0) * decay)[..., None] * u).swapaxes(1, 2) @ u
         return evolve(
