@@ -21,6 +21,7 @@ import numpy as np
 
 from soqo._foundation.blas import any_entry, is_finite_quick, max_entry, min_entry
 from soqo._foundation.frozen_dataclasses import Value, evolve
+from soqo._foundation.one_number import concatenate_entries, take_entries
 from soqo._storage.registry import register, rename_fields
 from soqo.estimators._measurements import smat, svec
 from soqo.estimators.bayes._fit_schedule import fit_is_due, frequent_fits
@@ -240,7 +241,7 @@ class Posterior(Value):
             total_readings=np.zeros(runs),
             second_moment=np.zeros((runs, d, d)),
             log_sizes=np.zeros((runs, 1 + model.context)),
-            factor=np.zeros((runs, columns, columns)),
+            factor=np.broadcast_to(0.0, (runs, columns, columns)),  # without memory, until there are many rows
             buffer=np.zeros((runs, min(columns, _MAX_BUFFER_ROWS), columns)),
             buffer_rows=np.zeros(runs, dtype=np.int64),
             max_abs_reading=np.zeros(runs),
@@ -270,7 +271,7 @@ class Posterior(Value):
         index : IntArray, BoolArray or slice
             The runs.
         """
-        return evolve(self, **{name: value[index] for name, value in self.__dict__.items()})
+        return evolve(self, **{name: take_entries(value, index) for name, value in self.__dict__.items()})
 
     def without_rows(self) -> Posterior:
         """Return the posterior without the stored rows and the root, for copies that do not need them."""
@@ -286,7 +287,7 @@ class Posterior(Value):
             The posteriors.
         """
         names = [field.name for field in dataclasses.fields(cls)]
-        return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+        return cls(**{name: concatenate_entries([getattr(part, name) for part in parts]) for name in names})
 
     # ---- predictions -----------------------------------------------------------------------------------------------
 
@@ -717,8 +718,11 @@ class Posterior(Value):
         """Fit some runs whose rows are the first few of the buffer, or that have a triangular factor if few is 0."""
         every = runs.size == self.readings.size
         part = self if every else self.without_rows().take(runs)
-        factor, buffer = (self.factor, self.buffer) if every else (self.factor[runs], self.buffer[runs])
-        rows = buffer[:, :few] if few else merge_rows(factor, buffer, self.buffer_rows[runs])
+        if few:
+            rows = self.buffer[:, :few] if every else self.buffer[runs, :few]
+        else:
+            factor, buffer = (self.factor, self.buffer) if every else (self.factor[runs], self.buffer[runs])
+            rows = merge_rows(factor, buffer, self.buffer_rows[runs])
         fields = fit_variants(model, part, rows, triangular=not few, review=review)
         # The marginal density replaces the product of predictive densities while there is a fit at every reading.
         exact = part.readings <= frequent_fits(model)

@@ -25,6 +25,7 @@ import numpy as np
 
 from soqo._foundation.blas import all_entries, any_entry
 from soqo._foundation.frozen_dataclasses import Value, evolve
+from soqo._foundation.one_number import concatenate_entries, is_one_number, take_entries
 from soqo._storage.registry import register
 from soqo.estimators.bayes import Posterior, ReadingModel, fit_is_due
 from soqo.policies._runs import join_rows, take_rows
@@ -67,6 +68,10 @@ BASE_LOAD_LOG_PRIORS = {"none": math.log(0.9), "constant": math.log(0.08), "walk
 
 _NOTHING = np.broadcast_to(0.0, (1 << 40, 1))
 """Takes the place of stored rows, without memory."""
+
+
+_COPIED_BYTES = 1 << 18
+"""The size of the copies that are made at once."""
 
 
 _OF_A_BELIEF = (
@@ -317,7 +322,7 @@ class Beliefs(Value):
 
     def take(self, index: IntArray | BoolArray | slice) -> dict[str, Any]:
         """Return the fields of some of the beliefs."""
-        fields: dict[str, Any] = {name: getattr(self, name)[index] for name in _OF_A_BELIEF}
+        fields: dict[str, Any] = {name: self.__dict__[name][index] for name in _OF_A_BELIEF}
         return {**fields, "posterior": self.posterior.take(index)}
 
     def join(self, *others: dict[str, Any]) -> Beliefs:
@@ -573,18 +578,35 @@ def new_beliefs(
 def _interleave(parts: list[tuple[Any, IntArray | None]], order: IntArray | None) -> Any:
     """Return some entries of several arrays in one, each at its place; one after the other if there is no order."""
     sizes = [len(values) if index is None else index.size for values, index in parts]
+    first = parts[0][0]
+    if all(is_one_number(values) for values, _ in parts):
+        whole = concatenate_entries([values for values, _ in parts])
+        return take_entries(whole, np.zeros(sum(sizes), dtype=np.int64))
     joined = np.empty((sum(sizes), *parts[0][0].shape[1:]), dtype=parts[0][0].dtype)
     begin = 0
     for (values, index), size in zip(parts, sizes, strict=True):
         place = slice(begin, begin + size)
+        if index is not None and size == len(values):
+            index = None
         if order is not None:
-            joined[order[place]] = values if index is None else values[index]
+            _write(joined, order[place], values, index)
         elif index is None:
             joined[place] = values
         else:
             values.take(index, axis=0, out=joined[place], mode="clip")  # without a copy in between
         begin += size
     return joined
+
+
+def _write(joined: Any, places: IntArray, values: Any, index: IntArray | None) -> None:
+    """Write some entries to their places, a few at a time: the copy in between stays in the processor's cache."""
+    if index is None:
+        joined[places] = values
+        return
+    count = max(1, _COPIED_BYTES * len(values) // max(values.nbytes, 1))
+    for begin in range(0, places.size, count):
+        chunk = slice(begin, begin + count)
+        joined[places[chunk]] = values[index[chunk]]
 
 
 def first_of_runs(owner: IntArray) -> IntArray:

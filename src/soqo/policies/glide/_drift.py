@@ -71,8 +71,8 @@ class Drift(Value):
         rho = self.products / np.where(self.squares > 0.0, self.squares, 1.0)
         return np.where(significant, np.clip(rho, -_MAX_CORRELATION, _MAX_CORRELATION), 0.0)
 
-    def target_offset(self, spectrum: Spectrum, advances: Array, rounds_to_go: float) -> Array | None:
-        """Return how far ahead of v the optimal player aims, shape (runs, d); None if no run has a correlation.
+    def target_offset(self, spectrum: Spectrum, advances: Array, rounds_to_go: float) -> Array:
+        """Return how far ahead of v the optimal player aims, shape (runs, d).
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class Drift(Value):
         """
         rho = self.correlation()
         if not any_entry(rho):
-            return None
+            return np.zeros(self.last_step.shape)
         ratio = rho[:, None] * (1.0 - advances)
         geometric_sum = ratio / (1.0 - ratio) * (1.0 - ratio ** (rounds_to_go - 1.0))
         return spectrum.apply(geometric_sum, self.last_step)

@@ -340,8 +340,7 @@ class GLIDE(Policy[Any]):
                 if state.began is not None:  # the first minimizer of a run is not a step
                     step = np.where(np.asarray(rounds)[:, None] > 0, step, 0.0)
                 drift = drift.update(_clip(step))
-            ahead = drift.target_offset(spectrum, advances, state.rounds_to_go)
-            aim = target if ahead is None else target + ahead
+            aim = target + drift.target_offset(spectrum, advances, state.rounds_to_go)
         forecast = None if state.forecast is None else state.forecast.reshape(len(target), *state.forecast.shape[-2:])
         forecasts = memory.forecasts.update(told, forecast)
         if forecast is None or not forecast.shape[1]:
