@@ -446,8 +446,10 @@ class Posterior(Value):
         if fit is False:
             return after
         fit_now = stored & (fit_is_due(model, after.total_readings) if fit is True else fit)
-        if not (fit_now & (after.readings <= frequent_fits(model))).all():
-            after = after._potter_step(model, difference, weight)
+        # A fit of few readings replaces what this step would give.
+        needed = np.flatnonzero(~(fit_now & (after.readings <= frequent_fits(model))))
+        if needed.size:
+            after = after._potter_step(model, difference, weight, needed)
         if fit_now.any():
             after = after.fit(model, fit_now)
         if not is_finite_quick(after.mean):
@@ -677,18 +679,27 @@ class Posterior(Value):
             count = count + stored[:, k, None]
         return np.asarray(log_sizes)
 
-    def _potter_step(self, model: ReadingModel, difference: Array, weight: Array) -> Posterior:
-        """Update the mean and the root of the covariance by one row, and the evidence by its density."""
-        root, stored = self.root, weight > 0.0
+    def _potter_step(self, model: ReadingModel, difference: Array, weight: Array, runs: IntArray) -> Posterior:
+        """Update the mean and the root of the covariance by one row, and the evidence by its density, in some runs."""
+        before, noise, root, evidence = self.mean, self.noise, self.root, self.log_evidence
+        if runs.size < weight.size:
+            difference, weight, before, noise = difference[runs], weight[runs], before[runs], noise[runs]
+            root, evidence = root[runs], evidence[runs]
+        stored = weight > 0.0
         if model.forgetting < 1.0:
             # The earlier readings lose weight before this one is added, as the stored rows do.
             root = root / np.where(stored, math.sqrt(model.forgetting), 1.0)[:, None, None]
         spread = np.vecmat(difference[:, :-1], root)
-        innovation = difference[:, -1] - np.vecdot(difference[:, :-1], self.mean)
-        variance, noise = np.vecdot(spread, spread), self.noise
-        mean, root = potter(self.mean, root, spread, innovation, variance, weight, noise)
+        innovation = difference[:, -1] - np.vecdot(difference[:, :-1], before)
+        variance = np.vecdot(spread, spread)
+        mean, root = potter(before, root, spread, innovation, variance, weight, noise)
         log_density = log_innovation_density(innovation, variance, np.where(stored, weight, 1.0), noise)
-        return evolve(self, mean=mean, root=root, log_evidence=self.log_evidence + np.where(stored, log_density, 0.0))
+        return evolve(
+            self,
+            mean=overwrite(self.mean, runs, mean),
+            root=overwrite(self.root, runs, root),
+            log_evidence=overwrite(self.log_evidence, runs, evidence + np.where(stored, log_density, 0.0)),
+        )
 
     def fit(self, model: ReadingModel, which: BoolArray, *, review: bool = False) -> Posterior:
         """Return the posterior with the noise and the scale estimated again in some of the runs.
