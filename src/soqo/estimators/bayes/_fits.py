@@ -52,7 +52,7 @@ class WhiteRows(NamedTuple):
     L : Array, shape (runs, b, b)
         The Cholesky factor of the covariance of the first b rows, which are those that contain N.
     half : Array, shape (runs, b, q)
-        (I + L)^{-1} B.
+        (I + L)^{-1} B, or B where only the evidence is wanted.
     """
 
     rows: Array
@@ -71,7 +71,7 @@ def triangular_factor(rows: Array) -> Array:
 
 
 def fit_variants(
-    model: ReadingModel, part: Posterior, rows: Array, *, triangular: bool, review: bool
+    model: ReadingModel, part: Posterior, rows: Array, *, triangular: bool, review: bool, evidence_only: bool = False
 ) -> dict[str, Array]:
     """Return mean, root, noise, scale, evidence and the weights of the variants.
 
@@ -87,12 +87,14 @@ def fit_variants(
         Whether they are the triangular factor.
     review : bool
         Whether to evaluate all variants, also those that were unlikely at the last fit.
+    evidence_only : bool
+        Whether noise, evidence and weights suffice.
     """
     wanted = _wanted_variants(model, part, review)
     log_weights = np.full(wanted.shape, -np.inf)
     fits: list[dict[str, Array] | None] = [None] * len(VARIANTS)
     # The same for all variants with a bias.
-    white = _without_bias(model, rows, triangular) if model.biases and model.kappa else None
+    white = _without_bias(model, rows, triangular, evidence_only) if model.biases and model.kappa else None
     for index, (offset, biased) in enumerate(VARIANTS):
         chosen = np.flatnonzero(wanted[:, index])
         if not chosen.size:
@@ -105,7 +107,9 @@ def fit_variants(
                 chosen_white = chosen_white.take(chosen)
             else:
                 chosen_rows = rows[chosen]
-        fits[index] = fit = _fit_variant(model, chosen_part, chosen_rows, triangular, offset, biased, chosen_white)
+        fits[index] = fit = _fit_variant(
+            model, chosen_part, chosen_rows, triangular, offset, biased, chosen_white, evidence_only
+        )
         log_weights[chosen, index] = fit["log_evidence"] + _LOG_VARIANT_PRIORS[index]
     top = log_weights.max(axis=1, keepdims=True)
     weights = np.exp(log_weights - top)
@@ -114,7 +118,8 @@ def fit_variants(
     # A variant that hardly matters is left out of the mixture.
     shares = np.where(weights > _NEGLIGIBLE, weights, 0.0)
     shares /= shares.sum(axis=1, keepdims=True)
-    result = _mixture(fits, wanted, shares)
+    result = {} if evidence_only else _mixture(fits, wanted, shares)
+    result["noise"] = _mixed_noise(fits, wanted, shares)
     result["log_marginal"] = (top + np.log(total))[:, 0]
     result["variants"] = weights
     return result
@@ -144,7 +149,7 @@ def _mixture(fits: list[dict[str, Array] | None], wanted: BoolArray, shares: Arr
             continue
         rows = np.flatnonzero(wanted[:, index])
         chosen = best[rows] == index
-        for name in ("mean", "root", "noise", "scale"):
+        for name in ("mean", "root", "scale"):
             if name not in result:
                 result[name] = np.zeros((runs, *fit[name].shape[1:]))
             result[name][rows[chosen]] = fit[name][chosen]
@@ -172,7 +177,7 @@ def _mix(
     slot = np.cumsum(share > 0.0, axis=1) - 1
     means = np.zeros((mixed.size, count, size))
     stack = np.empty((mixed.size, count * (size + 1), size))
-    weight, log_noise, scale = np.zeros((mixed.size, count)), np.zeros(mixed.size), np.zeros(mixed.size)
+    weight, scale = np.zeros((mixed.size, count)), np.zeros(mixed.size)
     for index, fit in enumerate(fits):
         where = np.flatnonzero(share[:, index] > 0.0)
         if fit is None or not where.size:
@@ -185,12 +190,22 @@ def _mix(
             here = at == k
             root = np.sqrt(own[here])[:, None, None] * fit["root"][rows[here]]
             stack[where[here], k * size : (k + 1) * size] = root.swapaxes(-1, -2)
-        log_noise[where] += own * np.log(fit["noise"][rows])
         scale[where] += own * fit["scale"][rows]
     mean = (weight[:, :, None] * means).sum(axis=1)
     stack[:, count * size :] = np.sqrt(weight)[:, :, None] * (means - mean[:, None])
     result["mean"][mixed], result["root"][mixed] = mean, triangular_factor(stack).swapaxes(-1, -2)
-    result["noise"][mixed], result["scale"][mixed] = np.exp(log_noise), scale
+    result["scale"][mixed] = scale
+
+
+def _mixed_noise(fits: list[dict[str, Array] | None], wanted: BoolArray, shares: Array) -> Array:
+    """Return the geometric mean of the noise of the variants, shape (runs,)."""
+    noise = np.ones(shares.shape)
+    for index, fit in enumerate(fits):
+        if fit is not None:
+            noise[wanted[:, index], index] = fit["noise"]
+    alone = noise[np.arange(len(noise)), shares.argmax(axis=1)]
+    mixed = np.exp((shares * np.log(noise)).sum(axis=1))
+    return np.where((shares > 0.0).sum(axis=1) > 1, mixed, alone)
 
 
 def _fit_variant(
@@ -201,6 +216,7 @@ def _fit_variant(
     offset: bool,
     biased: bool,
     white: WhiteRows | None = None,
+    evidence_only: bool = False,
 ) -> dict[str, Array]:
     """Return mean, root, noise, scale and evidence of one variant; ``white`` is that of a variant with a bias."""
     p, q, e = model.unknowns, model.biases, model.extras
@@ -208,7 +224,7 @@ def _fit_variant(
     k = e if offset else 0
     n, first = k + p, model.size - k - p
     if kappa and white is None:
-        white = _without_bias(model, rows, triangular)
+        white = _without_bias(model, rows, triangular, evidence_only)
     whole = rows if white is None else white.rows
     center, prior = _prior(model, part, k)
     if whole.shape[1] > n:
@@ -233,6 +249,12 @@ def _fit_variant(
         part.known_noise,
         part.scale_deviation,
     ).average(np.where(part.readings > 2 * model.unknowns, part.noise, np.nan))
+    log_determinant: Array | float = 0.0
+    if white is not None:
+        log_determinant = np.log(np.diagonal(white.L, axis1=1, axis2=2)).sum(axis=1)
+    log_evidence = average.log_evidence - log_determinant
+    if evidence_only:
+        return {"noise": average.noise, "log_evidence": log_evidence}
     spread = np.sqrt(average.variance)
     inner = average.scale[:, None] * center + np.matvec(prior, np.vecmat(average.mean, Vt))
     if D.shape[1] == n:
@@ -246,10 +268,8 @@ def _fit_variant(
     mean = np.zeros((runs, model.size))
     root = np.zeros((runs, model.size, model.size))
     mean[:, first:], root[:, first:, first:] = inner, inner_root
-    log_determinant = np.zeros(runs)
     if white is not None:
         # The conditional distribution of N given the other unknowns.
-        log_determinant = np.log(np.diagonal(white.L, axis1=1, axis2=2)).sum(axis=1)
         b = white.L.shape[1]
         gain = kappa**2 * whole[:, :b, :q].swapaxes(-1, -2)
         given = whole[:, :b, first:-1]
@@ -263,11 +283,11 @@ def _fit_variant(
         "root": root,
         "noise": average.noise,
         "scale": average.scale * part.prior_unit,
-        "log_evidence": average.log_evidence - log_determinant,
+        "log_evidence": log_evidence,
     }
 
 
-def _without_bias(model: ReadingModel, rows: Array, triangular: bool) -> WhiteRows:
+def _without_bias(model: ReadingModel, rows: Array, triangular: bool, evidence_only: bool) -> WhiteRows:
     """Return the rows with the covariance of noise and N removed."""
     q, kappa = model.biases, model.kappa
     # Of a triangular factor, only the first q rows contain N.
@@ -278,7 +298,7 @@ def _without_bias(model: ReadingModel, rows: Array, triangular: bool) -> WhiteRo
     covariance += np.eye(b)
     L = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
     white = np.asarray(np.linalg.solve(L, rows[:, :b]), dtype=np.float64)
-    half = np.asarray(np.linalg.solve(L + np.eye(b), B), dtype=np.float64)
+    half = B if evidence_only else np.asarray(np.linalg.solve(L + np.eye(b), B), dtype=np.float64)
     return WhiteRows(white if b == rows.shape[1] else np.concatenate([white, rows[:, b:]], axis=1), L, half)
 
 
