@@ -25,8 +25,8 @@ def compiled(function: _F) -> _F:
     """Compile a function when it is called for the first time, and keep the machine code in a file.
 
     A module whose functions have this decorator imports Numba, so it is imported only if :func:`can_compile`. Divisions
-    by zero give infinity as in NumPy, and other threads run meanwhile.
+    by zero give infinity as in NumPy, sums may be added in another order, and other threads run meanwhile.
     """
     from numba import njit
 
-    return njit(cache=True, nogil=True, error_model="numpy")(function)
+    return njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})(function)

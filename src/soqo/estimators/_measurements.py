@@ -81,8 +81,11 @@ def svec(M: Array) -> Array:
     >>> svec(np.array([[1.0, 2.0], [2.0, 3.0]]))
     array([1.        , 2.82842712, 3.        ])
     """
-    rows, columns, on_diagonal = triangle(M.shape[-1])
-    return np.asarray(M[..., rows, columns] * np.where(on_diagonal, 1.0, math.sqrt(2.0)))
+    d = M.shape[-1]
+    index, _, scale, _ = _svec_entries(d)
+    vector = M.reshape(*M.shape[:-2], d * d).take(index, axis=-1)
+    vector *= scale
+    return np.asarray(vector)
 
 
 def smat(vector: Array) -> Array:
@@ -104,12 +107,8 @@ def smat(vector: Array) -> Array:
            [2., 3.]])
     """
     d = (math.isqrt(8 * vector.shape[-1] + 1) - 1) // 2
-    rows, columns, on_diagonal = triangle(d)
-    scaled = vector * np.where(on_diagonal, 1.0, math.sqrt(0.5))
-    M = np.empty((*vector.shape[:-1], d, d))
-    M[..., rows, columns] = scaled
-    M[..., columns, rows] = scaled
-    return M
+    _, back, _, scale = _svec_entries(d)
+    return np.asarray((vector * scale).take(back, axis=-1))
 
 
 def svec_rows(Z: Array) -> Array:
@@ -142,6 +141,15 @@ def _row_entries(d: int) -> tuple[_Indices, _Indices, Array]:
     """Return the rows, the columns and the factors of the entries of svec(1/2 z z')."""
     rows, columns, on_diagonal = triangle(d)
     return rows, columns, np.where(on_diagonal, 0.5, math.sqrt(0.5))
+
+
+@cache
+def _svec_entries(d: int) -> tuple[_Indices, _Indices, Array, Array]:
+    """Return where the entries of svec(M) are in M, where those of M are in svec(M), and the factors of both ways."""
+    rows, columns, on_diagonal = triangle(d)
+    back = np.empty((d, d), dtype=np.intp)
+    back[rows, columns] = back[columns, rows] = np.arange(rows.size)
+    return rows * d + columns, back, np.where(on_diagonal, 1.0, math.sqrt(2.0)), np.where(on_diagonal, 1.0, math.sqrt(0.5))
 
 
 @cache

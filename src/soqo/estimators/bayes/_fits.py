@@ -15,7 +15,7 @@ model allows are fitted, and the posterior is the mixture of them with the same 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from soqo._foundation.blas import is_finite_quick
 from soqo.estimators._measurements import svec
 from soqo.estimators.bayes._marginal_likelihood import MarginalLikelihood
 from soqo.estimators.bayes._model import ReadingModel, prior_root
-from soqo.typing import Array, BoolArray
+from soqo.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
     from soqo.estimators.bayes._posterior import Posterior
@@ -42,6 +42,28 @@ _NEGLIGIBLE, _UNLIKELY = 1e-3, 0.05
 evaluated again until the number of readings has doubled."""
 
 
+class WhiteRows(NamedTuple):
+    """Rows whose noise, together with N, has covariance sigma^2 I, and what the distribution of N follows from.
+
+    Attributes
+    ----------
+    rows : Array, shape (runs, n, m + 1)
+        The whitened rows.
+    L : Array, shape (runs, b, b)
+        The Cholesky factor of the covariance of the first b rows, which are those that contain N.
+    half : Array, shape (runs, b, q)
+        (I + L)^{-1} B, or B where only the evidence is wanted.
+    """
+
+    rows: Array
+    L: Array
+    half: Array
+
+    def take(self, index: IntArray) -> WhiteRows:
+        """Return those of some of the runs."""
+        return WhiteRows(self.rows[index], self.L[index], self.half[index])
+
+
 def triangular_factor(rows: Array) -> Array:
     """Return R of the QR decomposition of the rows."""
     R: Any = np.linalg.qr(rows, mode="r")
@@ -49,7 +71,7 @@ def triangular_factor(rows: Array) -> Array:
 
 
 def fit_variants(
-    model: ReadingModel, part: Posterior, rows: Array, *, triangular: bool, review: bool
+    model: ReadingModel, part: Posterior, rows: Array, *, triangular: bool, review: bool, evidence_only: bool = False
 ) -> dict[str, Array]:
     """Return mean, root, noise, scale, evidence and the weights of the variants.
 
@@ -65,17 +87,29 @@ def fit_variants(
         Whether they are the triangular factor.
     review : bool
         Whether to evaluate all variants, also those that were unlikely at the last fit.
+    evidence_only : bool
+        Whether noise, evidence and weights suffice.
     """
     wanted = _wanted_variants(model, part, review)
     log_weights = np.full(wanted.shape, -np.inf)
     fits: list[dict[str, Array] | None] = [None] * len(VARIANTS)
+    # The same for all variants with a bias.
+    white = _without_bias(model, rows, triangular, evidence_only) if model.biases and model.kappa else None
     for index, (offset, biased) in enumerate(VARIANTS):
         chosen = np.flatnonzero(wanted[:, index])
         if not chosen.size:
             continue
         every = chosen.size == len(rows)
-        chosen_part, chosen_rows = (part, rows) if every else (part.take(chosen), rows[chosen])
-        fits[index] = fit = _fit_variant(model, chosen_part, chosen_rows, triangular, offset, biased)
+        chosen_part, chosen_rows, chosen_white = part, rows, white if biased else None
+        if not every:
+            chosen_part = part.take(chosen)
+            if chosen_white is not None:
+                chosen_white = chosen_white.take(chosen)
+            else:
+                chosen_rows = rows[chosen]
+        fits[index] = fit = _fit_variant(
+            model, chosen_part, chosen_rows, triangular, offset, biased, chosen_white, evidence_only
+        )
         log_weights[chosen, index] = fit["log_evidence"] + _LOG_VARIANT_PRIORS[index]
     top = log_weights.max(axis=1, keepdims=True)
     weights = np.exp(log_weights - top)
@@ -84,7 +118,8 @@ def fit_variants(
     # A variant that hardly matters is left out of the mixture.
     shares = np.where(weights > _NEGLIGIBLE, weights, 0.0)
     shares /= shares.sum(axis=1, keepdims=True)
-    result = _mixture(fits, wanted, shares)
+    result = {} if evidence_only else _mixture(fits, wanted, shares)
+    result["noise"] = _mixed_noise(fits, wanted, shares)
     result["log_marginal"] = (top + np.log(total))[:, 0]
     result["variants"] = weights
     return result
@@ -114,55 +149,89 @@ def _mixture(fits: list[dict[str, Array] | None], wanted: BoolArray, shares: Arr
             continue
         rows = np.flatnonzero(wanted[:, index])
         chosen = best[rows] == index
-        for name in ("mean", "root", "noise", "scale"):
+        for name in ("mean", "root", "scale"):
             if name not in result:
                 result[name] = np.zeros((runs, *fit[name].shape[1:]))
             result[name][rows[chosen]] = fit[name][chosen]
     mixed = np.flatnonzero((shares > 0.0).sum(axis=1) > 1)
     if not mixed.size:
         return result
-    size = result["mean"].shape[1]
-    position = np.full(runs, -1)
-    position[mixed] = np.arange(mixed.size)
-    means = np.zeros((mixed.size, len(fits), size))
-    columns = np.zeros((mixed.size, len(fits), size, size))
-    log_noise, scale = np.zeros(mixed.size), np.zeros(mixed.size)
-    for index, fit in enumerate(fits):
-        if fit is None:
-            continue
-        rows = np.flatnonzero(wanted[:, index])
-        inside = position[rows] >= 0
-        where, share = position[rows[inside]], shares[rows[inside], index]
-        means[where, index] = fit["mean"][inside]
-        columns[where, index] = np.sqrt(share)[:, None, None] * fit["root"][inside]
-        log_noise[where] += share * np.log(fit["noise"][inside])
-        scale[where] += share * fit["scale"][inside]
-    share = shares[mixed]
-    mean = (share[:, :, None] * means).sum(axis=1)
-    spread = np.sqrt(share)[:, :, None] * (means - mean[:, None])
-    stack = np.concatenate([columns.swapaxes(-1, -2).reshape(mixed.size, -1, size), spread], axis=1)
-    result["mean"][mixed], result["root"][mixed] = mean, triangular_factor(stack).swapaxes(-1, -2)
-    result["noise"][mixed], result["scale"][mixed] = np.exp(log_noise), scale
+    parts = (shares > 0.0).sum(axis=1)
+    for count in set(parts[mixed].tolist()):
+        _mix(fits, wanted, shares, np.flatnonzero(parts == count), count, result)
     return result
 
 
+def _mix(
+    fits: list[dict[str, Array] | None],
+    wanted: BoolArray,
+    shares: Array,
+    mixed: IntArray,
+    count: int,
+    result: dict[str, Array],
+) -> None:
+    """Write the mixtures of so many variants, in the runs that have them, to the result."""
+    size, runs = result["mean"].shape[1], len(shares)
+    share = shares[mixed]
+    # The variants that count, one after the other: rows of zeros for the others would cost time.
+    slot = np.cumsum(share > 0.0, axis=1) - 1
+    means = np.zeros((mixed.size, count, size))
+    stack = np.empty((mixed.size, count * (size + 1), size))
+    weight, scale = np.zeros((mixed.size, count)), np.zeros(mixed.size)
+    for index, fit in enumerate(fits):
+        where = np.flatnonzero(share[:, index] > 0.0)
+        if fit is None or not where.size:
+            continue
+        place = np.empty(runs, dtype=np.int64)
+        place[wanted[:, index]] = np.arange(len(fit["noise"]))
+        rows, at, own = place[mixed[where]], slot[where, index], share[where, index]
+        means[where, at], weight[where, at] = fit["mean"][rows], own
+        for k in set(at.tolist()):
+            here = at == k
+            root = np.sqrt(own[here])[:, None, None] * fit["root"][rows[here]]
+            stack[where[here], k * size : (k + 1) * size] = root.swapaxes(-1, -2)
+        scale[where] += own * fit["scale"][rows]
+    mean = (weight[:, :, None] * means).sum(axis=1)
+    stack[:, count * size :] = np.sqrt(weight)[:, :, None] * (means - mean[:, None])
+    result["mean"][mixed], result["root"][mixed] = mean, triangular_factor(stack).swapaxes(-1, -2)
+    result["scale"][mixed] = scale
+
+
+def _mixed_noise(fits: list[dict[str, Array] | None], wanted: BoolArray, shares: Array) -> Array:
+    """Return the geometric mean of the noise of the variants, shape (runs,)."""
+    noise = np.ones(shares.shape)
+    for index, fit in enumerate(fits):
+        if fit is not None:
+            noise[wanted[:, index], index] = fit["noise"]
+    alone = noise[np.arange(len(noise)), shares.argmax(axis=1)]
+    mixed = np.exp((shares * np.log(noise)).sum(axis=1))
+    return np.where((shares > 0.0).sum(axis=1) > 1, mixed, alone)
+
+
 def _fit_variant(
-    model: ReadingModel, part: Posterior, rows: Array, triangular: bool, offset: bool, biased: bool
+    model: ReadingModel,
+    part: Posterior,
+    rows: Array,
+    triangular: bool,
+    offset: bool,
+    biased: bool,
+    white: WhiteRows | None = None,
+    evidence_only: bool = False,
 ) -> dict[str, Array]:
-    """Return mean, root, noise, scale and evidence of one variant."""
+    """Return mean, root, noise, scale and evidence of one variant; ``white`` is that of a variant with a bias."""
     p, q, e = model.unknowns, model.biases, model.extras
-    runs, kappa = len(rows), model.kappa if biased and q else 0.0
+    runs, kappa = len(part.readings), model.kappa if biased and q else 0.0
     k = e if offset else 0
     n, first = k + p, model.size - k - p
-    columns = np.concatenate([rows[:, :, :q], rows[:, :, first:]], axis=2) if first > q else rows
-    # Of a triangular factor, only the first q rows contain N.
-    white, L = _without_bias(columns, q, kappa, q if triangular else rows.shape[1])
+    if kappa and white is None:
+        white = _without_bias(model, rows, triangular, evidence_only)
+    whole = rows if white is None else white.rows
     center, prior = _prior(model, part, k)
-    if white.shape[1] > n:
-        T = triangular_factor(white[:, :, q:])
+    if whole.shape[1] > n:
+        T = triangular_factor(whole[:, :, first:])
         white_rows, y, rest = T[:, :n, :n], T[:, :n, n], np.square(T[:, n, n])
     else:
-        white_rows, y, rest = white[:, :, q:-1], white[:, :, -1], np.zeros(runs)
+        white_rows, y, rest = whole[:, :, first:-1], whole[:, :, -1], np.zeros(runs)
     design = white_rows @ prior
     overflows = np.empty(0, dtype=np.int64)
     if not is_finite_quick(design):
@@ -180,6 +249,12 @@ def _fit_variant(
         part.known_noise,
         part.scale_deviation,
     ).average(np.where(part.readings > 2 * model.unknowns, part.noise, np.nan))
+    log_determinant: Array | float = 0.0
+    if white is not None:
+        log_determinant = np.log(np.diagonal(white.L, axis1=1, axis2=2)).sum(axis=1)
+    log_evidence = average.log_evidence - log_determinant
+    if evidence_only:
+        return {"noise": average.noise, "log_evidence": log_evidence}
     spread = np.sqrt(average.variance)
     inner = average.scale[:, None] * center + np.matvec(prior, np.vecmat(average.mean, Vt))
     if D.shape[1] == n:
@@ -193,35 +268,38 @@ def _fit_variant(
     mean = np.zeros((runs, model.size))
     root = np.zeros((runs, model.size, model.size))
     mean[:, first:], root[:, first:, first:] = inner, inner_root
-    log_determinant = np.zeros(runs)
-    if kappa:
+    if white is not None:
         # The conditional distribution of N given the other unknowns.
-        log_determinant = np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
-        b = L.shape[1]
-        gain = kappa**2 * white[:, :b, :q].swapaxes(-1, -2)
-        given = white[:, :b, q:-1]
-        mean[:, :q] = np.matvec(gain, white[:, :b, -1] - np.matvec(given, inner))
-        half = np.linalg.solve(L + np.eye(b), rows[:, :b, :q])
-        root[:, :q, :q] = (kappa * average.noise)[:, None, None] * (np.eye(q) - gain @ half)
-        root[:, :q, first:] = -gain @ (given @ inner_root)
+        b = white.L.shape[1]
+        gain = kappa**2 * whole[:, :b, :q].swapaxes(-1, -2)
+        given = whole[:, :b, first:-1]
+        mean[:, :q] = np.matvec(gain, whole[:, :b, -1] - np.matvec(given, inner))
+        own = np.eye(q) - gain @ white.half
+        np.multiply((kappa * average.noise)[:, None, None], own, out=root[:, :q, :q])
+        np.matmul(-gain, given @ inner_root, out=root[:, :q, first:])
     mean[overflows] = math.nan  # what is not a number is not used, see Posterior.update
     return {
         "mean": mean,
         "root": root,
         "noise": average.noise,
         "scale": average.scale * part.prior_unit,
-        "log_evidence": average.log_evidence - log_determinant,
+        "log_evidence": log_evidence,
     }
 
 
-def _without_bias(rows: Array, q: int, kappa: float, b: int) -> tuple[Array, Array]:
-    """Return the rows, whitened such that noise and N together have covariance sigma^2 I, and L; b rows contain N."""
-    if not kappa:
-        return rows, np.zeros((len(rows), 0, 0))
+def _without_bias(model: ReadingModel, rows: Array, triangular: bool, evidence_only: bool) -> WhiteRows:
+    """Return the rows with the covariance of noise and N removed."""
+    q, kappa = model.biases, model.kappa
+    # Of a triangular factor, only the first q rows contain N.
+    b = q if triangular else rows.shape[1]
     B = rows[:, :b, :q]
-    L = np.asarray(np.linalg.cholesky(np.eye(b) + kappa**2 * B @ B.swapaxes(-1, -2)), dtype=np.float64)
+    covariance = B @ B.swapaxes(-1, -2)
+    covariance *= kappa**2
+    covariance += np.eye(b)
+    L = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
     white = np.asarray(np.linalg.solve(L, rows[:, :b]), dtype=np.float64)
-    return (white if b == rows.shape[1] else np.concatenate([white, rows[:, b:]], axis=1)), L
+    half = B if evidence_only else np.asarray(np.linalg.solve(L + np.eye(b), B), dtype=np.float64)
+    return WhiteRows(white if b == rows.shape[1] else np.concatenate([white, rows[:, b:]], axis=1), L, half)
 
 
 def _prior(model: ReadingModel, part: Posterior, k: int) -> tuple[Array, Array]:

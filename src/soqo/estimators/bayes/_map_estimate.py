@@ -16,16 +16,18 @@ warm start.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
 from soqo._foundation.blas import is_finite_quick
+from soqo._foundation.frozen_dataclasses import freeze
 from soqo._model.spectrum import Spectrum
 from soqo.estimators._measurements import smat, svec, triangle
 from soqo.estimators._nesterov_todd import scaling_from_spectrum, step_length
 from soqo.estimators.bayes._model import ReadingModel
 from soqo.estimators.bayes._posterior import Posterior, directional_deviations
-from soqo.typing import Array, BoolArray
+from soqo.typing import Array, BoolArray, IntArray
 
 _ALPHA = 0.1
 """The weight of the Wishart density in the estimate of a policy."""
@@ -155,11 +157,11 @@ def _primal_dual_step(
     mean: Array, covariance: Array, G: Array, values: Array, alpha: float, scale: Array
 ) -> tuple[Array, Array, Array]:
     """Return G and the diagonal after a step, and the size of the step relative to M."""
-    d = G.shape[-1]
-    diagonal = values[:, :, None] * np.eye(d)
+    identity = _identity(G.shape[-1])
+    diagonal = values[:, :, None] * identity
     P, residual = _residual(mean, covariance, G, values, alpha, scale)
     mu = np.maximum(alpha, _DECREASE * np.square(values).mean(axis=1))[:, None]
-    target = svec((mu / values - values)[:, :, None] * np.eye(d))
+    target = svec((mu / values - values)[:, :, None] * identity)
     _add_to_diagonal(P, 1.0)
     solution: Array = np.asarray(np.linalg.solve(P, (target - residual)[..., None])[..., 0], dtype=np.float64)
     # A system of numbers that overflow has no solution: the run stays where it is.
@@ -168,12 +170,14 @@ def _primal_dual_step(
     dZ, dM = smat(solution), smat(target - solution)
     inner = 1.0 / np.sqrt(values[:, :, None] * values[:, None, :])
     # One length for both: M and Z satisfy a linear equation, which two lengths would violate at each step.
-    length = np.minimum(_length(dM * inner), _length(dZ * inner))[:, None, None]
+    relative = dM * inner
+    lengths = _length(np.concatenate([relative, dZ * inner])).reshape(2, -1)
+    length = np.minimum(lengths[0], lengths[1])[:, None, None]
     X, S = diagonal + length * dM, diagonal + length * dZ
     R = np.linalg.cholesky(X)
     squares, V = np.linalg.eigh(R.mT @ S @ R)
     G_next, values_next = scaling_from_spectrum(G @ (R @ V), np.maximum(squares, 1e-300))
-    change = np.sqrt(np.square(dM * inner).sum(axis=(1, 2)))
+    change = np.sqrt(np.square(relative).sum(axis=(1, 2)))
     return G_next, values_next, np.where(mu[:, 0] > alpha, np.inf, change)
 
 
@@ -205,7 +209,7 @@ def _residual(
     inverse = np.linalg.inv(G)
     K = _congruence(np.asarray(inverse, dtype=np.float64))
     P = K @ covariance @ K.mT
-    diagonal = values[:, :, None] * np.eye(G.shape[-1])
+    diagonal = values[:, :, None] * _identity(G.shape[-1])
     pull = svec(diagonal - (alpha / scale)[:, None, None] * (G.mT @ G))
     residual = svec(inverse @ mean @ inverse.mT - diagonal) + np.matvec(P, pull)
     return np.asarray(P), np.asarray(residual)
@@ -213,8 +217,26 @@ def _residual(
 
 def _congruence(F: Array) -> Array:
     """Return the matrix that maps svec(M) to svec(F M F'), shape (runs, p, p)."""
-    rows, columns, on_diagonal = triangle(F.shape[-1])
-    straight = F[:, rows[:, None], rows] * F[:, columns[:, None], columns]
-    crossed = F[:, rows[:, None], columns] * F[:, columns[:, None], rows]
+    rr, cc, rc, cr, weight = _pairs_of_entries(F.shape[-1])
+    entries = F.reshape(len(F), -1)
+    straight, crossed = entries.take(rr, axis=1), entries.take(rc, axis=1)
+    straight *= entries.take(cc, axis=1)
+    crossed *= entries.take(cr, axis=1)
+    straight += crossed
+    straight *= weight
+    return np.asarray(straight)
+
+
+@cache
+def _pairs_of_entries(d: int) -> tuple[IntArray, IntArray, IntArray, IntArray, Array]:
+    """Return where the factors of the entries of :func:`_congruence` are in F, and what they are multiplied by."""
+    rows, columns, on_diagonal = triangle(d)
     weight = np.where(on_diagonal, math.sqrt(0.5), 1.0)
-    return np.asarray((straight + crossed) * (weight[:, None] * weight))
+    below, beside = d * rows[:, None], d * columns[:, None]
+    return below + rows, beside + columns, below + columns, beside + rows, weight[:, None] * weight
+
+
+@cache
+def _identity(d: int) -> Array:
+    """Return the identity matrix, which is not to be changed."""
+    return freeze(np.eye(d))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
+from soqo._foundation.blas import any_entry
 from soqo.typing import Array, BoolArray, IntArray
 
 _LOG_SCALES = np.log(10.0) * np.linspace(-2.0, 2.0, 9)
@@ -154,12 +154,15 @@ class MarginalLikelihood:
             inside = ~found[3]
             low[parts[inside]], high[parts[inside]] = found[0][inside], found[1][inside]
             first_scale[parts[inside]] = found[2][inside]
-        order, averages = [], []
+        order: list[IntArray] = []
+        averages: list[ScaleAverage] = []
         for part, grid_of in self._grids(low, high, first_scale):
             for begin in range(0, part.size, _CHUNK_RUNS):
                 runs = part[begin : begin + _CHUNK_RUNS]
                 averages.append(self._average(grid_of(runs), top[runs]))
                 order.append(runs)
+        if len(order) == 1:  # of all runs
+            return averages[0]
         back = np.argsort(np.concatenate(order))
         return ScaleAverage(*(np.concatenate(values)[back] for values in zip(*averages, strict=True)))
 
@@ -237,15 +240,21 @@ class MarginalLikelihood:
     def _average(self, grid: _Grid, top: Array) -> ScaleAverage:
         """Return the average over a grid that is equidistant in log sigma."""
         runs, log_noise, log_weights = grid.runs, grid.log_noise, grid.log_weights
-        log_weights[:, [0, -1]] -= math.log(2.0)  # the trapezoidal rule
+        log_weights[:, 0] -= math.log(2.0)  # the trapezoidal rule
+        log_weights[:, -1] -= math.log(2.0)
         # Readings of zero have a density that grows towards small noise: it ends where the coarse grid does.
-        log_weights[log_noise < top[:, None] - (_COARSE_POINTS - 1) * _SCALE_STEP - 1e-9] = -np.inf
-        highest = log_weights.max(axis=(1, 2))
-        weights = np.exp(log_weights - highest[:, None, None])
+        below = log_noise < top[:, None] - (_COARSE_POINTS - 1) * _SCALE_STEP - 1e-9
+        if any_entry(below):
+            log_weights[below] = -np.inf
+        highest = np.maximum.reduce(log_weights, axis=(1, 2))
+        weights = log_weights - highest[:, None, None]
+        np.exp(weights, out=weights)
         # One axis after the other: the order of a sum over two axes depends on the number of runs.
-        total = weights.sum(axis=1).sum(axis=1)
+        of_scale = np.add.reduce(weights, axis=1)
+        total = np.add.reduce(of_scale, axis=1)
         weights /= total[:, None, None]
-        of_scale, of_noise = weights.sum(axis=1), weights.sum(axis=2)
+        of_scale /= total[:, None]
+        of_noise = np.add.reduce(weights, axis=2)
         inverse, inverse_s, share = grid.sums(weights)
         # The prior of log sigma is normalized up to its largest value, and that of log s on its grid.
         step = np.maximum(log_noise[:, 1] - log_noise[:, 0], 1e-9)
@@ -283,18 +292,18 @@ class _Grid:
         The runs.
     log_noise, log_scales : Array, shape (runs, sigmas) and (runs, scales)
         The grid.
-    index : IntArray, shape (sigmas, scales)
-        The position of the ratio of each pair.
-    r2, inverse : Array, shape (runs, ratios) and (runs, ratios, p)
+    steps : int
+        The number of steps of log sigma in one of log s, if pairs share their ratios; zero if they do not.
+    r2, inverse : Array, shape (runs, ratios) and (runs, p, ratios)
         The squares of the ratios, and 1 / (D_i^2 + r^2).
     log_weights : Array, shape (runs, sigmas, scales)
-        The log density, up to the normalization of the priors.
+        The log density, up to the normalization of the priors. In memory, the sigmas of a scale are neighbors.
     """
 
     runs: IntArray
     log_noise: Array
     log_scales: Array
-    index: IntArray
+    steps: int
     r2: Array
     inverse: Array
     log_weights: Array
@@ -302,9 +311,8 @@ class _Grid:
     @classmethod
     def product(cls, of: MarginalLikelihood, runs: IntArray, log_noise: Array, log_scales: Array) -> _Grid:
         """Return any grid: each pair has a ratio of its own."""
-        shape = log_noise.shape[1], log_scales.shape[1]
-        log_ratio = (log_noise[:, :, None] - log_scales[:, None, :]).reshape(runs.size, -1)
-        return cls._evaluate(of, runs, log_noise, log_scales, _pairs(*shape), log_ratio)
+        log_ratio = (log_noise[:, None, :] - log_scales[:, :, None]).reshape(runs.size, -1)
+        return cls._evaluate(of, runs, log_noise, log_scales, 0, log_ratio)
 
     @classmethod
     def lattice(cls, of: MarginalLikelihood, runs: IntArray, high: Array, points: int, steps: int) -> _Grid:
@@ -314,7 +322,7 @@ class _Grid:
         ratios = points + (_LOG_SCALES.size - 1) * steps
         log_ratio = (log_noise[:, :1] - _LOG_SCALES[-1]) + step * np.arange(ratios)
         log_scales = np.tile(_LOG_SCALES, (runs.size, 1))
-        return cls._evaluate(of, runs, log_noise, log_scales, _diagonals(points, steps), log_ratio)
+        return cls._evaluate(of, runs, log_noise, log_scales, steps, log_ratio)
 
     @classmethod
     def _evaluate(
@@ -323,53 +331,66 @@ class _Grid:
         runs: IntArray,
         log_noise: Array,
         log_scales: Array,
-        index: IntArray,
+        steps: int,
         log_ratio: Array,
     ) -> _Grid:
         D, c, c0 = of.D[runs], of.c[runs], of.c0[runs]
         r2 = np.exp(2.0 * log_ratio)
-        variance = np.square(D)[:, None, :] + r2[:, :, None]
-        inverse = 1.0 / variance
-        products = np.stack([c * c, c * c0, c0 * c0], axis=2)
-        squares = (inverse @ products)[:, index]  # (runs, sigmas, scales, 3)
-        log_determinant = np.log(variance).sum(axis=2)[:, index]
-        unit = np.exp(-log_scales)[:, None, :]
-        explained = log_determinant + (squares[..., 0] * unit - 2.0 * squares[..., 1]) * unit + squares[..., 2]
+        variance = np.square(D)[:, :, None] + r2[:, None, :]
+        products = np.empty((runs.size, 3, D.shape[1]))
+        products[:, 0], products[:, 1], products[:, 2] = c * c, (-2.0 * c) * c0, c0 * c0
+        logarithms = np.log(variance)
+        inverse = np.divide(1.0, variance, out=variance)
+        sums = products @ inverse
+        sums[:, 2] += np.add.reduce(logarithms, axis=1)
+        sums *= -0.5
+        of_pair = _of_pairs(sums, log_scales.shape[1], log_noise.shape[1], steps)
+        unit = np.exp(-log_scales)[:, :, None]
+        log_weights = of_pair[:, 0] * unit
+        log_weights += of_pair[:, 1]
+        log_weights *= unit
+        log_weights += of_pair[:, 2]
         surplus = (of.readings[runs] - D.shape[1])[:, None]
         residual = 2.0 * surplus * log_noise + of.rest[runs][:, None] * np.exp(-2.0 * log_noise)
         prior = -0.5 * np.square(log_scales / of.scale_deviation[runs][:, None]) - D.shape[1] * log_scales
-        noise_prior = of._log_noise_prior(runs, log_noise) - 0.5 * residual
-        log_weights = noise_prior[:, :, None] + prior[:, None, :] - 0.5 * explained
-        return cls(runs, log_noise, log_scales, index, r2, inverse, log_weights)
+        log_weights += prior[:, :, None]
+        log_weights += (of._log_noise_prior(runs, log_noise) - 0.5 * residual)[:, None, :]
+        return cls(runs, log_noise, log_scales, steps, r2, inverse, log_weights.swapaxes(1, 2))
 
     def sums(self, weights: Array) -> tuple[Array, Array, Array]:
         """Return the means of 1 / (D_i^2 + r^2), s / (D_i^2 + r^2) and s^2 r^2 / (D_i^2 + r^2), shape (runs, p)."""
-        s = np.exp(self.log_scales)[:, None, :]
-        powers = (weights, weights * s, weights * s * s)
-        runs, ratios = self.r2.shape
-        of_ratio = np.zeros((runs, 3, ratios))
-        for k, weighted in enumerate(powers):
-            if self.index.size == ratios:
-                of_ratio[:, k] = weighted.reshape(runs, -1)
-            else:
-                for j, first in enumerate(self.index[0]):
-                    of_ratio[:, k, first : first + len(self.index)] += weighted[:, :, j]
+        s = np.exp(self.log_scales)[:, :, None]
+        weights = weights.swapaxes(1, 2)
+        runs, scales, points = weights.shape
+        powers = np.empty((runs, 3, scales, points))
+        powers[:, 0] = weights
+        np.multiply(weights, s, out=powers[:, 1])
+        np.multiply(powers[:, 1], s, out=powers[:, 2])
+        if self.steps:
+            of_ratio = np.zeros((runs, 3, self.r2.shape[1]))
+            for j in range(scales):
+                first = self.steps * (scales - 1 - j)
+                of_ratio[:, :, first : first + points] += powers[:, :, j]
+        else:
+            of_ratio = powers.reshape(runs, 3, -1)
         of_ratio[:, 2] *= self.r2
-        sums = of_ratio @ self.inverse
+        sums = of_ratio @ self.inverse.swapaxes(1, 2)
         return sums[:, 0], sums[:, 1], sums[:, 2]
 
 
-@cache
-def _pairs(points: int, scales: int) -> IntArray:
-    """Return the index of a grid whose pairs have different ratios."""
-    return np.arange(points * scales).reshape(points, scales)
+def _of_pairs(values: Array, scales: int, points: int, steps: int) -> Array:
+    """Return a view of values of ratios, shape (runs, k, ratios), by pairs, shape (runs, k, scales, points).
 
-
-@cache
-def _diagonals(points: int, steps: int) -> IntArray:
-    """Return the index of a lattice: the ratio of sigma_i and s_j depends on i - steps j only."""
-    scales = _LOG_SCALES.size
-    return np.asarray(np.arange(points)[:, None] + steps * np.arange(scales - 1, -1, -1))
+    On a lattice, the ratio of sigma_i and s_j is number i + steps (scales - 1 - j).
+    """
+    runs, k, _ = values.shape
+    if not steps:
+        return values.reshape(runs, k, scales, points)
+    *outer, inner = values.strides
+    first = steps * (scales - 1) * inner
+    return np.ndarray(
+        (runs, k, scales, points), buffer=values, offset=first, strides=(*outer, -steps * inner, inner)
+    )
 
 
 def _likely_interval(log_noise: Array, log_weights: Array) -> tuple[Array, Array]:

@@ -23,7 +23,7 @@ from typing import Literal
 
 import numpy as np
 
-from soqo._foundation.blas import max_entry, min_entry
+from soqo._foundation.blas import min_entry, sum_of_squares
 from soqo.estimators._measurements import svec, svec_rows, triangle
 from soqo.typing import Array, IntArray
 
@@ -101,6 +101,14 @@ class ReadingModel:
     context: int = 0
     factor: bool = False
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """The hash, kept because tables of what depends on a model are consulted in every round."""
+        return hash(tuple(value for name, value in self.__dict__.items() if name in self.__dataclass_fields__))
+
     @cached_property
     def unknowns(self) -> int:
         """The number p = d(d+1)/2 of unknowns in A."""
@@ -172,7 +180,7 @@ class ReadingModel:
         features : Array, shape (..., m)
             The features.
         """
-        return np.asarray(2.0 * features.take(self._squares, axis=-1).sum(axis=-1))
+        return np.asarray(2.0 * np.add.reduce(features.take(self._squares, axis=-1), axis=-1))
 
     @cached_property
     def _squares(self) -> IntArray:
@@ -189,7 +197,7 @@ class ReadingModel:
             |u|^2 times the factor, from :meth:`square_length`.
         """
         if self.trusted_distance is None:
-            return np.zeros_like(square_length)
+            return np.zeros(np.shape(square_length))
         return np.square(square_length / self.trusted_distance**2)
 
     def extra_deviations(self, sizes: Array) -> Array:
@@ -247,9 +255,9 @@ def clip_inputs(u: Array, y: Array) -> tuple[Array, Array]:
     >>> u.ravel(), y
     (array([1.e+25, 2.e+00]), array([1.e+50, 4.e+00]))
     """
-    largest = np.abs(u).max(axis=1, initial=0.0)
-    if largest.size and max_entry(largest) < MAX_DISTANCE and max_entry(np.abs(y)) < _MAX_READING:
+    if sum_of_squares(u) < MAX_DISTANCE**2 and sum_of_squares(y) < _MAX_READING**2:
         return u, y
+    largest = np.abs(u).max(axis=1, initial=0.0)
     factor = np.minimum(1.0, MAX_DISTANCE / np.maximum(largest, 1.0))
     return u * factor[:, None], np.clip(y * factor * factor, -_MAX_READING, _MAX_READING)
 

@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from soqo._foundation.blas import is_finite_quick, max_entry, min_entry
+from soqo._foundation.blas import any_entry, is_finite_quick, max_entry, min_entry
 from soqo._foundation.frozen_dataclasses import Value, evolve
+from soqo._foundation.one_number import concatenate_entries, take_entries
 from soqo._storage.registry import register, rename_fields
 from soqo.estimators._measurements import smat, svec
 from soqo.estimators.bayes._fit_schedule import fit_is_due, frequent_fits
@@ -36,7 +37,7 @@ from soqo.estimators.bayes._row_algebra import (
 )
 from soqo.estimators.bayes._walking_offset import displacements, no_walk, predict_walk
 from soqo.estimators.bayes._whitening import (
-    reading_variance,
+    reading_variance_at,
     walk_steps,
     white_row,
     white_rows_one_by_one,
@@ -107,6 +108,8 @@ class Innovation(NamedTuple):
         The reading minus its mean, this mean, its variance, and the deviation of noise and level.
     weight, log_density : Array, shape (runs,)
         The reciprocal deviation of the reading in units of the noise, and the logarithm of its density.
+    square_length : Array, shape (runs,)
+        |u|^2 times the factor of the hitting cost.
     """
 
     difference: Array
@@ -117,6 +120,7 @@ class Innovation(NamedTuple):
     noise: Array
     weight: Array
     log_density: Array
+    square_length: Array
 
 
 @register("GLIDE.belief", version=3, migrations={0: _rename, 1: _reorder, 2: _without_next_fit})
@@ -237,7 +241,7 @@ class Posterior(Value):
             total_readings=np.zeros(runs),
             second_moment=np.zeros((runs, d, d)),
             log_sizes=np.zeros((runs, 1 + model.context)),
-            factor=np.zeros((runs, columns, columns)),
+            factor=np.broadcast_to(0.0, (runs, columns, columns)),  # without memory, until there are many rows
             buffer=np.zeros((runs, min(columns, _MAX_BUFFER_ROWS), columns)),
             buffer_rows=np.zeros(runs, dtype=np.int64),
             max_abs_reading=np.zeros(runs),
@@ -267,7 +271,7 @@ class Posterior(Value):
         index : IntArray, BoolArray or slice
             The runs.
         """
-        return evolve(self, **{name: value[index] for name, value in self.__dict__.items()})
+        return evolve(self, **{name: take_entries(value, index) for name, value in self.__dict__.items()})
 
     def without_rows(self) -> Posterior:
         """Return the posterior without the stored rows and the root, for copies that do not need them."""
@@ -283,7 +287,7 @@ class Posterior(Value):
             The posteriors.
         """
         names = [field.name for field in dataclasses.fields(cls)]
-        return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+        return cls(**{name: concatenate_entries([getattr(part, name) for part in parts]) for name in names})
 
     # ---- predictions -----------------------------------------------------------------------------------------------
 
@@ -302,6 +306,17 @@ class Posterior(Value):
         spread = np.vecmat(difference, self.root)
         mean = np.vecdot(difference, self.mean) + level[:, -1]
         return mean, np.vecdot(spread, spread), self.noise * np.sqrt(1.0 + variance)
+
+    def predicted_mean(self, features: Array) -> Array:
+        """Return the mean of readings, shape (runs,), without their variance, which costs more.
+
+        Parameters
+        ----------
+        features : Array, shape (runs, m)
+            The features, from :meth:`ReadingModel.features`.
+        """
+        level, _ = self._level_at(features)
+        return np.asarray(np.vecdot(features - level[:, :-1], self.mean) + level[:, -1])
 
     def expected(self, features: Array) -> Array:
         """Return the mean of several readings of each run, without the steps that a level takes in between.
@@ -331,9 +346,9 @@ class Posterior(Value):
 
     def _level_at(self, features: Array) -> tuple[Array, Array]:
         """Return the filtered mean of the rows at these features, and its variance: base load and walking offset."""
-        walking = np.flatnonzero(self.offset_step)
-        if not walking.size:
+        if not any_entry(self.offset_step):
             return self.level, self.level_variance
+        walking = np.flatnonzero(self.offset_step)
         level, variance = self.level.copy(), self.level_variance.copy()
         u = displacements(features[walking], self.second_moment.shape[1])
         level[walking], variance[walking] = predict_walk(self.walk_mean[walking], self.walk_covariance[walking], u)
@@ -431,8 +446,10 @@ class Posterior(Value):
         if fit is False:
             return after
         fit_now = stored & (fit_is_due(model, after.total_readings) if fit is True else fit)
-        if not (fit_now & (after.readings <= frequent_fits(model))).all():
-            after = after._potter_step(model, difference, weight)
+        # A fit of few readings replaces what this step would give.
+        needed = np.flatnonzero(~(fit_now & (after.readings <= frequent_fits(model))))
+        if needed.size:
+            after = after._potter_step(model, difference, weight, needed)
         if fit_now.any():
             after = after.fit(model, fit_now)
         if not is_finite_quick(after.mean):
@@ -445,7 +462,7 @@ class Posterior(Value):
         return bool(
             max_entry(self.buffer_rows) < self.buffer.shape[1]
             and max_entry(self.level_variance) < math.inf
-            and not self.offset_step.any()
+            and not any_entry(self.offset_step)
             and min_entry(self.max_abs_reading) > 0.0
         )
 
@@ -460,14 +477,18 @@ class Posterior(Value):
             The readings; none is missing.
         """
         difference = np.concatenate([features, y[:, None]], axis=1) - self.level
-        spread = np.vecmat(difference[:, :-1], self.root)
-        variance, explained = np.vecdot(spread, spread), np.vecdot(difference[:, :-1], self.mean)
-        weight = 1.0 / np.sqrt(self.level_variance + reading_variance(self, model, features))
+        row = difference[:, :-1]
+        spread = np.vecmat(row, self.root)
+        variance, explained = np.vecdot(spread, spread), np.vecdot(row, self.mean)
+        square_length = model.square_length(features)
+        weight = 1.0 / np.sqrt(self.level_variance + reading_variance_at(self, model, square_length))
         innovation = difference[:, -1] - explained
         log_density = log_innovation_density(innovation, variance, weight, self.noise)
-        noise = self.noise * np.sqrt(1.0 + self.level_variance)
+        mean, noise = explained + self.level[:, -1], self.noise
+        if any_entry(self.level_variance):
+            noise = noise * np.sqrt(1.0 + self.level_variance)
         return Innovation(
-            difference, spread, innovation, explained + self.level[:, -1], variance, noise, weight, log_density
+            difference, spread, innovation, mean, variance, noise, weight, log_density, square_length
         )
 
     def assimilate(self, model: ReadingModel, u: Array, found: Innovation, w: Array | None = None) -> Posterior:
@@ -487,11 +508,19 @@ class Posterior(Value):
         weight = found.weight
         scaled = weight[:, None] * found.difference
         mean, root = potter(self.mean, self.root, found.spread, found.innovation, found.variance, weight, self.noise)
-        runs = np.arange(len(u))
-        buffer = self.buffer.copy()
-        buffer[runs, self.buffer_rows] = scaled
-        outer = (np.minimum(weight, 1.0)[:, None] * u)[:, :, None] * u[:, None, :]
-        after = evolve(
+        buffer, place = self.buffer.copy(), max_entry(self.buffer_rows)
+        if min_entry(self.buffer_rows) == place:
+            buffer[:, place] = scaled
+        else:
+            buffer[np.arange(len(u)), self.buffer_rows] = scaled
+        level, level_variance = self.level, self.level_variance
+        if any_entry(level_variance):
+            # Without a base load, the variance is zero and the level stays as it is.
+            gain = level_variance * np.square(weight)
+            level = level + gain[:, None] * found.difference
+            variance = level_variance * (1.0 - gain) + np.square(self.level_speed)
+            level_variance = np.where(level_variance > 0.0, variance, 0.0)
+        return evolve(
             self,
             mean=mean,
             root=root,
@@ -502,18 +531,11 @@ class Posterior(Value):
             readings=self.readings + 1.0,
             total_readings=self.total_readings + 1.0,
             max_abs_reading=np.maximum(self.max_abs_reading, np.abs(scaled[:, -1])),
-            second_moment=self.second_moment + outer,
-            log_sizes=self._add_sizes(model, u, w, np.ones(len(u), dtype=np.bool_)),
-        )
-        if not self.level_variance.any():
-            return after
-        # Without a base load, the variance is zero and the level stays as it is.
-        gain = self.level_variance * np.square(weight)
-        variance = self.level_variance * (1.0 - gain) + np.square(self.level_speed)
-        return evolve(
-            after,
-            level=self.level + gain[:, None] * found.difference,
-            level_variance=np.where(self.level_variance > 0.0, variance, 0.0),
+            # The weight is at most one.
+            second_moment=self.second_moment + (weight[:, None] * u)[:, :, None] * u[:, None, :],
+            log_sizes=self._add_sizes(model, u, w, None),
+            level=level,
+            level_variance=level_variance,
         )
 
     def _choose(self, after: Posterior, which: BoolArray) -> Posterior:
@@ -569,8 +591,12 @@ class Posterior(Value):
             buffer[:, : whole.shape[1]] = np.take_along_axis(whole, first[:, :, None], axis=1)
             factor, buffer_rows = after.factor, stored.sum(axis=1)
         else:
-            earlier = merge_rows(after.factor, after.buffer, after.buffer_rows) * np.sqrt(kept)[:, None, None]
-            factor = triangular_factor(np.concatenate([earlier, whole], axis=1))
+            if self.total_readings.any():
+                earlier = merge_rows(after.factor, after.buffer, after.buffer_rows) * np.sqrt(kept)[:, None, None]
+                whole = np.concatenate([earlier, whole], axis=1)
+            elif whole.shape[1] < whole.shape[2]:  # the factor has as many rows as columns
+                whole = np.pad(whole, ((0, 0), (0, whole.shape[2] - whole.shape[1]), (0, 0)))
+            factor = triangular_factor(whole)
             buffer, buffer_rows = np.zeros_like(after.buffer), np.zeros_like(after.buffer_rows)
         outer = ((np.minimum(weight, 1.0) * decay)[..., None] * u).swapaxes(1, 2) @ u
         return evolve(
@@ -624,16 +650,19 @@ class Posterior(Value):
             log_sizes=self._add_sizes(model, u, w, stored),
         )
 
-    def _add_sizes(self, model: ReadingModel, u: Array, w: Array | None, stored: BoolArray) -> Array:
-        """Return the sums of the logarithms of typical sizes with one more reading."""
+    def _add_sizes(self, model: ReadingModel, u: Array, w: Array | None, stored: BoolArray | None) -> Array:
+        """Return the sums of the logarithms of typical sizes with one more reading, in the runs that store one."""
         if not model.extras:
             return self.log_sizes
         sizes = np.sqrt(np.vecdot(u, u) / model.dim)[:, None]
         if w is not None:
             sizes = np.concatenate([sizes, np.abs(w)], axis=1)
         # A reading at u = 0 says nothing about the typical size.
-        typical = np.maximum(sizes, 1e-3 * self.sizes * (self.total_readings > 0.0)[:, None])
-        return np.asarray(self.log_sizes + np.where(stored[:, None], np.log(np.maximum(typical, 1e-150)), 0.0))
+        least = 1e-3 * self.sizes
+        if min_entry(self.total_readings) <= 0.0:
+            least = least * (self.total_readings > 0.0)[:, None]
+        more = np.log(np.maximum(np.maximum(sizes, least), 1e-150))
+        return np.asarray(self.log_sizes + (more if stored is None else np.where(stored[:, None], more, 0.0)))
 
     def _add_all_sizes(self, model: ReadingModel, u: Array, w: Array | None, stored: BoolArray) -> Array:
         """Do the same for several readings."""
@@ -650,18 +679,30 @@ class Posterior(Value):
             count = count + stored[:, k, None]
         return np.asarray(log_sizes)
 
-    def _potter_step(self, model: ReadingModel, difference: Array, weight: Array) -> Posterior:
-        """Update the mean and the root of the covariance by one row, and the evidence by its density."""
-        root, stored = self.root, weight > 0.0
+    def _potter_step(
+        self, model: ReadingModel, difference: Array, weight: Array, runs: IntArray | None = None
+    ) -> Posterior:
+        """Update mean and root by one row, and the evidence by its density, in some runs or in all."""
+        before, noise, root, evidence = self.mean, self.noise, self.root, self.log_evidence
+        runs = np.arange(weight.size) if runs is None else runs
+        if runs.size < weight.size:
+            difference, weight, before, noise = difference[runs], weight[runs], before[runs], noise[runs]
+            root, evidence = root[runs], evidence[runs]
+        stored = weight > 0.0
         if model.forgetting < 1.0:
             # The earlier readings lose weight before this one is added, as the stored rows do.
             root = root / np.where(stored, math.sqrt(model.forgetting), 1.0)[:, None, None]
         spread = np.vecmat(difference[:, :-1], root)
-        innovation = difference[:, -1] - np.vecdot(difference[:, :-1], self.mean)
-        variance, noise = np.vecdot(spread, spread), self.noise
-        mean, root = potter(self.mean, root, spread, innovation, variance, weight, noise)
+        innovation = difference[:, -1] - np.vecdot(difference[:, :-1], before)
+        variance = np.vecdot(spread, spread)
+        mean, root = potter(before, root, spread, innovation, variance, weight, noise)
         log_density = log_innovation_density(innovation, variance, np.where(stored, weight, 1.0), noise)
-        return evolve(self, mean=mean, root=root, log_evidence=self.log_evidence + np.where(stored, log_density, 0.0))
+        return evolve(
+            self,
+            mean=overwrite(self.mean, runs, mean),
+            root=overwrite(self.root, runs, root),
+            log_evidence=overwrite(self.log_evidence, runs, evidence + np.where(stored, log_density, 0.0)),
+        )
 
     def fit(self, model: ReadingModel, which: BoolArray, *, review: bool = False) -> Posterior:
         """Return the posterior with the noise and the scale estimated again in some of the runs.
@@ -678,21 +719,50 @@ class Posterior(Value):
         runs = np.flatnonzero(which)
         if not runs.size:
             return self
-        # The first rows stay in the buffer: a fit of few rows is cheaper than one of a factor of all columns. Rows of
-        # zeros are added in steps, which depend on the run only, so that many runs are fitted together.
-        step = _ROWS_STEP * -(-self.buffer_rows[runs] // _ROWS_STEP)
-        count = np.where(self.buffer_rows[runs] == self.total_readings[runs], step, 0)
-        after = self
+        count, after = self._stored_rows(runs), self
         for rows in set(count.tolist()):
             after = after._fit(model, runs[count == rows], min(rows, self.buffer.shape[1]), review)
         return after
+
+    def evidence_of_fit(self, model: ReadingModel) -> Array:
+        """Return the logarithm of the marginal density of all stored rows, shape (runs,).
+
+        It is ``fit(model, total_readings > 0, review=True).with_marginal_evidence().log_evidence`` at a lower cost.
+
+        Parameters
+        ----------
+        model : ReadingModel
+            The model.
+        """
+        evidence = self.with_marginal_evidence().log_evidence.copy()
+        known = np.flatnonzero(self.total_readings > 0.0)
+        count = self._stored_rows(known)
+        for number in set(count.tolist()):
+            runs = known[count == number]
+            part = self if runs.size == evidence.size else self.take(runs)
+            few = min(number, self.buffer.shape[1])
+            rows = part.buffer[:, :few] if few else merge_rows(part.factor, part.buffer, part.buffer_rows)
+            found = fit_variants(model, part, rows, triangular=not few, review=True, evidence_only=True)
+            first = log_first_density(part.first_reading, found["noise"])
+            evidence[runs] = found["log_marginal"] + part.log_jacobian + first
+        return evidence
+
+    def _stored_rows(self, runs: IntArray) -> IntArray:
+        """Return the number of rows of a fit of the buffer, in steps; zero if the rows are in the factor."""
+        # The first rows stay in the buffer: a fit of few rows is cheaper than one of a factor of all columns. Rows of
+        # zeros are added in steps, which depend on the run only, so that many runs are fitted together.
+        step = _ROWS_STEP * -(-self.buffer_rows[runs] // _ROWS_STEP)
+        return np.where(self.buffer_rows[runs] == self.total_readings[runs], step, 0)
 
     def _fit(self, model: ReadingModel, runs: IntArray, few: int, review: bool) -> Posterior:
         """Fit some runs whose rows are the first few of the buffer, or that have a triangular factor if few is 0."""
         every = runs.size == self.readings.size
         part = self if every else self.without_rows().take(runs)
-        factor, buffer = (self.factor, self.buffer) if every else (self.factor[runs], self.buffer[runs])
-        rows = buffer[:, :few] if few else merge_rows(factor, buffer, self.buffer_rows[runs])
+        if few:
+            rows = self.buffer[:, :few] if every else self.buffer[runs, :few]
+        else:
+            factor, buffer = (self.factor, self.buffer) if every else (self.factor[runs], self.buffer[runs])
+            rows = merge_rows(factor, buffer, self.buffer_rows[runs])
         fields = fit_variants(model, part, rows, triangular=not few, review=review)
         # The marginal density replaces the product of predictive densities while there is a fit at every reading.
         exact = part.readings <= frequent_fits(model)

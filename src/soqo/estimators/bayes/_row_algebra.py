@@ -21,7 +21,8 @@ def potter(
     spread = weight[:, None] * spread
     gain = np.matvec(root, spread)
     shrink = gain / (total + noise * np.sqrt(total))[:, None]
-    return mean + gain * (weight * innovation / total)[:, None], root - shrink[:, :, None] * spread[:, None, :]
+    change = shrink[:, :, None] * spread[:, None, :]
+    return mean + gain * (weight * innovation / total)[:, None], np.subtract(root, change, out=change)
 
 
 def log_innovation_density(innovation: Array, variance: Array, weight: Array, noise: Array) -> Array:
@@ -52,7 +53,7 @@ def merge_rows(factor: Array, buffer: Array, buffer_rows: IntArray) -> Array:
         return triangular_factor(np.concatenate([factor, buffer[:, :1]], axis=1))
     if not single.any():
         return triangular_factor(np.concatenate([factor, buffer], axis=1))
-    merged = np.empty_like(factor)
+    merged = np.empty(factor.shape)
     merged[single] = triangular_factor(np.concatenate([factor[single], buffer[single, :1]], axis=1))
     merged[~single] = triangular_factor(np.concatenate([factor[~single], buffer[~single]], axis=1))
     return merged

@@ -34,7 +34,7 @@ def no_walk(runs: int, dim: int, columns: int) -> dict[str, Array]:
     """Return the fields of a posterior whose offset does not walk."""
     return {
         "offset_step": np.zeros(runs),
-        "walk_mean": np.zeros((runs, 1 + dim, columns)),
+        "walk_mean": np.broadcast_to(0.0, (runs, 1 + dim, columns)),  # without memory: few offsets walk
         "walk_covariance": np.zeros((runs, 1 + dim, 1 + dim)),
     }
 

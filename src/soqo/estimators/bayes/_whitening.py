@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from soqo._foundation.blas import all_entries
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo.estimators.bayes._model import RELATIVE_ERROR, ReadingModel
 from soqo.estimators.bayes._row_algebra import log_first_density, log_weight, overwrite
@@ -132,9 +133,17 @@ def white_row(
 
 def reading_variance(posterior: Posterior, model: ReadingModel, features: Array) -> Array:
     """Return the variance of readings in units of that of the noise, with their relative error."""
-    square_length = model.square_length(features)
-    relative = np.where(posterior.max_abs_reading > 0.0, RELATIVE_ERROR * square_length / posterior.noise, 0.0)
-    return np.asarray(1.0 + relative * relative + model.model_error(square_length))
+    return reading_variance_at(posterior, model, model.square_length(features))
+
+
+def reading_variance_at(posterior: Posterior, model: ReadingModel, square_length: Array) -> Array:
+    """Return the same from |u|^2 times the factor of the hitting cost."""
+    relative = RELATIVE_ERROR * square_length / posterior.noise
+    known = posterior.max_abs_reading > 0.0
+    if not all_entries(known):
+        relative = np.where(known, relative, 0.0)
+    variance = 1.0 + relative * relative
+    return variance if model.trusted_distance is None else variance + model.model_error(square_length)
 
 
 def _whiten_walking(

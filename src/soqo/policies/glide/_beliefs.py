@@ -23,7 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from soqo._foundation.blas import all_entries, any_entry
 from soqo._foundation.frozen_dataclasses import Value, evolve
+from soqo._foundation.one_number import concatenate_entries, is_one_number, take_entries
 from soqo._storage.registry import register
 from soqo.estimators.bayes import Posterior, ReadingModel, fit_is_due
 from soqo.policies._runs import join_rows, take_rows
@@ -66,6 +68,10 @@ BASE_LOAD_LOG_PRIORS = {"none": math.log(0.9), "constant": math.log(0.08), "walk
 
 _NOTHING = np.broadcast_to(0.0, (1 << 40, 1))
 """Takes the place of stored rows, without memory."""
+
+
+_COPIED_BYTES = 1 << 18
+"""The size of the copies that are made at once."""
 
 
 _OF_A_BELIEF = (
@@ -316,7 +322,7 @@ class Beliefs(Value):
 
     def take(self, index: IntArray | BoolArray | slice) -> dict[str, Any]:
         """Return the fields of some of the beliefs."""
-        fields: dict[str, Any] = {name: getattr(self, name)[index] for name in _OF_A_BELIEF}
+        fields: dict[str, Any] = {name: self.__dict__[name][index] for name in _OF_A_BELIEF}
         return {**fields, "posterior": self.posterior.take(index)}
 
     def join(self, *others: dict[str, Any]) -> Beliefs:
@@ -455,21 +461,24 @@ class Beliefs(Value):
     def remember(self, u: Array, y: Array, w: Array | None, factor: Array | None) -> Beliefs:
         """Return the beliefs with one more row among the latest readings."""
         seen = ~np.isnan(y)
-        if not seen.any():
+        if not any_entry(seen):
             return self
         recent_w = self.recent_w if w is None else _shift(self.recent_w, w, seen)
         recent_factor = self.recent_factor
         if factor is not None:
             recent_factor = _shift(recent_factor, factor, seen)
-        elif not (recent_factor == 1.0).all():
+        elif not all_entries(recent_factor == 1.0):
             recent_factor = _shift(recent_factor, np.ones(seen.size), seen)
+        recent_refused = self.recent_refused
+        if any_entry(recent_refused):
+            recent_refused = _shift(recent_refused, np.zeros(seen.size, dtype=np.bool_), seen)
         return evolve(
             self,
             recent_u=_shift(self.recent_u, u, seen),
             recent_w=recent_w,
             recent_factor=recent_factor,
             recent_y=_shift(self.recent_y, y, seen),
-            recent_refused=_shift(self.recent_refused, np.zeros(seen.size, dtype=np.bool_), seen),
+            recent_refused=recent_refused,
         )
 
     def latest(self, runs: IntArray, count: int | None = None) -> Rows:
@@ -531,8 +540,9 @@ def _recent_rows(model: ReadingModel) -> int:
 
 def _shift(rows: Any, new: Any, seen: BoolArray) -> Any:
     """Return the rows without the oldest and with a new one, in the runs that have one."""
-    shifted = np.concatenate([rows[:, 1:], new[:, None]], axis=1)
-    if seen.all():
+    shifted = np.empty_like(rows)
+    shifted[:, :-1], shifted[:, -1] = rows[:, 1:], new
+    if all_entries(seen):
         return shifted
     return np.where(seen.reshape(-1, *(1,) * (rows.ndim - 1)), shifted, rows)
 
@@ -568,18 +578,35 @@ def new_beliefs(
 def _interleave(parts: list[tuple[Any, IntArray | None]], order: IntArray | None) -> Any:
     """Return some entries of several arrays in one, each at its place; one after the other if there is no order."""
     sizes = [len(values) if index is None else index.size for values, index in parts]
+    first = parts[0][0]
+    if all(is_one_number(values) for values, _ in parts):
+        whole = concatenate_entries([values for values, _ in parts])
+        return take_entries(whole, np.zeros(sum(sizes), dtype=np.int64))
     joined = np.empty((sum(sizes), *parts[0][0].shape[1:]), dtype=parts[0][0].dtype)
     begin = 0
     for (values, index), size in zip(parts, sizes, strict=True):
         place = slice(begin, begin + size)
+        if index is not None and size == len(values):
+            index = None
         if order is not None:
-            joined[order[place]] = values if index is None else values[index]
+            _write(joined, order[place], values, index)
         elif index is None:
             joined[place] = values
         else:
             values.take(index, axis=0, out=joined[place], mode="clip")  # without a copy in between
         begin += size
     return joined
+
+
+def _write(joined: Any, places: IntArray, values: Any, index: IntArray | None) -> None:
+    """Write some entries to their places, a few at a time: the copy in between stays in the processor's cache."""
+    if index is None:
+        joined[places] = values
+        return
+    count = max(1, _COPIED_BYTES * len(values) // max(values.nbytes, 1))
+    for begin in range(0, places.size, count):
+        chunk = slice(begin, begin + count)
+        joined[places[chunk]] = values[index[chunk]]
 
 
 def first_of_runs(owner: IntArray) -> IntArray:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from soqo._foundation.blas import any_entry
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import register, rename_fields
@@ -65,7 +66,7 @@ class Drift(Value):
     def correlation(self) -> Array:
         """Return the estimate of rho, or zero if it is not significant; shape (runs,)."""
         significant = np.square(self.products) > _SIGNIFICANT_DEVIATIONS**2 * self.squared_products
-        if not significant.any():
+        if not any_entry(significant):
             return np.zeros(significant.size)
         rho = self.products / np.where(self.squares > 0.0, self.squares, 1.0)
         return np.where(significant, np.clip(rho, -_MAX_CORRELATION, _MAX_CORRELATION), 0.0)
@@ -83,8 +84,8 @@ class Drift(Value):
             The number of rounds to go, the current one included.
         """
         rho = self.correlation()
-        if not rho.any():
-            return np.zeros_like(self.last_step)
+        if not any_entry(rho):
+            return np.zeros(self.last_step.shape)
         ratio = rho[:, None] * (1.0 - advances)
         geometric_sum = ratio / (1.0 - ratio) * (1.0 - ratio ** (rounds_to_go - 1.0))
         return spectrum.apply(geometric_sum, self.last_step)

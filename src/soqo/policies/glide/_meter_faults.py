@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soqo._foundation.frozen_dataclasses import Value
+from soqo._foundation.blas import any_entry
+from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
 from soqo.typing import Array, BoolArray
 
@@ -64,7 +65,9 @@ class MeterFaults(Value):
             The readings; y is NaN for none.
         """
         equal = y == self.last_y
-        if not equal.any() and not self.stuck.any() and not np.isnan(y).any():
+        if not any_entry(equal) and not any_entry(self.stuck) and not any_entry(np.isnan(y)):
+            if not any_entry(y >= self.max_reading):
+                return equal, evolve(self, last_u=u, last_y=y, readings=self.readings + 1.0)
             higher = y > self.max_reading
             return equal, MeterFaults(
                 u,

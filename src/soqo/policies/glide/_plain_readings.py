@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from soqo._foundation.blas import max_entry, min_entry
+from soqo._foundation.blas import all_entries, any_entry, max_entry, min_entry
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._model.spectrum import Spectrum
 from soqo.estimators.bayes import RELATIVE_ERROR, ReadingModel, fit_ages
@@ -62,10 +62,10 @@ def learn_plain(
     shared = owner.size == y.size
     yb, ub, fb = (y, u, features) if shared else (y[owner], u[owner], features[owner])
     found = before.innovation(model, fb, yb)
-    error, noise = yb - found.mean, found.noise
-    square_length = model.square_length(fb)
-    model_error = model.model_error(square_length) * np.square(before.noise)
-    variance = found.variance + np.square(RELATIVE_ERROR * square_length) + model_error
+    error, noise, square_length = yb - found.mean, found.noise, found.square_length
+    variance = found.variance + np.square(RELATIVE_ERROR * square_length)
+    if model.trusted_distance is not None:
+        variance = variance + model.model_error(square_length) * np.square(before.noise)
     deviation = np.sqrt(variance + np.square(noise))
     square = np.square(error / deviation)
     # As in ``_readings.learn``, to the last bit: a run must not depend on the others of its batch.
@@ -73,26 +73,30 @@ def learn_plain(
     accept = density
     if min_entry(yb) < 0.0:
         accept = density + negative_penalty(model, before, yb, density)
-    few, late = before.readings < model.unknowns, before.readings >= 2 * model.unknowns
-    first_wrong = np.where(few, LOG_EARLY_WRONG, LOG_FIRST_WRONG)
-    size = np.log(np.maximum(np.maximum(np.abs(error), deviation), 1e-300))
-    margin = accept - (first_wrong - LOG_ERROR_RANGE - size) - np.where(late, LATE_BRANCH_NATS, BRANCH_NATS)
+    readings, distance = before.readings, np.abs(error)
+    first_wrong: float | Array = LOG_FIRST_WRONG
+    nats: float | Array = LATE_BRANCH_NATS
+    if min_entry(readings) < 2 * model.unknowns:
+        first_wrong = np.where(readings < model.unknowns, LOG_EARLY_WRONG, LOG_FIRST_WRONG)
+        nats = np.where(readings >= 2 * model.unknowns, LATE_BRANCH_NATS, BRANCH_NATS)
+    size = np.log(np.maximum(np.maximum(distance, deviation), 1e-300))
+    margin = accept - ((first_wrong - LOG_ERROR_RANGE) - size) - nats
     if not min_entry(margin) >= 0.0:  # also if it is not a number
         return None
     ratio = beliefs.surprise + (np.minimum(square, MAX_SQUARE) - beliefs.surprise) / AVERAGING_READINGS
     if max_entry(square) > SURPRISE_SQUARE or max_entry(ratio) > CHANGE_RATIO:
         return None
-    ready = before.readings >= model.unknowns + 5
+    ready = readings >= model.unknowns + 5
     ready &= yb >= np.minimum(before.base_load(), 0.0) - 3.0 * noise
-    size_of_A = spectrum.values.mean(axis=1)[owner]
-    ready &= np.abs(error) < 0.5 * MAX_CHANGE * size_of_A * square_length + 6.0 * noise
+    size_of_A = mean_value(spectrum)
+    ready &= distance < 0.5 * MAX_CHANGE * (size_of_A if shared else size_of_A[owner]) * square_length + 6.0 * noise
     wb = w if w is None or shared else w[owner]
     after = evolve(
         beliefs,
         posterior=before.assimilate(model, ub, found, wb),
         age=age,
-        log_weight=beliefs.log_weight + (accept - density),
-        surprise=np.where(ready, ratio, beliefs.surprise),
+        log_weight=beliefs.log_weight if accept is density else beliefs.log_weight + (accept - density),
+        surprise=ratio if all_entries(ready) else np.where(ready, ratio, beliefs.surprise),
         densities=np.concatenate([beliefs.densities[:, 1:], accept[:, None]], axis=1),
     ).remember(u, y, w, factor)
     return after if shared else after.choose(model, np.ones(y.size, dtype=np.bool_), round_number)
@@ -103,10 +107,15 @@ def _is_quiet(beliefs: Beliefs, model: ReadingModel, age: Array) -> bool:
     return (
         model.forgetting == 1.0
         and min_entry(age) > 2.0
-        and not beliefs.in_a_row.any()
+        and not any_entry(beliefs.in_a_row)
         and not _busy_ages(model).contain_any(age)
         and beliefs.posterior.can_assimilate()
     )
+
+
+def mean_value(spectrum: Spectrum) -> Array:
+    """Return the mean of the eigenvalues, shape (runs,); for small arrays, in a third of the time of ``mean``."""
+    return np.asarray(np.add.reduce(spectrum.values, axis=1) / spectrum.values.shape[1])
 
 
 @cache

@@ -33,7 +33,7 @@ from typing import Any, Literal
 import numpy as np
 
 from soqo._foundation.arguments import choice, number
-from soqo._foundation.blas import sum_of_squares
+from soqo._foundation.blas import all_entries, any_entry, min_entry, sum_of_squares
 from soqo._foundation.compilation import can_compile
 from soqo._foundation.frozen_dataclasses import Value, evolve, set_fields
 from soqo._model.gains import advance, advance_with_factor
@@ -357,8 +357,9 @@ class GLIDE(Policy[Any]):
         rounds = state.own_round
         exploring = np.asarray(explores(rounds)) if self.probing else _NOWHERE
         probing = np.asarray(may_probe(rounds)) if self.probing else _NOWHERE
-        posterior = memory.beliefs.played() if exploring.any() or probing.any() else None
-        if posterior is not None and exploring.any():
+        exploration, considers = any_entry(exploring), any_entry(probing)
+        posterior = memory.beliefs.played() if exploration or considers else None
+        if posterior is not None and exploration:
             explored = exploratory_spectrum(posterior, model, spectrum)
             spectrum = Spectrum(np.where(exploring[..., None], explored.values, spectrum.values), spectrum.vectors)
         shift = memory.shift[:, :, 0]
@@ -411,7 +412,7 @@ class GLIDE(Policy[Any]):
     ) -> Array | None:
         """Return the probe of each run, zero for none: one that pays, or one that verifies the estimate."""
         due = is_due(memory.beliefs, state.round, memory.last_probe) if self.alarms else _NOWHERE
-        if posterior is None and not due.any():
+        if posterior is None and not any_entry(due):
             return None
         probe = np.zeros_like(planned)
         rounds = state.own_round
@@ -456,7 +457,7 @@ class GLIDE(Policy[Any]):
         known = memory.shift.shape[2] - 1
         runs, d, _ = memory.shift.shape
         learns_offset = self.offset and self.base_load
-        first = not memory.beliefs.age.any()
+        first = not any_entry(memory.beliefs.age)
         w = np.zeros((runs, known)) if known else None
         if state.context is not None and learns_offset:
             w = np.clip(state.context.reshape(runs, -1), -MAX_DISTANCE, MAX_DISTANCE)
@@ -535,7 +536,8 @@ class GLIDE(Policy[Any]):
         model = self._model_of(memory)
         reading, faults = y.reshape(-1), memory.faults
         unit = 1.0 if state.unit is None else state.unit.reshape(-1)
-        censored = None if self.y_max is None else reading * unit >= self.y_max
+        measured = reading if state.unit is None else reading * unit
+        censored = None if self.y_max is None else measured >= self.y_max
         if self.switching_included and state.x_prev is not None:
             step = (state.x - state.x_prev).reshape(-1, d)
             with np.errstate(over="ignore"):
@@ -543,10 +545,10 @@ class GLIDE(Policy[Any]):
         displacement = state.u.reshape(-1, d)
         if self.alarms:
             # A meter that is at a known limit is not stuck.
-            shown = y.reshape(-1) * unit
-            shown = shown if censored is None else np.where(censored, np.nan, shown)
+            shown = measured if censored is None else np.where(censored, np.nan, measured)
             repeated, faults = faults.update(displacement, shown)
-            reading = np.where(repeated, np.nan, reading)
+            if any_entry(repeated):
+                reading = np.where(repeated, np.nan, reading)
         u, reading = clip_inputs(displacement, reading)
         factor = None if state.factor is None else state.factor.reshape(-1)
         before, features = memory.beliefs, model.features(u, w, factor)
@@ -565,22 +567,21 @@ class GLIDE(Policy[Any]):
             alarms=self.alarms,
             base_load=self.base_load,
         )
-        epoch, last_epoch = beliefs.epoch[beliefs.best], before.epoch[before.best]
-        # A change is reported when a second reading supports it: a single one that does not fit is usually wrong.
-        alarm = (epoch > memory.last_alarm) & (epoch < state.round) & ~np.isnan(reading)
-        switched = (epoch != last_epoch) | (beliefs.rejected[beliefs.best] != before.rejected[before.best])
-        posterior = beliefs.played_estimate()
-        # With many times more readings than unknowns, one more changes little: every fourth round suffices.
-        pause = 1 + model.unknowns // _UNKNOWNS_PER_PAUSE
-        now, fourth = (state.own_round % (k * pause) == 0 for k in (1, 4))
-        which = ~np.isnan(reading) & (now & (fourth | (posterior.readings <= 4 * model.unknowns)) | switched)
-        spectrum, shift = map_estimate(model, posterior, memory.spectrum, which), memory.shift
-        if model.extras and which.any():
-            shift = np.where(which[:, None, None], minimizer_shift(model, posterior, spectrum), shift)
+        alarms, last_alarm, spectrum, shift = memory.alarms, memory.last_alarm, memory.spectrum, memory.shift
+        epoch, which = beliefs.epoch[beliefs.best], self._needs_estimate(state, model, before, beliefs, reading)
+        if any_entry(epoch):
+            # A change is reported when a second reading supports it: a single one that does not fit is usually wrong.
+            alarm = (epoch > last_alarm) & (epoch < state.round) & ~np.isnan(reading)
+            alarms, last_alarm = alarms + alarm, np.where(alarm, epoch, last_alarm)
+        if any_entry(which):
+            posterior = beliefs.played_estimate()
+            spectrum = map_estimate(model, posterior, spectrum, which)
+            if model.extras:
+                shift = np.where(which[:, None, None], minimizer_shift(model, posterior, spectrum), shift)
         played, companion = hedge(model, beliefs, spectrum, state.round), memory.companion
         if companion is not None:
             options = Options(self.noise_cap, self.alarms, self.window, base_load=False)
-            expected = before.played().predict(features)[0]
+            expected = before.played_estimate().predicted_mean(features)
             companion = companion.observe(u, reading, factor, expected, options, state.round)
             played = companion.spectrum(played, companion.leads())
         result: GlideMemory = evolve(
@@ -591,10 +592,28 @@ class GLIDE(Policy[Any]):
             companion=companion,
             shift=shift,
             faults=faults,
-            alarms=memory.alarms + alarm,
-            last_alarm=np.where(alarm, epoch, memory.last_alarm),
+            alarms=alarms,
+            last_alarm=last_alarm,
         )
         return result
+
+    @staticmethod
+    def _needs_estimate(
+        state: State[GlideMemory], model: ReadingModel, before: Beliefs, beliefs: Beliefs, reading: Array
+    ) -> BoolArray:
+        """Return the runs whose estimate is computed after this reading: in time, or since the best belief differs."""
+        # With many times more readings than unknowns, one more changes little: every fourth round suffices.
+        pause = 1 + model.unknowns // _UNKNOWNS_PER_PAUSE
+        now, fourth = (np.asarray(state.own_round % (k * pause) == 0) for k in (1, 4))
+        readings, many = beliefs.posterior.readings, 4 * model.unknowns
+        due = now & fourth
+        if not all_entries(fourth) and min_entry(readings) <= many:
+            due = now & (fourth | (readings[beliefs.best] <= many))
+        epoch, rejected = beliefs.epoch, beliefs.rejected
+        if epoch is not before.epoch or rejected is not before.rejected or beliefs.best.size < beliefs.owner.size:
+            best, last = beliefs.best, before.best
+            due = due | (epoch[best] != before.epoch[last]) | (rejected[best] != before.rejected[last])
+        return np.asarray(due & ~np.isnan(reading))
 
     # ---- batches that change ---------------------------------------------------------------------------------------
 
@@ -824,6 +843,11 @@ def _update_moment(moment: Array, w: Array, rounds: int | IntArray) -> Array:
     """Return the mean of w w' with one more term, clipped to ten times the mean so that no jump dominates it."""
     bound = 10.0 * np.einsum("rii->r", moment)
     share = np.minimum(1.0, bound / np.maximum(np.vecdot(w, w), 1e-300))
-    share = np.where(np.asarray(rounds) > 0, share, 1.0)
-    outer = (share[:, None] * w)[:, :, None] * w[:, None, :]
-    return np.asarray(moment + (outer - moment) / (np.asarray(rounds)[..., None, None] + 1))
+    count: float | Array = rounds + 1.0 if isinstance(rounds, int) else rounds[:, None, None] + 1.0
+    if not isinstance(rounds, int) or not rounds:
+        share = np.where(np.asarray(rounds) > 0, share, 1.0)
+    change = (share[:, None] * w)[:, :, None] * w[:, None, :]
+    change -= moment
+    change /= count
+    change += moment
+    return np.asarray(change)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from soqo._foundation.blas import all_entries, any_entry
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._model.spectrum import Spectrum
 from soqo.estimators.bayes import RELATIVE_ERROR, ReadingModel
@@ -36,7 +37,7 @@ from soqo.policies.glide._outliers import (
     negative_penalty,
     one_sided,
 )
-from soqo.policies.glide._plain_readings import learn_plain
+from soqo.policies.glide._plain_readings import learn_plain, mean_value
 from soqo.policies.glide._reviews import doubt_first_readings, review
 from soqo.typing import Array, BoolArray
 
@@ -84,9 +85,9 @@ def learn(
         Whether to consider outliers and changes of A, and base loads.
     """
     seen = ~np.isnan(y)
-    if not seen.any():
+    if not any_entry(seen):
         return beliefs
-    if alarms and seen.all() and (censored is None or not censored.any()):
+    if alarms and all_entries(seen) and (censored is None or not censored.any()):
         plain = learn_plain(
             beliefs, model, u, y, features, w=w, factor=factor, spectrum=spectrum, round_number=round_number
         )
@@ -147,7 +148,7 @@ def learn(
     # No positive semi-definite A explains a reading far below the base load.
     ready = observed & ~limited & (before.readings >= model.unknowns + 5)
     ready &= (yb >= np.minimum(before.base_load(), 0.0) - 3.0 * noise) | diffuse
-    size_of_A = spectrum.values.mean(axis=1)[owner]
+    size_of_A = mean_value(spectrum)[owner]
     ready &= np.abs(error) < 0.5 * MAX_CHANGE * size_of_A * square_length + 6.0 * noise
     ratio = beliefs.surprise + (np.minimum(square, MAX_SQUARE) - beliefs.surprise) / AVERAGING_READINGS
     after = evolve(

@@ -94,9 +94,9 @@ def _add_base_loads(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best:
 
     kinds: tuple[float | None, ...] = (None, 0.0, *_SPEEDS)
     starts = Posterior.concatenate([Posterior.start(model, runs.size, base_load=rho) for rho in kinds])
-    fits = _fit_rows(model, starts, rows.repeat(len(kinds)))
-    candidates = {rho: fits.take(slice(k * runs.size, (k + 1) * runs.size)) for k, rho in enumerate(kinds)}
-    evidence = {rho: found.log_evidence + _log_prior(rho) for rho, found in candidates.items()}
+    learned = _store_rows(model, starts, rows, len(kinds))
+    marginal = dict(zip(kinds, learned.evidence_of_fit(model).reshape(len(kinds), -1), strict=True))
+    evidence = {rho: found + _log_prior(rho) for rho, found in marginal.items()}
     reference = np.zeros(runs.size)
     for rho, value in evidence.items():
         same = (mode & (speeds == rho)) if rho is not None else ~mode
@@ -107,16 +107,17 @@ def _add_base_loads(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best:
     first = beliefs.age[chosen] <= len(rows)
     least, cost = np.where(first, -6.0, 8.0), np.where(first, 0.0, 6.0)
     parts = []
-    for rho, learned in candidates.items():
+    for k, rho in enumerate(kinds):
         gain = evidence[rho] - reference
         same = (mode & (speeds == rho)) if rho is not None else ~mode
         # One belief for each base load that the latest readings support better than the best belief's.
         wanted = ~same & (evidence[rho] >= walk_top) & (gain > least) & (rho is not None)
         if wanted.any():
             where = np.flatnonzero(wanted)
-            weight = (reference_total + gain - cost - learned.log_evidence)[where]
+            weight = (reference_total + gain - cost - marginal[rho])[where]
             age = beliefs.age[chosen][where]
-            part = new_beliefs(runs[where], learned.take(where), weight, age=0.0, rejected=0.0)
+            fit = _fit_stored(model, learned.take(k * runs.size + where))
+            part = new_beliefs(runs[where], fit, weight, age=0.0, rejected=0.0)
             part["age"], part["epoch"] = age, beliefs.epoch[chosen][where]
             parts.append(part)
     return beliefs.join(*parts) if parts else beliefs
@@ -137,14 +138,14 @@ def _add_walking_offsets(beliefs: Beliefs, model: ReadingModel, runs: IntArray, 
     deviation = OFFSET_SIZE * size * posterior.scale[chosen] / np.maximum(posterior.noise[chosen], 1e-150)
     speeds = (0.0, *OFFSET_SPEEDS)
     starts = Posterior.concatenate([with_walking_offset(start, rho / size, deviation) for rho in speeds])
-    fits = _fit_rows(model, starts, rows.repeat(len(speeds)))
-    evidence = fits.log_evidence.reshape(len(speeds), runs.size)
+    stored = _store_rows(model, starts, rows, len(speeds))
+    evidence = stored.evidence_of_fit(model).reshape(len(speeds), runs.size)
     fastest = evidence[1:].argmax(axis=0) + 1
     gain = evidence[fastest, np.arange(runs.size)] - evidence[0] + LOG_WALKING_OFFSET
     where = np.flatnonzero(gain > 0.0)
     if not where.size:
         return beliefs
-    learned = fits.take(fastest[where] * runs.size + where)
+    learned = _fit_stored(model, stored.take(fastest[where] * runs.size + where))
     part = new_beliefs(
         runs[where], learned, beliefs.total[chosen[where]] + gain[where] - learned.log_evidence, age=0.0, rejected=0.0
     )
@@ -222,5 +223,16 @@ def _log_prior(rho: float | None) -> float:
 
 def _fit_rows(model: ReadingModel, start: Posterior, rows: Rows) -> Posterior:
     """Return the posterior of some rows, in their order, with one fit at the end."""
-    learned = start.update_rows(model, rows.u, rows.y, rows.features(model), rows.context)
+    return _fit_stored(model, _store_rows(model, start, rows, 1))
+
+
+def _store_rows(model: ReadingModel, start: Posterior, rows: Rows, times: int) -> Posterior:
+    """Return the posterior with some rows, in their order, before a fit; several posteriors of a run share its rows."""
+    features = np.tile(rows.features(model), (times, 1, 1))
+    rows = rows.repeat(times)
+    return start.update_rows(model, rows.u, rows.y, features, rows.context)
+
+
+def _fit_stored(model: ReadingModel, learned: Posterior) -> Posterior:
+    """Return the posterior of the stored rows, with their marginal density as its evidence."""
     return learned.fit(model, learned.total_readings > 0.0, review=True).with_marginal_evidence()

@@ -25,6 +25,7 @@ import math
 
 import numpy as np
 
+from soqo._foundation.blas import any_entry
 from soqo._model.gains import contraction
 from soqo._model.spectrum import Spectrum
 from soqo.estimators.bayes import ReadingModel
@@ -66,11 +67,11 @@ def is_due(beliefs: Beliefs, round_number: int, last_probe: Array) -> BoolArray:
         The round of the last probe.
     """
     best = beliefs.best
+    if not any_entry(beliefs.in_a_row) and not _AGES.contain_any(beliefs.age):
+        return np.zeros(best.size, dtype=np.bool_)
     age = beliefs.age[best]
     at_age = _AGES.contain(age)
     in_a_row = beliefs.in_a_row[best]
-    if not in_a_row.any():
-        return at_age
     return np.asarray(at_age | ((last_probe == round_number) & (in_a_row > 0.0) & (age >= FIRST_AGE)))
 
 

@@ -20,18 +20,20 @@ _LOG_PLAIN, _LOG_OFFSET = float(_LOG_VARIANT_PRIORS[0]), float(_LOG_VARIANT_PRIO
 @compiled
 def _apply_prior(X: Array, k: int, p: int, diagonal: IntArray, unit: float, extra: float, out: Array) -> None:
     """Write the square root of the prior covariance, which is symmetric, times X to ``out``."""
-    d = diagonal.size
-    for j in range(X.shape[1]):
-        along = 0.0
-        for i in range(d):
-            along += X[k + diagonal[i], j]
-        along *= _ALONG / d
-        for i in range(k):
+    d, columns = diagonal.size, X.shape[1]
+    along = np.zeros(columns)
+    for i in range(d):
+        for j in range(columns):
+            along[j] += X[k + diagonal[i], j]
+    for i in range(k):
+        for j in range(columns):
             out[i, j] = extra * X[i, j]
-        for i in range(k, k + p):
+    for i in range(k, k + p):
+        for j in range(columns):
             out[i, j] = unit * _ENTRY_DEVIATION * X[i, j]
-        for i in range(d):
-            out[k + diagonal[i], j] += unit * along
+    for i in range(d):
+        for j in range(columns):
+            out[k + diagonal[i], j] += (unit * _ALONG / d) * along[j]
 
 
 @compiled
@@ -86,14 +88,15 @@ def _fit_variant(
     if not math.isfinite(np.sum(design)):
         return False, 0.0, 0.0, 0.0
     V, D, Ut = np.linalg.svd(design, False)  # of the transpose
+    y0 = np.zeros(used)
+    for i in range(p):
+        for j in range(used):
+            y0[j] += transposed[k + i, j] * center[i]
     c, c0 = np.zeros(used), np.zeros(used)
     for j in range(used):
-        y0 = 0.0
-        for i in range(p):
-            y0 += transposed[k + i, j] * center[i]
         for i in range(used):
             c[i] += Ut[i, j] * y[j]
-            c0[i] += Ut[i, j] * y0
+            c0[i] += Ut[i, j] * y0[j]
     coordinates, variance = np.empty(used), np.empty(used)
     scale, mean_square_scale, noise, log_evidence = average(
         D, c, c0, rest, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], coordinates, variance
