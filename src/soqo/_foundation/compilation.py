@@ -1,7 +1,7 @@
 """Functions that are compiled to machine code, where the extra ``fast`` is installed.
 
-The extra installs Numba. Nothing in soqo needs it: what is compiled exists in NumPy as well, which is the reference. The
-environment variable ``SOQO_FAST=0`` switches compiled functions off.
+The extra installs Numba. Nothing in soqo needs it: what is compiled exists in NumPy as well, which is the reference.
+The environment variable ``SOQO_FAST=0`` switches compiled functions off.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import importlib.util
 import os
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -29,4 +29,5 @@ def compiled(function: _F) -> _F:
     """
     from numba import njit
 
-    return njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})(function)
+    options: Any = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract"}}
+    return cast(_F, njit(**options)(function))

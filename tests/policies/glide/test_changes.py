@@ -14,7 +14,7 @@ from soqo import GLIDE, Change, simulate
 from soqo.meters import Meter, Transmission
 from soqo.noise import Gaussian, Noise, StudentT
 from soqo.policies import State
-from soqo.policies.glide._policy import GlideMemory
+from soqo.policies.glide._memory import GlideMemory
 from soqo.typing import Array
 
 

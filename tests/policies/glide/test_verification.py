@@ -15,7 +15,7 @@ from soqo._model.spectrum import Spectrum
 from soqo.noise import Uniform
 from soqo.policies.glide import GLIDE, _policy
 from soqo.policies.glide._beliefs import Beliefs
-from soqo.policies.glide._verification import _AGES, _FIRST_AGE, _PROBE_DEVIATIONS, is_due, verification_probe
+from soqo.policies.glide._verification import _AGES, FIRST_AGE, _PROBE_DEVIATIONS, is_due, verification_probe
 from soqo.processes import Gaussian
 from soqo.typing import Array
 
@@ -85,11 +85,11 @@ def test_a_probe_must_be_worth_its_cost() -> None:
 
 def test_the_ages_grow_geometrically() -> None:
     beliefs, none = believe(16, STEEP, np.ones(2)), np.zeros(1)
-    assert beliefs.age[beliefs.best] == _FIRST_AGE
+    assert beliefs.age[beliefs.best] == FIRST_AGE
     assert is_due(beliefs, 16, none).all()
     assert not is_due(believe(17, STEEP, np.ones(2)), 17, none).any()
     ages = np.flatnonzero(_AGES.contain(np.arange(1e5)))
-    assert ages[0] == _FIRST_AGE
+    assert ages[0] == FIRST_AGE
     assert np.all(np.diff(ages) <= 0.25 * ages[:-1] + 1.0)
     assert ages[-1] > 0.8e5
 

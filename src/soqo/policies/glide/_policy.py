@@ -26,6 +26,7 @@ estimate.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Any, Literal
@@ -35,7 +36,7 @@ import numpy as np
 from soqo._foundation.arguments import choice, number
 from soqo._foundation.blas import all_entries, any_entry, min_entry, sum_of_squares
 from soqo._foundation.compilation import can_compile
-from soqo._foundation.frozen_dataclasses import Value, evolve, set_fields
+from soqo._foundation.frozen_dataclasses import evolve, set_fields
 from soqo._model.gains import advance, advance_with_factor
 from soqo._model.planner import anticipation, towards
 from soqo._model.spectrum import Spectrum
@@ -43,9 +44,9 @@ from soqo._storage.registry import add_fields, compose, map_field, register, ren
 from soqo.errors import ArgumentError
 from soqo.estimators.bayes import MAX_DISTANCE, Posterior, ReadingModel, clip_inputs, map_estimate
 from soqo.policies._base import Policy, State
-from soqo.policies._runs import take_rows
+from soqo.policies._runs import join_rows
 from soqo.policies.glide._beliefs import Beliefs
-from soqo.policies.glide._compiled._memory import CompiledMemory, is_packable, pack
+from soqo.policies.glide._compiled import CompiledMemory, is_packable, with_plain_memory
 from soqo.policies.glide._drift import Drift
 from soqo.policies.glide._forecasts import ForecastTrust
 from soqo.policies.glide._hedge import hedge
@@ -57,6 +58,7 @@ from soqo.policies.glide._large._reports import diagnostics as stream_diagnostic
 from soqo.policies.glide._large._reports import explain as explain_stream
 from soqo.policies.glide._large._rounds import decide as decide_streams
 from soqo.policies.glide._large._rounds import observe as observe_streams
+from soqo.policies.glide._memory import GlideMemory
 from soqo.policies.glide._meter_faults import MeterFaults
 from soqo.policies.glide._minimizer import minimizer_shift
 from soqo.policies.glide._probes import best_probe, exploratory_spectrum, explores, may_probe
@@ -78,85 +80,6 @@ _NOWHERE = np.zeros((), dtype=np.bool_)
 
 _UNKNOWNS_PER_PAUSE = 100
 """With more unknowns than this, the estimate is not computed in every round."""
-
-
-@register("GLIDE.outliers", version=2, migrations={1: lambda _: {}})
-@dataclass(frozen=True)
-class RemovedMonitor(Value):
-    """What files of earlier versions hold in place of the beliefs, and what is not used any more."""
-
-
-def _from_one_posterior(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a memory that earlier versions wrote, with its posterior as the only belief."""
-    posterior = fields.pop("posterior")
-    fields.pop("monitor", None)
-    runs, dim, _ = fields["moment"].shape
-    shift = np.zeros((runs, dim, 1))
-    return {
-        **fields,
-        "beliefs": Beliefs.around(posterior),
-        "faults": MeterFaults.start(runs, dim),
-        "forecasts": fields.get("forecasts") or ForecastTrust.start(runs, dim),
-        "shift": shift,
-    }
-
-
-def _without_hedge(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of version 3, in which the estimate was what the policy played for."""
-    return {**fields, "played": fields["spectrum"]}
-
-
-@register(
-    "GLIDE.memory",
-    version=5,
-    migrations={
-        0: rename_fields(belief="posterior", suspicion="monitor"),
-        2: _from_one_posterior,
-        3: _without_hedge,
-        4: add_fields(companion=None),
-    },
-)
-@dataclass(frozen=True)
-class GlideMemory(Value):
-    """The memory of GLIDE. The batch of any shape is flattened: arrays have the shape (runs, ...).
-
-    Attributes
-    ----------
-    beliefs : Beliefs
-        The hypotheses about the readings, each with a posterior of A.
-    spectrum : Spectrum
-        The spectrum of the estimate.
-    played : Spectrum
-        The spectrum that the policy plays for: that of the estimate, or a mixture while A may have changed.
-    shift : Array, shape (runs, d, 1 + k)
-        The estimates of b and M: the minimizer is v - b - M w.
-    moment : Array, shape (runs, d, d)
-        The mean of (x_prev - v)(x_prev - v)', which determines the value of a better estimate.
-    faults : MeterFaults
-        Repeated readings.
-    probes, alarms, last_probe, last_alarm : Array, shape (runs,)
-        The numbers of probes and alarms, and the rounds of the last ones (0 for none).
-    drift : Drift
-        The predictable part of the steps of v.
-    forecasts : ForecastTrust
-        How far forecasts of v have come true.
-    companion : Companion or None
-        Streams that know more about a low rank, if the dimension is large enough for it to matter.
-    """
-
-    beliefs: Beliefs
-    spectrum: Spectrum
-    played: Spectrum
-    shift: Array
-    moment: Array
-    faults: MeterFaults
-    probes: Array
-    alarms: Array
-    last_probe: Array
-    last_alarm: Array
-    drift: Drift
-    forecasts: ForecastTrust
-    companion: Companion | None
 
 
 _without_plants = add_fields(offset=False, base_load=False, y_max=None, switching_included=False)
@@ -309,12 +232,14 @@ class GLIDE(Policy[Any]):
             companion=Companion.start(runs, d) if d in COMPANION_DIMS else None,
         )
 
-    def decide(self, state: State[Any], v: Array) -> tuple[Array, GlideMemory | LargeMemory]:
+    def decide(self, state: State[Any], v: Array) -> tuple[Array, Any]:
         if isinstance(state.memory, LargeMemory):
             return decide_streams(state, v, drift=self.drift)
-        if state.forecast is None and self._may_compile(state):
-            return self._decide_compiled(state, v)
-        return self._decide_dense(_with_plain_memory(state), v)
+        if self._may_compile(state):
+            from soqo.policies.glide._compiled import rounds
+
+            return rounds.decide(state, v, self._model(v.shape[-1]), drift=self.drift, probing=self.probing)
+        return self._decide_dense(with_plain_memory(state), v)
 
     def _may_compile(self, state: State[Any]) -> bool:
         """Return whether compiled functions can play this round."""
@@ -326,27 +251,10 @@ class GLIDE(Policy[Any]):
             and not self.switching_included
             and state.context is None
             and state.factor is None
+            and state.felt is None
+            and state.forecast is None
             and (isinstance(state.memory, CompiledMemory) or is_packable(state.memory))
         )
-
-    def _decide_compiled(self, state: State[Any], v: Array) -> tuple[Array, Any]:
-        """Return the actions and the memory, by compiled functions."""
-        from soqo.policies.glide._compiled import engine
-
-        d, memory, model = v.shape[-1], _packed(state.memory), self._model(v.shape[-1])
-        x, after = engine.decide(
-            memory,
-            model,
-            v.reshape(-1, d),
-            state.x.reshape(-1, d),
-            state.v.reshape(-1, d),
-            own_rounds=_own_rounds(state, len(memory.runs)),
-            next_round=state.round + 1,
-            horizon=state.horizon,
-            drift=self.drift,
-            probing=self.probing,
-        )
-        return x.reshape(v.shape), after
 
     def _decide_dense(self, state: State[Any], v: Array) -> tuple[Array, GlideMemory]:
         d, memory = v.shape[-1], state.memory
@@ -482,53 +390,16 @@ class GLIDE(Policy[Any]):
         options = Options(self.noise_cap, self.alarms, self.window, self.base_load)
         return observe_streams(state, y, options, y_max=self.y_max, switching=switching)
 
-    def learn(self, state: State[Any], y: Array) -> GlideMemory | LargeMemory:
+    def learn(self, state: State[Any], y: Array) -> Any:
         if isinstance(state.memory, LargeMemory):
             return self._learn_many_dimensions(state, y)
-        if self._may_compile(state) and state.felt is None:
-            return self._learn_compiled(state, y)
-        return self._learn_dense(_with_plain_memory(state), y)
+        if self._may_compile(state):
+            from soqo.policies.glide._compiled import rounds
 
-    def _learn_compiled(self, state: State[Any], y: Array) -> Any:
-        """Return the memory after a reading of each run, by compiled functions and by NumPy where they stop."""
-        from soqo.policies.glide._compiled import engine
-
-        d, before = state.x.shape[-1], _packed(state.memory)
-        rounds = _own_rounds(state, len(before.runs))
-        u = (state.x - state.v).reshape(-1, d)
-        reading = y.reshape(-1)
-        memory, left, expected = engine.learn(
-            before,
-            self._model(d),
-            u,
-            reading,
-            own_rounds=rounds,
-            round_number=state.round,
-            base_load=self.base_load,
-        )
-        if left.size == len(before.runs):
-            return self._learn_dense(_with_plain_memory(state), y)
-        if left.size:
-            part = self._learn_dense(_runs_of(state, before, left), reading[left])
-            memory = engine.insert_runs(memory, pack(part), left)
-        if before.companion is None:
-            return memory
-        # The runs that are left have their companion from NumPy's code.
-        options = Options(self.noise_cap, self.alarms, self.window, base_load=False)
-        seen = reading.copy()
-        seen[left] = np.nan
-        companion = before.companion.observe(u, seen, None, expected, options, state.round)
-        if left.size:
-            companion = companion.with_runs(left, part.companion)
-        leads = companion.leads()
-        if leads.any():
-            runs = memory.runs.copy()
-            played = companion.spectrum(memory.plain.spectrum, leads)
-            runs[:, memory.of_run.played_values : memory.of_run.shift] = np.concatenate(
-                [played.values, played.vectors.reshape(len(runs), -1)], axis=1
-            )
-            memory = memory.replace(runs=runs)
-        return memory.replace(companion=companion)
+            options = Options(self.noise_cap, self.alarms, self.window, base_load=False)
+            model = self._model(state.x.shape[-1])
+            return rounds.learn(state, y, model, options, self._learn_dense, base_load=self.base_load)
+        return self._learn_dense(with_plain_memory(state), y)
 
     def _learn_dense(self, state: State[Any], y: Array) -> GlideMemory:
         d = state.x.shape[-1]
@@ -621,9 +492,13 @@ class GLIDE(Policy[Any]):
     def mixes_rounds(self) -> bool:
         return True
 
+    def join_runs(self, memories: Sequence[Any]) -> Any:
+        return join_rows([memory.plain if isinstance(memory, CompiledMemory) else memory for memory in memories])
+
     def shift_rounds(self, memory: Any, by: int) -> GlideMemory | LargeMemory:
         if isinstance(memory, LargeMemory):
             return memory.shift_rounds(by)
+        memory = memory.plain if isinstance(memory, CompiledMemory) else memory
 
         def shift(rounds: Array) -> Array:
             return np.where(rounds > 0.0, rounds + by, rounds)
@@ -773,32 +648,6 @@ class GLIDE(Policy[Any]):
         n = max(1.0, state.rounds_to_go)
         lower, upper = advance(np.maximum(values - deviations, 0.0), n), advance(values + deviations, n)
         return float(0.5 * (upper - lower).max())
-
-
-def _packed(memory: Any) -> CompiledMemory:
-    """Return a memory in the form for compiled functions."""
-    return memory if isinstance(memory, CompiledMemory) else pack(memory)
-
-
-def _with_plain_memory(state: State[Any]) -> State[GlideMemory]:
-    """Return the state with its memory in the form for NumPy's code."""
-    return evolve(state, memory=state.memory.plain) if isinstance(state.memory, CompiledMemory) else state
-
-
-def _own_rounds(state: State[Any], runs: int) -> IntArray:
-    """Return the number of rounds that each run has begun, shape (runs,)."""
-    if state.began is None:
-        return np.full(runs, state.round)
-    return np.asarray(state.round - state.began.reshape(-1), dtype=np.int64)
-
-
-def _runs_of(state: State[Any], memory: CompiledMemory, index: IntArray) -> State[GlideMemory]:
-    """Return the state of some runs of any batch, with what learning from a reading needs."""
-    d = state.x.shape[-1]
-    flat = {name: getattr(state, name).reshape(-1, d)[index] for name in ("x", "v")}
-    began = None if state.began is None else state.began.reshape(-1)[index]
-    x_prev = None if state.x_prev is None else state.x_prev.reshape(-1, d)[index]
-    return evolve(state, **flat, began=began, x_prev=x_prev, memory=take_rows(memory.plain, index))
 
 
 @cache

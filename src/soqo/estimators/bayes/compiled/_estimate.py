@@ -54,12 +54,12 @@ def deviation(root: Array, w: Array) -> float:
     for i in range(w.size):
         for j in range(i + 1):
             factor = w[i] * w[j] * (_ROOT_TWO if i > j else 1.0)
-            for l in range(spread.size):
-                spread[l] += factor * root[k, l]
+            for n in range(spread.size):
+                spread[n] += factor * root[k, n]
             k += 1
     total = 0.0
-    for l in range(spread.size):
-        total += spread[l] * spread[l]
+    for n in range(spread.size):
+        total += spread[n] * spread[n]
     return math.sqrt(total)
 
 
@@ -71,9 +71,9 @@ def _congruence(F: Array, K: Array) -> None:
         for j in range(i + 1):
             b = 0
             for k in range(d):
-                for l in range(k + 1):
-                    value = F[i, k] * F[j, l] + F[i, l] * F[j, k]
-                    K[a, b] = value * (_ROOT_HALF if i == j else 1.0) * (_ROOT_HALF if k == l else 1.0)
+                for n in range(k + 1):
+                    value = F[i, k] * F[j, n] + F[i, n] * F[j, k]
+                    K[a, b] = value * (_ROOT_HALF if i == j else 1.0) * (_ROOT_HALF if k == n else 1.0)
                     b += 1
             a += 1
 
@@ -124,7 +124,8 @@ def _step(mean: Array, covariance: Array, G: Array, values: Array, alpha: float,
     d, p = G.shape[0], covariance.shape[0]
     P, residual = np.empty((p, p)), np.empty(p)
     _residual(mean, covariance, G, values, alpha, scale, P, residual)
-    mu = max(alpha, _DECREASE * np.mean(values * values))
+    mean_square: float = np.mean(values * values)
+    mu = max(alpha, _DECREASE * mean_square)
     target = np.zeros(p)
     k = 0
     for i in range(d):
@@ -184,7 +185,8 @@ def _map_in_cone(
     solution = residual.copy()
     mu = _ALPHA
     if solve_symmetric(P, solution):
-        mu = max(_ALPHA, float(np.dot(residual, solution)))
+        distance: float = np.dot(residual, solution)
+        mu = max(_ALPHA, distance)
     root = mu**0.25
     for j in range(d):
         own[j] = root * root
@@ -228,6 +230,4 @@ def map_estimate(
         start[j] = max(last_values[j], 1e-2 * deviation(root, last_vectors[:, j]) + 1e-150)
     own = np.ascontiguousarray(root)
     covariance = np.dot(own, np.ascontiguousarray(own.T))
-    return _map_in_cone(
-        matrix, covariance, start, last_vectors, scale, _EARLY_STEPS if few else _LATE_STEPS
-    )
+    return _map_in_cone(matrix, covariance, start, last_vectors, scale, _EARLY_STEPS if few else _LATE_STEPS)

@@ -46,6 +46,7 @@ def _fit_variant(
     diagonal: IntArray,
     center: Array,
     numbers: Array,
+    evidence_only: bool,
     mean: Array,
     root: Array,
 ) -> tuple[bool, float, float, float]:
@@ -101,6 +102,10 @@ def _fit_variant(
     scale, mean_square_scale, noise, log_evidence = average(
         D, c, c0, rest, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], coordinates, variance
     )
+    if evidence_only:
+        for i in range(L.shape[0]):
+            log_evidence -= math.log(L[i, i])
+        return math.isfinite(log_evidence), noise, scale * unit, log_evidence
     _inner(V, coordinates, variance, scale, mean_square_scale, k, p, diagonal, unit, extra, center, first, mean, root)
     if kappa:
         log_evidence -= _given_the_rest(rows, white, L, bias_rows, q, n, first, kappa, noise, mean, root)
@@ -225,6 +230,7 @@ def fit_variants(
     numbers: Array,
     offset: bool,
     review: bool,
+    evidence_only: bool,
     variants: Array,
     mean: Array,
     root: Array,
@@ -245,8 +251,9 @@ def fit_variants(
         The entries of svec(A) on the diagonal.
     center, numbers : Array, shape (p,) and (8,)
         svec of the prior mean, and the numbers of :func:`_fit_variant`.
-    offset, review : bool
-        Whether there may be an offset, and whether to evaluate all variants.
+    offset, review, evidence_only : bool
+        Whether there may be an offset, whether to evaluate all variants, and whether to leave mean and root as they
+        are.
     variants, mean, root : Array, shape (4,), (m,) and (m, m)
         The results; the probabilities are read first.
 
@@ -270,7 +277,17 @@ def fit_variants(
         k = sizes[3] if variant in (1, 3) else 0
         own_kappa = kappa if variant < 2 and sizes[2] > 0 else 0.0
         finite, noises[found], scales[found], evidence = _fit_variant(
-            rows, bias_rows, sizes, k, own_kappa, diagonal, center, numbers, means[found], roots[found]
+            rows,
+            bias_rows,
+            sizes,
+            k,
+            own_kappa,
+            diagonal,
+            center,
+            numbers,
+            evidence_only,
+            means[found],
+            roots[found],
         )
         if not finite:
             return False, 0.0, 0.0, 0.0
@@ -283,58 +300,54 @@ def fit_variants(
         total += variants[variant]
     for variant in range(4):
         variants[variant] /= total
-    noise, scale = _mixture(variants, index, means, roots, noises, scales, mean, root)
+    shares = _shares(variants, index)
+    noise, scale = math.exp(np.sum(shares * np.log(noises))), np.sum(shares * scales)
+    if not evidence_only:
+        _mixture(shares, means, roots, mean, root)
     return math.isfinite(top), noise, scale, top + math.log(total)
 
 
 @compiled
-def _mixture(
-    weights: Array,
-    index: IntArray,
-    means: Array,
-    roots: Array,
-    noises: Array,
-    scales: Array,
-    mean: Array,
-    root: Array,
-) -> tuple[float, float]:
-    """Fill in the mean and a root of the covariance of the mixture; return its noise and scale."""
-    m, candidates = means.shape[1], index.size
-    shares, total, counted, best = np.zeros(candidates), 0.0, 0, 0
-    for j in range(candidates):
+def _shares(weights: Array, index: IntArray) -> Array:
+    """Return the shares of the candidates in the mixture; a variant that hardly matters is left out."""
+    shares = np.zeros(index.size)
+    for j in range(index.size):
         if weights[index[j]] > _NEGLIGIBLE:
             shares[j] = weights[index[j]]
-            total += shares[j]
-            counted += 1
+    return shares / np.sum(shares)
+
+
+@compiled
+def _mixture(shares: Array, means: Array, roots: Array, mean: Array, root: Array) -> None:
+    """Fill in the mean and a root of the covariance of the mixture."""
+    candidates, m = means.shape
+    counted, best = 0, 0
+    for j in range(candidates):
+        counted += shares[j] > 0.0
         if shares[j] > shares[best]:
             best = j
     if counted == 1:
         mean[:] = means[best]
         root[:, :] = roots[best]
-        return noises[best], scales[best]
+        return
     mean[:] = 0.0
-    log_noise, scale = 0.0, 0.0
     for j in range(candidates):
-        shares[j] /= total
         if shares[j] > 0.0:
             mean += shares[j] * means[j]
-            log_noise += shares[j] * math.log(noises[j])
-            scale += shares[j] * scales[j]
     stack, begin = np.empty((counted * (m + 1), m)), 0
     for j in range(candidates):
         if shares[j] > 0.0:
             factor = math.sqrt(shares[j])
             for i in range(m):
-                for l in range(m):
-                    stack[begin + i, l] = factor * roots[j, l, i]
-            for l in range(m):
-                stack[begin + m, l] = factor * (means[j, l] - mean[l])
+                for k in range(m):
+                    stack[begin + i, k] = factor * roots[j, k, i]
+            for k in range(m):
+                stack[begin + m, k] = factor * (means[j, k] - mean[k])
             begin += m + 1
     R = triangular_factor(stack, 0)
-    for l in range(m):
+    for k in range(m):
         for i in range(m):
-            root[l, i] = R[l, i] if i <= l else 0.0
-    return math.exp(log_noise), scale
+            root[k, i] = R[k, i] if i <= k else 0.0
 
 
 @compiled

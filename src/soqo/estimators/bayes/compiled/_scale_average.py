@@ -194,9 +194,7 @@ def average(
             log_noise, density,
         )  # fmt: skip
     if blind:
-        _lattice(
-            D2, products, top, _COARSE_POINTS, 1, surplus, rest, known_noise, scale_deviation, log_noise, weights
-        )
+        _lattice(D2, products, top, _COARSE_POINTS, 1, surplus, rest, known_noise, scale_deviation, log_noise, weights)
         mode, highest = log_noise[0], -np.inf
         for i in range(_COARSE_POINTS):
             density[i] = weights[i].max()
@@ -252,9 +250,7 @@ def _average_on_grid(
                 weights[i, k] = own + _of_pair(sums, _LOG_SCALES[k], D2.size, scale_deviation)
     else:
         steps = 4 if width <= (_WIDE_POINTS - 1) * _SCALE_STEP / 4.0 else 2
-        _lattice(
-            D2, products, high, points, steps, surplus, rest, known_noise, scale_deviation, log_noise, weights
-        )
+        _lattice(D2, products, high, points, steps, surplus, rest, known_noise, scale_deviation, log_noise, weights)
     bottom = top - (_COARSE_POINTS - 1) * _SCALE_STEP
     highest = -np.inf
     for i in range(points):

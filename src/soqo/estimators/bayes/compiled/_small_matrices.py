@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import types
-from numba.np.linalg import ensure_lapack
+from numba.np import linalg
 
 from soqo._foundation.compilation import compiled
 from soqo.typing import Array
 
-ensure_lapack()
-# The routine behind Numba's own np.linalg.qr.
-_geqrf = types.ExternalFunction(
-    "numba_ez_geqrf",
-    types.intc(types.char, types.intp, types.intp, types.CPointer(types.float64), types.intp, types.CPointer(types.float64)),
-)
+
+def _find_routine() -> Any:
+    """Return LAPACK's routine behind Numba's own np.linalg.qr, which compiled functions can call."""
+    lapack: Any = linalg
+    lapack.ensure_lapack()
+    return lapack._LAPACK().numba_ez_geqrf(types.float64)
+
+
+_geqrf = _find_routine()
 _DOUBLE = ord("d")
 
 

@@ -14,7 +14,6 @@ from soqo.policies.glide._compiled._layout import (
     BUFFER_ROWS,
     FIRST_READING,
     KNOWN_NOISE,
-    LEVEL_SPEED,
     LEVEL_VARIANCE,
     LOG_EVIDENCE,
     LOG_JACOBIAN,
@@ -204,6 +203,7 @@ def fit(
     optional_bias: bool,
     diagonal: IntArray,
     review: bool,
+    evidence_only: bool,
     work: Array,
 ) -> bool:
     """Estimate noise and scale again; return False if the numbers overflow."""
@@ -232,6 +232,7 @@ def fit(
         numbers,
         offset,
         review,
+        evidence_only,
         row[VARIANTS : VARIANTS + 4],
         row[BELIEF_NUMBERS : BELIEF_NUMBERS + m],
         root,

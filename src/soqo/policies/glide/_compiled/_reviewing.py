@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from soqo._foundation.compilation import compiled
-from soqo.estimators.bayes._marginal_likelihood import LOG_SCALE_DEVIATION, PRIOR_MEAN_SCALE
 from soqo.policies.glide._beliefs import BASE_LOAD_LOG_PRIORS, DECISIVE_READINGS
 from soqo.policies.glide._compiled._belief_update import (
     features,
@@ -25,27 +24,16 @@ from soqo.policies.glide._compiled._layout import (
     BELIEF_NUMBERS,
     DENSITIES,
     EPOCH,
-    FIRST_READING,
-    GAIN,
-    GAIN_ERROR,
     IN_A_ROW,
-    KNOWN_NOISE,
     LEVEL_SPEED,
     LEVEL_VARIANCE,
     LOG_EVIDENCE,
     LOG_WEIGHT,
     NOISE,
-    NOISE_CAP,
-    PRIOR_UNIT,
     REJECTED,
-    SAME_GAIN_CHANCE,
-    SCALE,
-    SCALE_DEVIATION,
-    SURPRISE,
     TOTAL_READINGS,
-    VARIANTS,
 )
-from soqo.policies.glide._outliers import LOG_ERROR_RANGE, LOG_FIRST_WRONG, LOG_NEXT_WRONG, SAME_GAIN
+from soqo.policies.glide._outliers import LOG_ERROR_RANGE, LOG_FIRST_WRONG, LOG_NEXT_WRONG
 from soqo.policies.glide._reviews import _DECISIVE_NATS, _DOUBT_AGE, _SPEEDS
 from soqo.typing import Array, IntArray
 
@@ -58,25 +46,13 @@ _LOG_NO_BASE_LOAD = BASE_LOAD_LOG_PRIORS["none"]
 
 
 @compiled
-def _start(row: Array, factor: Array, buffer: Array, sizes: IntArray, noise_cap: float, speed: float) -> None:
+def _start(row: Array, factor: Array, buffer: Array, fresh: Array, speed: float) -> None:
     """Fill in a belief before the first reading; a speed of NaN is no base load."""
-    d, p, m = sizes[0], sizes[1], sizes[4]
-    row[:] = 0.0
+    row[:] = fresh
     factor[:, :] = 0.0
     buffer[:, :] = 0.0
-    row[SURPRISE], row[SAME_GAIN_CHANCE] = 1.0, SAME_GAIN
-    row[GAIN], row[GAIN_ERROR], row[KNOWN_NOISE], row[FIRST_READING] = np.nan, np.nan, np.nan, np.nan
-    row[NOISE], row[SCALE], row[PRIOR_UNIT], row[VARIANTS] = 1.0, PRIOR_MEAN_SCALE, 1.0, 1.0
-    row[SCALE_DEVIATION], row[NOISE_CAP] = LOG_SCALE_DEVIATION, noise_cap
     if not math.isnan(speed):
         row[LEVEL_VARIANCE], row[LEVEL_SPEED] = np.inf, speed
-    k = BELIEF_NUMBERS + m - p
-    prior_mean = BELIEF_NUMBERS + 2 * m + 1 + d * d
-    for i in range(d):
-        k += i
-        row[k] = PRIOR_MEAN_SCALE
-        k += 1
-        row[prior_mean + i * d + i] = 1.0
 
 
 @compiled
@@ -89,6 +65,7 @@ def _fit_rows(
     first: int,
     last: int,
     skip: Array,
+    evidence_only: bool,
     sizes: IntArray,
     bias: int,
     kappa: float,
@@ -97,7 +74,10 @@ def _fit_rows(
     diagonal: IntArray,
     work: Array,
 ) -> bool:
-    """Let a belief learn from some of the latest readings, with one fit at the end; return False if it cannot."""
+    """Let a belief learn from some of the latest readings, with one fit at the end; return False if it cannot.
+
+    If only the evidence is wanted, the rows are stored and the mean and the root are not computed.
+    """
     d, m = sizes[0], sizes[4]
     f, level = np.empty(m), BELIEF_NUMBERS + m
     difference = work[0]
@@ -113,7 +93,7 @@ def _fit_rows(
         store(row, factor, buffer, recent[t, :d], y, sizes, difference, R, row[LEVEL_SPEED] ** 2, work[2])
     if row[TOTAL_READINGS] == 0.0:
         return False
-    finite = fit(row, root, factor, buffer, sizes, kappa, optional_bias, diagonal, True, work[2])
+    finite = fit(row, root, factor, buffer, sizes, kappa, optional_bias, diagonal, True, evidence_only, work[2])
     row[LOG_EVIDENCE] = marginal_evidence(row)
     return finite
 
@@ -126,7 +106,7 @@ def doubt_first_reading(
     factor: Array,
     buffer: Array,
     recent: Array,
-    noise_cap: float,
+    fresh: Array,
     sizes: IntArray,
     bias: int,
     kappa: float,
@@ -148,10 +128,10 @@ def doubt_first_reading(
             log_weight += (LOG_NEXT_WRONG if follows else LOG_FIRST_WRONG) - LOG_ERROR_RANGE
             log_weight -= math.log(max(abs(y), 1e-300))
         follows = dropped
-    _start(row, factor, buffer, sizes, noise_cap, np.nan)
+    _start(row, factor, buffer, fresh, np.nan)
     finite = _fit_rows(
-        row, root, factor, buffer, recent, first, rows, skip, sizes, bias, kappa, optional_bias, trusted_distance,
-        diagonal, work,
+        row, root, factor, buffer, recent, first, rows, skip, False, sizes, bias, kappa, optional_bias,
+        trusted_distance, diagonal, work,
     )  # fmt: skip
     row[LOG_WEIGHT], row[AGE], row[REJECTED] = log_weight, _DOUBT_AGE, 1.0
     return finite
@@ -165,7 +145,7 @@ def add_base_loads(
     buffers: Array,
     leader: Array,
     recent: Array,
-    noise_cap: float,
+    fresh: Array,
     sizes: IntArray,
     bias: int,
     kappa: float,
@@ -183,9 +163,9 @@ def add_base_loads(
         skip[t] = 1.0 if recent[t, d + 1] > 0.0 or t < count - leader[AGE] else 0.0
     mode, reference, walk_top = leader[LEVEL_VARIANCE] > 0.0, 0.0, -np.inf
     for k in range(BASE_LOADS):
-        _start(rows[k], factors[k], buffers[k], sizes, noise_cap, _KINDS[k])
+        _start(rows[k], factors[k], buffers[k], fresh, _KINDS[k])
         if not _fit_rows(
-            rows[k], roots[k], factors[k], buffers[k], recent, 0, count, skip, sizes, bias, kappa, optional_bias,
+            rows[k], roots[k], factors[k], buffers[k], recent, 0, count, skip, True, sizes, bias, kappa, optional_bias,
             trusted_distance, diagonal, work,
         ):  # fmt: skip
             return False
@@ -203,6 +183,10 @@ def add_base_loads(
         wanted[k] = 1.0 if not same and evidence[k] >= walk_top and gain > least else 0.0
         rows[k, LOG_WEIGHT] = total_weight(leader) + gain - cost - rows[k, LOG_EVIDENCE]
         rows[k, AGE], rows[k, EPOCH] = leader[AGE], leader[EPOCH]
+        if wanted[k] > 0.0 and not fit(
+            rows[k], roots[k], factors[k], buffers[k], sizes, kappa, optional_bias, diagonal, True, False, work[2]
+        ):
+            return False
     return True
 
 
@@ -215,7 +199,7 @@ def was_misled(
     leader: Array,
     recent: Array,
     count: int,
-    noise_cap: float,
+    fresh: Array,
     sizes: IntArray,
     bias: int,
     kappa: float,
@@ -230,11 +214,11 @@ def was_misled(
         if math.isnan(recent[t, d]):
             return False
     speed = leader[LEVEL_SPEED] if leader[LEVEL_VARIANCE] > 0.0 else np.nan
-    _start(row, factor, buffer, sizes, noise_cap, speed)
+    _start(row, factor, buffer, fresh, speed)
     decisive = rows - DECISIVE_READINGS
     if not _fit_rows(
-        row, root, factor, buffer, recent, rows - count, decisive, np.zeros(rows), sizes, bias, kappa, optional_bias,
-        trusted_distance, diagonal, work,
+        row, root, factor, buffer, recent, rows - count, decisive, np.zeros(rows), False, sizes, bias, kappa,
+        optional_bias, trusted_distance, diagonal, work,
     ):  # fmt: skip
         return True
     f, won = np.empty(m), 0.0

@@ -8,11 +8,13 @@ from functools import cache
 import numpy as np
 
 from soqo._model.gains import MAX_ROUNDS
-from soqo.estimators._measurements import triangle
 from soqo.estimators.bayes import ReadingModel, fit_ages, frequent_fits
+from soqo.policies.glide._beliefs import Beliefs
+from soqo.policies.glide._compiled._after_reading import DONE
 from soqo.policies.glide._compiled._deciding import decide as decide_runs
-from soqo.policies.glide._compiled._learning import DONE, learn_general, learn_quiet
-from soqo.policies.glide._compiled._memory import CompiledMemory
+from soqo.policies.glide._compiled._general_readings import learn_general
+from soqo.policies.glide._compiled._packed import CompiledMemory, pack_beliefs
+from soqo.policies.glide._compiled._quiet_readings import learn_quiet
 from soqo.policies.glide._reviews import _offset_ages, _review_ages, review_ages
 from soqo.policies.glide._verification import VERIFICATION_AGES
 from soqo.typing import Array, IntArray
@@ -34,7 +36,7 @@ class _Constants:
     fit_ages: Array
     busy_ages: Array
     frequent: int
-    noise_cap: float
+    fresh: Array
     base_load_ages: Array
     offset_ages: Array
     fresh_ages: Array
@@ -52,11 +54,11 @@ def _constants(model: ReadingModel) -> _Constants:
         kappa=float(model.kappa),
         optional_bias=model.optional_bias,
         trusted_distance=np.nan if model.trusted_distance is None else model.trusted_distance,
-        diagonal=np.flatnonzero(triangle(model.dim)[2]).astype(np.int64),
+        diagonal=np.array([i * (i + 3) // 2 for i in range(model.dim)], dtype=np.int64),
         fit_ages=_sorted(fits),
         busy_ages=_sorted(fits | reviews),
         frequent=frequent_fits(model),
-        noise_cap=np.inf if model.noise_cap is None else model.noise_cap,
+        fresh=pack_beliefs(Beliefs.start(model, 1, base_load=False))[0][0],
         base_load_ages=_sorted(base_load_ages),
         offset_ages=_sorted(_offset_ages(model.unknowns)),
         fresh_ages=_sorted(frozenset(fresh)),
@@ -153,7 +155,7 @@ def learn(
     end = learn_general(
         memory.table, memory.root, memory.factor, memory.buffer, memory.starts, table, root, buffer, memory.runs, runs,
         memory.recent, recent, u, y, own_rounds, round_number, own.sizes, own.bias, own.kappa, own.optional_bias,
-        own.trusted_distance, own.diagonal, own.fit_ages, own.frequent, own.noise_cap, base_load,
+        own.trusted_distance, own.diagonal, own.fit_ages, own.frequent, own.fresh, base_load,
         own.base_load_ages, own.offset_ages, own.fresh_ages, own.fresh_counts, status, expected, new_table, new_root,
         new_factor, new_buffer, counts,
     )  # fmt: skip

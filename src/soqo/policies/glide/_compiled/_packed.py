@@ -8,22 +8,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._model.spectrum import Spectrum
 from soqo.estimators.bayes import Posterior
+from soqo.policies._base import State
+from soqo.policies._runs import rows_key, take_rows
 from soqo.policies.glide._beliefs import Beliefs
 from soqo.policies.glide._compiled import _layout as at
 from soqo.policies.glide._drift import Drift
 from soqo.policies.glide._forecasts import ForecastTrust
+from soqo.policies.glide._large._companion import Companion
+from soqo.policies.glide._memory import GlideMemory
 from soqo.policies.glide._meter_faults import MeterFaults
 from soqo.typing import Array, IntArray
-
-if TYPE_CHECKING:
-    from soqo.policies.glide._large._companion import Companion
 
 _OF_A_BELIEF = (
     ("log_weight", at.LOG_WEIGHT),
@@ -110,10 +111,8 @@ class CompiledMemory(Value):
         return int(self.recent.shape[2] - 2)
 
     @cached_property
-    def plain(self) -> Any:
+    def plain(self) -> GlideMemory:
         """The same memory as a :class:`GlideMemory`."""
-        from soqo.policies.glide._policy import GlideMemory
-
         d, m, n = self.dim, self.root.shape[1], len(self.table)
         columns, of_run = at.belief_columns(d, m), at.run_columns(d)
         table, runs = self.table, self.runs
@@ -173,6 +172,33 @@ class CompiledMemory(Value):
             raise AttributeError(name)
         return getattr(self.plain, name)
 
+    def __eq__(self, other: object) -> bool:
+        # In either form: a memory that was read from a file is equal to the one that was written.
+        if isinstance(other, CompiledMemory | GlideMemory):
+            return bool(self.plain == (other.plain if isinstance(other, CompiledMemory) else other))
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.plain)
+
+    @property
+    def alarms(self) -> Array:
+        """The number of alarms of each run, which a controller reads in every round."""
+        return np.asarray(self.runs[:, at.ALARMS])
+
+    def for_file(self) -> GlideMemory:
+        """Return what files hold."""
+        return self.plain
+
+    def take_runs(self, index: IntArray) -> GlideMemory:
+        """Return the memory of some of the runs."""
+        taken: GlideMemory = take_rows(self.plain, index)
+        return taken
+
+    def runs_key(self) -> Any:
+        """Return what memories must have in common to be joined."""
+        return rows_key(self.plain)
+
     @property
     def of_run(self) -> at.RunColumns:
         """The columns of the rows of the runs."""
@@ -183,6 +209,11 @@ class CompiledMemory(Value):
         after = evolve(self, **fields)
         after.__dict__.pop("plain", None)
         return after
+
+
+def with_plain_memory(state: State[Any]) -> State[GlideMemory]:
+    """Return the state with its memory in the form for NumPy's code."""
+    return evolve(state, memory=state.memory.plain) if isinstance(state.memory, CompiledMemory) else state
 
 
 def is_packable(memory: Any) -> bool:
@@ -196,17 +227,17 @@ def is_packable(memory: Any) -> bool:
     )
 
 
-def pack(memory: Any) -> CompiledMemory:
-    """Return a :class:`GlideMemory` in the compact form, see :func:`is_packable`."""
-    beliefs, posterior = memory.beliefs, memory.beliefs.posterior
-    n, m = posterior.mean.shape
-    runs, d = memory.shift.shape[:2]
-    columns, of_run = at.belief_columns(d, m), at.run_columns(d)
-    table, rows = np.empty((n, columns.end)), np.empty((runs, of_run.end))
+def pack_beliefs(beliefs: Beliefs) -> tuple[Array, Array, Array, Array]:
+    """Return table, root, factor and buffer of some beliefs."""
+    posterior = beliefs.posterior
+    n, d = posterior.mean.shape[0], posterior.second_moment.shape[1]
+    columns = at.belief_columns(d, posterior.mean.shape[1])
+    table = np.empty((n, columns.end))
     for source, names in ((beliefs, _OF_A_BELIEF), (posterior, _OF_A_POSTERIOR)):
         for name, column in names:
             table[:, column] = getattr(source, name)
-    for first, values in (
+    _fill(
+        table,
         (at.DENSITIES, beliefs.densities),
         (at.BUFFER_ROWS, posterior.buffer_rows),
         (at.VARIANTS, posterior.variants),
@@ -215,15 +246,33 @@ def pack(memory: Any) -> CompiledMemory:
         (columns.level, posterior.level),
         (columns.second_moment, posterior.second_moment),
         (columns.prior_mean, posterior.prior_mean),
-    ):
-        flat = values.reshape(n, -1)
-        table[:, first : first + flat.shape[1]] = flat
+    )
+    root, factor, buffer = (
+        np.ascontiguousarray(array) for array in (posterior.root, posterior.factor, posterior.buffer)
+    )
+    return table, root, factor, buffer
+
+
+def _fill(rows: Array, *blocks: tuple[int, Any]) -> None:
+    """Write arrays to the columns of a table from the given ones on."""
+    for first, values in blocks:
+        flat = values.reshape(len(rows), -1)
+        rows[:, first : first + flat.shape[1]] = flat
+
+
+def pack(memory: GlideMemory) -> CompiledMemory:
+    """Return a memory in the compact form, see :func:`is_packable`."""
+    beliefs, posterior = memory.beliefs, memory.beliefs.posterior
+    runs, d = memory.shift.shape[:2]
+    of_run = at.run_columns(d)
+    rows = np.empty((runs, of_run.end))
     for source, names in ((memory, _OF_A_RUN), (memory.faults, _OF_FAULTS), (memory.drift, _OF_DRIFT)):
         for name, column in names:
             rows[:, column] = getattr(source, name)
     starts = np.searchsorted(beliefs.owner, np.arange(runs + 1))
     rows[:, at.BEST] = beliefs.best - starts[:-1]
-    for first, values in (
+    _fill(
+        rows,
         (of_run.values, memory.spectrum.values),
         (of_run.vectors, memory.spectrum.vectors),
         (of_run.played_values, memory.played.values),
@@ -232,13 +281,10 @@ def pack(memory: Any) -> CompiledMemory:
         (of_run.moment, memory.moment),
         (of_run.last_u, memory.faults.last_u),
         (of_run.last_step, memory.drift.last_step),
-    ):
-        flat = values.reshape(runs, -1)
-        rows[:, first : first + flat.shape[1]] = flat
+    )
     recent = np.concatenate(
         [beliefs.recent_u, beliefs.recent_y[:, :, None], beliefs.recent_refused[:, :, None]], axis=2
     )
     walks = (posterior.walk_mean, posterior.walk_covariance) if posterior.offset_step.any() else None
-    arrays = (np.ascontiguousarray(array) for array in (posterior.root, posterior.factor, posterior.buffer))
-    root, factor, buffer = arrays
+    table, root, factor, buffer = pack_beliefs(beliefs)
     return CompiledMemory(table, root, factor, buffer, walks, starts, rows, recent, memory.companion)
