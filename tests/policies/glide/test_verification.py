@@ -15,7 +15,7 @@ from soqo._model.spectrum import Spectrum
 from soqo.noise import Uniform
 from soqo.policies.glide import GLIDE, _policy
 from soqo.policies.glide._beliefs import Beliefs
-from soqo.policies.glide._verification import _AGES, FIRST_AGE, _PROBE_DEVIATIONS, is_due, verification_probe
+from soqo.policies.glide._verification import _AGES, _PROBE_DEVIATIONS, FIRST_AGE, is_due, verification_probe
 from soqo.processes import Gaussian
 from soqo.typing import Array
 

@@ -124,7 +124,7 @@ def _step(mean: Array, covariance: Array, G: Array, values: Array, alpha: float,
     d, p = G.shape[0], covariance.shape[0]
     P, residual = np.empty((p, p)), np.empty(p)
     _residual(mean, covariance, G, values, alpha, scale, P, residual)
-    mean_square: float = np.mean(values * values)
+    mean_square: float = np.sum(values * values) / d
     mu = max(alpha, _DECREASE * mean_square)
     target = np.zeros(p)
     k = 0
