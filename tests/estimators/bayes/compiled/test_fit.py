@@ -86,7 +86,8 @@ def test_compiled_fits_are_those_of_numpy(d: int, options: dict[str, Any], base_
         covariance = expected["root"][0] @ expected["root"][0].T
         size = np.sqrt(np.diagonal(covariance)) + 1e-100
         np.testing.assert_allclose(found["mean"] / size, expected["mean"][0] / size, rtol=1e-8, atol=1e-8)
-        np.testing.assert_allclose((found["root"] @ found["root"].T) / np.outer(size, size), covariance / np.outer(size, size), atol=1e-8)  # fmt: skip
+        products = np.outer(size, size)
+        np.testing.assert_allclose(found["root"] @ found["root"].T / products, covariance / products, atol=1e-8)
         fits += 1
     assert fits > 6 * model.unknowns
 

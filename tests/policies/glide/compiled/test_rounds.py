@@ -16,7 +16,18 @@ from soqo.typing import Array
 Use = Callable[[bool], None]
 
 
-def readings(rng: np.random.Generator, t: int, u: Array, A: Array, *, wrong: float, missing: float, change: int, base_load: float, noise: float) -> Array:  # fmt: skip
+def readings(
+    rng: np.random.Generator,
+    t: int,
+    u: Array,
+    A: Array,
+    *,
+    wrong: float,
+    missing: float,
+    change: int,
+    base_load: float,
+    noise: float,
+) -> Array:
     """Return the readings of a round, some of them wrong or missing, before and after A becomes three times A."""
     factor = 3.0 if change and t >= change else 1.0
     y = 0.5 * factor * np.vecdot(u, np.matvec(A, u)) + rng.uniform(-noise, noise, len(u)) + base_load
