@@ -32,7 +32,7 @@ from soqo.policies._runs import join_rows, take_rows
 from soqo.policies.glide._outliers import SAME_GAIN
 from soqo.typing import Array, BoolArray, IntArray
 
-_MAX_BELIEFS = 6
+MAX_BELIEFS = 6
 """The largest number of beliefs of a run."""
 
 
@@ -261,11 +261,11 @@ class Beliefs(Value):
         """
         total = self.total
         rank, _ = _rank_and_gap(self.owner, total, first_of_runs(self.owner))
-        shown = np.flatnonzero(rank < _MAX_BELIEFS)
+        shown = np.flatnonzero(rank < MAX_BELIEFS)
         weight = np.exp(total - total[self.best][self.owner])
         weight /= np.bincount(self.owner, weight)[self.owner]
         columns = np.stack([weight, self.epoch, self.rejected, self.posterior.base_load()], axis=1)
-        found = np.full((self.best.size, _MAX_BELIEFS, columns.shape[1]), np.nan)
+        found = np.full((self.best.size, MAX_BELIEFS, columns.shape[1]), np.nan)
         found[self.owner[shown], rank[shown].astype(np.int64)] = columns[shown]
         return found
 
@@ -643,8 +643,8 @@ def _selection(
     guarded = protected >= round_number
     keep |= guarded
     # At most so many beliefs of a run.
-    keep &= (rank < _MAX_BELIEFS) | guarded
-    keep &= rank < 2 * _MAX_BELIEFS
+    keep &= (rank < MAX_BELIEFS) | guarded
+    keep &= rank < 2 * MAX_BELIEFS
     return keep, best
 
 

@@ -29,6 +29,7 @@ from soqo.policies.glide._compiled._layout import (
     SCALE_DEVIATION,
     TOTAL_READINGS,
     VARIANTS,
+    Constants,
 )
 from soqo.typing import Array, IntArray
 
@@ -172,24 +173,20 @@ def log_density(innovation: float, variance: float, weight: float, noise: float)
 
 @compiled
 def potter(
-    row: Array, root: Array, sizes: IntArray, spread: Array, innovation: float, variance: float, weight: float,
-    work: Array,
-) -> None:  # fmt: skip
-    """Update the mean and the root of the covariance by a row with this weight."""
-    m, noise = sizes[4], row[NOISE]
+    row: Array, old: Array, new: Array, spread: Array, innovation: float, variance: float, weight: float
+) -> None:
+    """Update the mean, and write the root of the covariance after a row with this weight to ``new``."""
+    m, noise = spread.size - 1, row[NOISE]
     total = weight * weight * variance + noise * noise
     factor, shrink = weight * weight * innovation / total, weight * weight / (total + noise * math.sqrt(total))
     for i in range(m):
         gain = 0.0
         for j in range(m):
-            gain += root[i, j] * spread[j]
-        work[i] = gain
-    for i in range(m):
-        gain = work[i]
+            gain += old[i, j] * spread[j]
         row[BELIEF_NUMBERS + i] += gain * factor
         gain *= shrink
         for j in range(m):
-            root[i, j] -= gain * spread[j]
+            new[i, j] = old[i, j] - gain * spread[j]
 
 
 @compiled
@@ -198,15 +195,13 @@ def fit(
     root: Array,
     factor: Array,
     buffer: Array,
-    sizes: IntArray,
-    kappa: float,
-    optional_bias: bool,
-    diagonal: IntArray,
+    model: Constants,
     review: bool,
     evidence_only: bool,
     work: Array,
 ) -> bool:
     """Estimate noise and scale again; return False if the numbers overflow."""
+    sizes = model.sizes
     d, p, q, e, m = sizes[0], sizes[1], sizes[2], sizes[3], sizes[4]
     rows, few = int(row[BUFFER_ROWS]), row[BUFFER_ROWS] == row[TOTAL_READINGS]
     if not few:
@@ -225,9 +220,9 @@ def fit(
         buffer[:rows] if few else factor,
         rows if few else q,
         sizes,
-        kappa,
-        optional_bias,
-        diagonal,
+        model.kappa,
+        model.optional_bias,
+        model.diagonal,
         center,
         numbers,
         offset,

@@ -12,7 +12,7 @@ import numpy as np
 
 from soqo._foundation.compilation import compiled
 from soqo.estimators.bayes import RELATIVE_ERROR
-from soqo.policies.glide._beliefs import _IMPROBABLE_NATS
+from soqo.policies.glide._beliefs import _IMPROBABLE_NATS, MAX_BELIEFS
 from soqo.policies.glide._compiled._after_reading import (
     DONE,
     SLOW,
@@ -66,6 +66,7 @@ from soqo.policies.glide._compiled._layout import (
     SAME_GAIN_CHANCE,
     SURPRISE,
     VARIANTS,
+    Constants,
 )
 from soqo.policies.glide._compiled._reviewing import (
     BASE_LOADS,
@@ -88,6 +89,9 @@ from soqo.typing import Array, BoolArray, IntArray
 _LOG_CORRECT_AGAIN = math.log(0.5)
 """As in ``_readings``."""
 
+NEW_BELIEFS = BASE_LOADS + 3
+"""The largest number of beliefs that a review fits: two without a first reading, base loads, and a fresh one."""
+
 
 @compiled
 def _fit_is_due(row: Array, age: float, top: float, fit_ages: Array, frequent: int, several: bool) -> bool:
@@ -103,6 +107,7 @@ def _accept(
     old: Array,
     row: Array,
     root: Array,
+    new_root: Array,
     factor: Array,
     buffer: Array,
     u: Array,
@@ -110,37 +115,33 @@ def _accept(
     y: float,
     square_length: float,
     due: bool,
-    sizes: IntArray,
-    kappa: float,
-    optional_bias: bool,
-    trusted_distance: float,
-    diagonal: IntArray,
-    frequent: int,
+    model: Constants,
     work: Array,
 ) -> tuple[bool, float, float, float]:
     """Let a belief learn from a reading; return whether all is finite, what was expected, its deviation and noise."""
-    m = sizes[4]
+    sizes, m = model.sizes, model.sizes[4]
     difference, spread = work[0], work[1]
     explained, variance = predict(old, root, f, y, sizes, difference, spread)
     P, own_noise = old[LEVEL_VARIANCE], old[NOISE]
     innovation, noise = difference[m] - explained, own_noise * math.sqrt(1.0 + P)
     wide = variance + (RELATIVE_ERROR * square_length) ** 2
-    wide += model_error(square_length, trusted_distance) * own_noise * own_noise
+    wide += model_error(square_length, model.trusted_distance) * own_noise * own_noise
     mean = explained + old[BELIEF_NUMBERS + 2 * m]
-    R = reading_variance(old, square_length, trusted_distance)
+    R = reading_variance(old, square_length, model.trusted_distance)
     weight = store(row, factor, buffer, u, y, sizes, difference, R, old[LEVEL_SPEED] ** 2, work[2])
     row[AGE] += 1.0
-    finite = True
+    finite, exact = True, due and row[READINGS] <= model.frequent
+    if weight == 0.0:
+        new_root[:, :] = root
+    elif due:
+        finite = fit(row, new_root, factor, buffer, model, False, False, work[2])
+    else:
+        potter(row, root, new_root, spread, innovation, variance, weight)
     if weight > 0.0:
-        exact = due and row[READINGS] <= frequent
-        if not exact:
-            row[LOG_EVIDENCE] += log_density(innovation, variance, weight, own_noise)
-        if not due:
-            potter(row, root, sizes, spread, innovation, variance, weight, work[2])
-        else:
-            finite = fit(row, root, factor, buffer, sizes, kappa, optional_bias, diagonal, False, False, work[2])
         if exact:
             row[LOG_EVIDENCE] = marginal_evidence(row)
+        else:
+            row[LOG_EVIDENCE] += log_density(innovation, variance, weight, own_noise)
     for i in range(m):
         finite &= math.isfinite(row[BELIEF_NUMBERS + i])
     return finite, mean, math.sqrt(wide + noise * noise), noise
@@ -172,17 +173,15 @@ def _weigh(
     noise: float,
     curvature: float,
     square_length: float,
-    is_best: bool,
-    sizes: IntArray,
-    kappa: float,
+    model: Constants,
 ) -> tuple[bool, bool, bool]:
-    """Weigh both outcomes of a reading; return whether each is kept, and whether a change must be considered."""
-    p, m = sizes[1], sizes[4]
+    """Weigh both outcomes of a reading; return whether each is kept, and whether the reading is surprising."""
+    p, m = model.sizes[1], model.sizes[4]
     diffuse = math.isinf(old[LEVEL_VARIANCE])
     error = 0.0 if diffuse else y - mean
     deviation = 1.0 if diffuse else deviation
     density = row[LOG_EVIDENCE] - old[LOG_EVIDENCE]
-    accept = density + negative_penalty(old, y, density, kappa, p, m)
+    accept = density + negative_penalty(old, y, density, model.kappa, p, m)
     reject, repeated = log_wrong(old, error, deviation, p), False
     if old[IN_A_ROW] > 0.0:
         accept += _LOG_CORRECT_AGAIN
@@ -193,7 +192,7 @@ def _weigh(
     doubt = tested and reject > accept - nats
     square = (error / deviation) ** 2
     ratio = old[SURPRISE] + (min(square, MAX_SQUARE) - old[SURPRISE]) / AVERAGING_READINGS
-    ready = is_ready(old, y, error, noise, curvature, square_length, sizes)
+    ready = is_ready(old, y, error, noise, curvature, square_length, model.sizes)
     _refuse(refused, old, y, mean, deviation, diffuse, repeated)
     row[LOG_WEIGHT] += accept - density
     refused[LOG_WEIGHT] += reject
@@ -208,8 +207,7 @@ def _weigh(
         row[PROTECTED] = 0.0
     if keep and reject <= accept:
         refused[PROTECTED] = 0.0
-    surprising = is_best and ready and (square > SURPRISE_SQUARE or ratio > CHANGE_RATIO)
-    return keep, doubt, surprising
+    return keep, doubt, ready and (square > SURPRISE_SQUARE or ratio > CHANGE_RATIO)
 
 
 @compiled
@@ -220,61 +218,51 @@ def _review(
     buffers: Array,
     chosen: IntArray,
     count: int,
-    largest: int,
+    first_new: int,
     recent: Array,
-    fresh: Array,
     has_base_load: bool,
-    sizes: IntArray,
-    bias: int,
-    kappa: float,
-    optional_bias: bool,
-    trusted_distance: float,
-    diagonal: IntArray,
-    base_load_ages: Array,
-    offset_ages: Array,
-    fresh_ages: Array,
-    fresh_counts: IntArray,
+    model: Constants,
     work: Array,
 ) -> int:
-    """Add fits of the latest readings to the chosen beliefs; return their number, or -1 if NumPy's code is needed."""
+    """Add fits of the latest readings to the chosen beliefs; return their number, or -1 if NumPy's code is needed.
+
+    The rows of new beliefs begin at ``first_new``, and their arrays are ``roots``, ``factors`` and ``buffers``.
+    """
     added, first = 0, rows[chosen[0]]
     if first[AGE] == _DOUBT_AGE and first[EPOCH] == 0.0:
         for wrong in range(2):
-            k = largest + added
             if not doubt_first_reading(
-                wrong, rows[largest + k], roots[k], factors[k], buffers[k], recent, fresh, sizes, bias, kappa,
-                optional_bias, trusted_distance, diagonal, work,
-            ):  # fmt: skip
+                wrong, rows[first_new + added], roots[added], factors[added], buffers[added], recent, model, work
+            ):
                 return -1
-            chosen[count] = largest + k
+            chosen[count] = first_new + added
             count, added = count + 1, added + 1
     leader = rows[_best(rows, chosen, count)]
     age = leader[AGE]
     if leader[IN_A_ROW] in (14.0, 28.0, 56.0):
         return -1
-    if has_base_load and contains(base_load_ages, age):
-        k, wanted = largest + added, np.zeros(BASE_LOADS)
+    if has_base_load and contains(model.base_load_ages, age):
+        wanted = np.zeros(BASE_LOADS)
         if not add_base_loads(
-            rows[largest + k :], roots[k:], factors[k:], buffers[k:], leader, recent, fresh, sizes, bias, kappa,
-            optional_bias, trusted_distance, diagonal, work, wanted,
+            rows[first_new + added :], roots[added:], factors[added:], buffers[added:], leader, recent, model, work,
+            wanted,
         ):  # fmt: skip
             return -1
         for kind in range(BASE_LOADS):
             if wanted[kind] > 0.0:
-                chosen[count] = largest + k + kind
+                chosen[count] = first_new + added + kind
                 count += 1
         added += BASE_LOADS
     leader = rows[_best(rows, chosen, count)]
     # Whether an offset walks is for NumPy's code.
     has_offset = leader[LEVEL_VARIANCE] > 0.0 and leader[VARIANTS + 1] + leader[VARIANTS + 3] > 0.5
-    if has_offset and has_base_load and sizes[3] > 0 and contains(offset_ages, age):
+    if has_offset and has_base_load and model.sizes[3] > 0 and contains(model.offset_ages, age):
         return -1
-    if contains(fresh_ages, age):
-        k, readings = largest + added, fresh_counts[np.searchsorted(fresh_ages, age)]
+    if contains(model.fresh_ages, age):
+        readings = model.fresh_counts[np.searchsorted(model.fresh_ages, age)]
         if was_misled(
-            rows[largest + k], roots[k], factors[k], buffers[k], leader, recent, readings, fresh, sizes, bias,
-            kappa, optional_bias, trusted_distance, diagonal, work,
-        ):  # fmt: skip
+            rows[first_new + added], roots[added], factors[added], buffers[added], leader, recent, readings, model, work
+        ):
             return -1
     return count
 
@@ -287,6 +275,87 @@ def _best(rows: Array, chosen: IntArray, count: int) -> int:
         if total_weight(rows[chosen[i]]) > total_weight(rows[best]):
             best = chosen[i]
     return best
+
+
+@compiled
+def _outcomes(
+    rows: Array,
+    largest: int,
+    count: int,
+    best: int,
+    root: Array,
+    factor: Array,
+    buffer: Array,
+    out_root: Array,
+    out_factor: Array,
+    out_buffer: Array,
+    u: Array,
+    f: Array,
+    y: float,
+    square_length: float,
+    curvature: float,
+    model: Constants,
+    work: Array,
+    keep: BoolArray,
+) -> tuple[bool, float]:
+    """Let each belief of a run accept the reading, and reject it; return False for NumPy's code, and what was expected.
+
+    The rows of beliefs that accept begin at 0, and those that reject at ``largest``.
+    """
+    top, expected, ordinary = total_weight(rows[best]), 0.0, True
+    for b in range(count):
+        rows[largest + b] = rows[b]
+        old = rows[largest + b].copy()
+        if factor.shape[0]:
+            out_factor[b] = factor[b]
+        out_buffer[b] = buffer[b]
+        due = _fit_is_due(old, old[AGE] + 1.0, top, model.fit_ages, model.frequent, count > 1)
+        finite, mean, deviation, noise = _accept(
+            old, rows[b], root[b], out_root[b], out_factor[b if factor.shape[0] else 0], out_buffer[b], u, f, y,
+            square_length, due, model, work,
+        )  # fmt: skip
+        if not finite:
+            return False, expected
+        keep[b], keep[largest + b], surprising = _weigh(
+            old, rows[b], rows[largest + b], y, mean, deviation, noise, curvature, square_length, model
+        )
+        if b == best:
+            expected, ordinary = mean, not surprising
+    return ordinary, expected
+
+
+@compiled
+def _choose(rows: Array, largest: int, count: int, keep: BoolArray, round_number: int, p: int, chosen: IntArray) -> int:
+    """List the outcomes that are kept, and return their number."""
+    kept, doubted = 0, False
+    for side in range(2):
+        for b in range(count):
+            if keep[side * largest + b]:
+                chosen[kept] = side * largest + b
+                kept += 1
+                doubted |= side == 1
+    if doubted:
+        select(rows, chosen, kept, round_number, p, keep)
+        kept = _compress(chosen, kept, keep)
+    return kept
+
+
+@compiled
+def room(table: Array, starts: IntArray, status: IntArray, review_ages: Array) -> int:
+    """Return the largest number of beliefs that there may be after :func:`learn_general`."""
+    total = 0
+    for r in range(status.size):
+        count = starts[r + 1] - starts[r]
+        most = count
+        if status[r] != DONE:
+            most = 2 * count
+            for b in range(starts[r], starts[r + 1]):
+                if contains(review_ages, table[b, AGE] + 1.0):
+                    most = 2 * count + NEW_BELIEFS
+            # No more are kept, and those that accept the reading need room at first.
+            most = max(min(most, 2 * MAX_BELIEFS), count)
+        total += most
+    return total
 
 
 @compiled
@@ -307,150 +376,104 @@ def learn_general(
     y: Array,
     own_rounds: IntArray,
     round_number: int,
-    sizes: IntArray,
-    bias: int,
-    kappa: float,
-    optional_bias: bool,
-    trusted_distance: float,
-    diagonal: IntArray,
-    fit_ages: Array,
-    frequent: int,
-    fresh: Array,
     has_base_load: bool,
-    base_load_ages: Array,
-    offset_ages: Array,
-    fresh_ages: Array,
-    fresh_counts: IntArray,
+    model: Constants,
     status: IntArray,
     expected: Array,
     out_table: Array,
     out_root: Array,
     out_factor: Array,
     out_buffer: Array,
-    counts: IntArray,
+    new_starts: IntArray,
 ) -> int:
     """Let the other runs learn, and write the beliefs of all runs to new arrays; return their number.
 
     The beliefs of a run that only NumPy's code handles are left out. ``table`` to ``buffer`` are the beliefs before the
-    reading, ``quiet_...`` those after :func:`learn_quiet`, and ``counts`` becomes the number of beliefs of each run.
+    reading, ``quiet_...`` those after :func:`learn_quiet`, and ``new_starts`` the first belief of each run afterwards.
+    The factors have no entries while all readings of all beliefs are in their buffers.
     """
-    d, p, m = sizes[0], sizes[1], sizes[4]
-    f, work = np.empty(m), np.empty((3, m + 1))
-    largest = 0
+    d, p, m = model.sizes[0], model.sizes[1], model.sizes[4]
+    f, work, largest, out = np.empty(m), np.empty((3, m + 1)), 0, 0
     for r in range(y.size):
         largest = max(largest, starts[r + 1] - starts[r])
-    # The beliefs of a run that accept the reading, those that reject it (whose arrays do not change), and new ones.
-    space = largest + BASE_LOADS + 3
-    rows = np.empty((largest + space, table.shape[1]))
-    roots, factors = np.empty((space, m, m)), np.empty((space, m + 1, m + 1))
-    buffers = np.empty((space, buffer.shape[1], m + 1))
-    chosen, keep = np.empty(largest + space, np.int64), np.empty(largest + space, np.bool_)
-    first_u = RUN_NUMBERS + 2 * (d + d * d) + d + d * d
-    out = 0
+    rows = np.empty((2 * largest + NEW_BELIEFS, table.shape[1]))
+    chosen, keep = np.empty(len(rows), np.int64), np.empty(len(rows), np.bool_)
+    roots, factors = np.empty((NEW_BELIEFS, m, m)), np.empty((NEW_BELIEFS, m + 1, m + 1))
+    buffers = np.empty((NEW_BELIEFS, buffer.shape[1], m + 1))
+    first_u, has_factor = RUN_NUMBERS + 2 * (d + d * d) + d + d * d, factor.shape[0] > 0
     for r in range(y.size):
         begin, end = starts[r], starts[r + 1]
         count = end - begin
-        counts[r] = 0
+        new_starts[r + 1] = out
         if status[r] == DONE:
             out_table[out : out + count] = quiet_table[begin:end]
             out_root[out : out + count] = quiet_root[begin:end]
-            out_factor[out : out + count] = factor[begin:end]
             out_buffer[out : out + count] = quiet_buffer[begin:end]
-            counts[r] = count
+            if has_factor:
+                out_factor[out : out + count] = factor[begin:end]
             out += count
+            new_starts[r + 1] = out
             continue
-        if status[r] == SLOW:
-            continue
-        run = new_runs[r]
+        run, walks = new_runs[r], False
         run[:] = runs[r]
         for b in range(begin, end):
-            if table[b, OFFSET_STEP] != 0.0:
-                status[r] = SLOW
-        if status[r] == SLOW or not check_meter(run, first_u, u[r], y[r]):
+            walks |= table[b, OFFSET_STEP] != 0.0
+        if status[r] == SLOW or walks or not check_meter(run, first_u, u[r], y[r]):
             status[r] = SLOW
             continue
-        # ---- both outcomes of the reading, for each belief
-        square_length = features(u[r], sizes, bias, f)
-        curvature, best = mean_curvature(run, d), int(run[BEST])
+        status[r] = SLOW
         rows[:count] = table[begin:end]
         allow_return(rows, 0, count, round_number)
-        top = total_weight(rows[best])
+        best, curvature = int(run[BEST]), mean_curvature(run, d)
         old_epoch, old_rejected = rows[best, EPOCH], rows[best, REJECTED]
-        surprising, kept, doubted = False, 0, 0
-        old = np.empty(table.shape[1])
-        for b in range(count):
-            old[:] = rows[b]
-            rows[largest + b] = old
-            roots[b], factors[b], buffers[b] = root[begin + b], factor[begin + b], buffer[begin + b]
-            due = _fit_is_due(old, old[AGE] + 1.0, top, fit_ages, frequent, count > 1)
-            finite, mean, deviation, noise = _accept(
-                old, rows[b], roots[b], factors[b], buffers[b], u[r], f, y[r], square_length, due, sizes, kappa,
-                optional_bias, trusted_distance, diagonal, frequent, work,
-            )  # fmt: skip
-            if b == best:
-                expected[r] = mean
-            if not finite:
-                status[r] = SLOW
-                break
-            keep[b], doubt, surprise = _weigh(
-                old, rows[b], rows[largest + b], y[r], mean, deviation, noise, curvature, square_length, b == best,
-                sizes, kappa,
-            )  # fmt: skip
-            surprising |= surprise
-            keep[largest + b] = doubt
-            doubted += doubt
-        if status[r] == SLOW or surprising:
-            status[r] = SLOW
-            continue
-        # ---- which beliefs are kept
-        for b in range(count):
-            if keep[b]:
-                chosen[kept] = b
-                kept += 1
-        for b in range(count):
-            if keep[largest + b]:
-                chosen[kept] = largest + b
-                kept += 1
-        if doubted:
-            select(rows, chosen, kept, round_number, p, keep)
-            kept = _compress(chosen, kept, keep)
-        remember(latest[r], recent[r], u[r], y[r])
-        kept = _review(
-            rows, roots, factors, buffers, chosen, kept, largest, recent[r], fresh, has_base_load, sizes, bias,
-            kappa, optional_bias, trusted_distance, diagonal, base_load_ages, offset_ages, fresh_ages, fresh_counts,
-            work,
+        square_length = features(u[r], model.sizes, model.bias, f)
+        ordinary, expected[r] = _outcomes(
+            rows, largest, count, best, root[begin:], factor[begin:] if has_factor else factor, buffer[begin:],
+            out_root[out:], out_factor[out:] if has_factor else factors, out_buffer[out:], u[r], f, y[r],
+            square_length, curvature, model, work, keep,
         )  # fmt: skip
+        if not ordinary:
+            continue
+        kept = _choose(rows, largest, count, keep, round_number, p, chosen)
+        remember(latest[r], recent[r], u[r], y[r])
+        kept = _review(rows, roots, factors, buffers, chosen, kept, 2 * largest, recent[r], has_base_load, model, work)
         if kept < 0:
-            status[r] = SLOW
             continue
         place = select(rows, chosen, kept, round_number, p, keep)
         merge_repeats(rows, chosen, kept, place, round_number, p, keep)
         leader = chosen[place]
         kept = _compress(chosen, kept, keep)
+        later = False
         for i in range(kept):
-            if rows[chosen[i], EPOCH] > rows[leader, EPOCH]:
-                status[r] = SLOW
-        if status[r] == SLOW:
+            later |= rows[chosen[i], EPOCH] > rows[leader, EPOCH]
+        if later:
             continue
-        # ---- the beliefs after the reading
         for i in range(kept):
             source = chosen[i]
             out_table[out + i] = rows[source]
             if source == leader:
                 run[BEST] = i
-            if source < largest or source >= 2 * largest:
-                own = source if source < largest else source - largest
-                out_root[out + i], out_factor[out + i], out_buffer[out + i] = roots[own], factors[own], buffers[own]
-            else:
+            if source < largest:  # written there already, and never to a place before its own
+                if source != i:
+                    out_root[out + i], out_buffer[out + i] = out_root[out + source], out_buffer[out + source]
+                    if has_factor:
+                        out_factor[out + i] = out_factor[out + source]
+            elif source < 2 * largest:
                 b = begin + source - largest
-                out_root[out + i], out_factor[out + i], out_buffer[out + i] = root[b], factor[b], buffer[b]
+                out_root[out + i], out_buffer[out + i] = root[b], buffer[b]
+                if has_factor:
+                    out_factor[out + i] = factor[b]
+            else:
+                b = source - 2 * largest
+                out_root[out + i], out_buffer[out + i] = roots[b], buffers[b]
+                if has_factor:
+                    out_factor[out + i] = factors[b]
         best = out + int(run[BEST])
         if out_table[best, IN_A_ROW] > 0.0:
             recent[r, recent.shape[1] - 1, d + 1] = 1.0
-        finish(run, out_table[best], out_root[best], sizes, own_rounds[r], round_number, old_epoch, old_rejected)
-        counts[r] = kept
+        finish(run, out_table[best], out_root[best], model.sizes, own_rounds[r], round_number, old_epoch, old_rejected)
         out += kept
-        status[r] = DONE
+        new_starts[r + 1], status[r] = out, DONE
     return out
 
 

@@ -11,10 +11,10 @@ from soqo.policies.glide._beliefs import (
     _EARLY_PRUNE_NATS,
     _LATE_PRUNE_NATS,
     _MANY_UNKNOWNS,
-    _MAX_BELIEFS,
     _RETURN_NATS,
     _SAME_NATS,
     _SETTLED_NATS,
+    MAX_BELIEFS,
 )
 from soqo.policies.glide._compiled._layout import (
     BELIEF_NUMBERS,
@@ -136,7 +136,7 @@ def select(table: Array, chosen: IntArray, count: int, round_number: float, p: i
             rank += other > total or (other == total and j < i)
         gap, guarded = top - total, row[PROTECTED] >= round_number
         kept = gap <= prune and not (of_best >= 4 * p and gap > _SETTLED_NATS and row[LEVEL_VARIANCE] > 0.0)
-        keep[i] = (kept or guarded) and (rank < _MAX_BELIEFS or guarded) and rank < 2 * _MAX_BELIEFS
+        keep[i] = (kept or guarded) and (rank < MAX_BELIEFS or guarded) and rank < 2 * MAX_BELIEFS
     return best
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from soqo.typing import Array, IntArray
+
 LOG_WEIGHT, EPOCH, IN_A_ROW, REJECTED, AGE, PROTECTED, SURPRISE = range(7)
 GAIN, GAIN_ERROR, SAME_GAIN_CHANCE = range(7, 10)
 DENSITIES = 10
@@ -64,3 +66,44 @@ def run_columns(d: int) -> RunColumns:
     shift = played + d + d * d
     last_u = shift + d + d * d
     return RunColumns(values, values + d, played, played + d, shift, shift + d, last_u, last_u + d, last_u + 2 * d)
+
+
+class Constants(NamedTuple):
+    """A model in the form that compiled functions use.
+
+    Attributes
+    ----------
+    sizes : IntArray, shape (5,)
+        d, p, q, e and m: the dimension, the unknowns in A and N, the terms of the offset, and all unknowns.
+    bias : int
+        0 for no bias, 1 for a constant one, 2 for one that depends on the direction.
+    kappa, optional_bias, trusted_distance : float, bool and float
+        As in the model; NaN for no trusted distance.
+    diagonal : IntArray, shape (d,)
+        The entries of svec(A) on the diagonal.
+    frequent : int
+        The number of first readings that are each followed by a fit.
+    fit_ages, busy_ages : Array
+        The ages at which there is a fit, and at which there is a fit or a review. Ages are sorted and end with
+        infinity.
+    review_ages, base_load_ages, offset_ages, fresh_ages, fresh_counts : Array, Array, Array, Array and IntArray
+        The ages of all reviews and of each kind, and the number of readings of fresh fits.
+    fresh : Array
+        The row of a belief before the first reading.
+    """
+
+    sizes: IntArray
+    bias: int
+    kappa: float
+    optional_bias: bool
+    trusted_distance: float
+    diagonal: IntArray
+    frequent: int
+    fit_ages: Array
+    busy_ages: Array
+    review_ages: Array
+    base_load_ages: Array
+    offset_ages: Array
+    fresh_ages: Array
+    fresh_counts: IntArray
+    fresh: Array

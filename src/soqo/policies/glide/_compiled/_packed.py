@@ -82,7 +82,7 @@ class CompiledMemory(Value):
     table : Array, shape (beliefs, columns)
         The numbers of each belief, its mean, level, second moment and prior mean.
     root, factor, buffer : Array, shape (beliefs, m, m), (beliefs, m + 1, m + 1) and (beliefs, rows, m + 1)
-        As in the posterior.
+        As in the posterior. The factor has no entries while all readings of all beliefs are in their buffers.
     walks : tuple of two Array, or None
         ``walk_mean`` and ``walk_covariance`` of the posterior; None if no offset walks.
     starts : IntArray, shape (runs + 1,)
@@ -110,6 +110,11 @@ class CompiledMemory(Value):
         """The dimension d."""
         return int(self.recent.shape[2] - 2)
 
+    @property
+    def whole_factor(self) -> Array:
+        """The factors, zero where all readings are in the buffers."""
+        return self.factor if len(self.factor) else np.zeros((len(self.table), *self.factor.shape[1:]))
+
     @cached_property
     def plain(self) -> GlideMemory:
         """The same memory as a :class:`GlideMemory`."""
@@ -128,7 +133,7 @@ class CompiledMemory(Value):
             root=self.root,
             second_moment=block(table, columns.second_moment, d, d),
             log_sizes=table[:, at.LOG_SIZE : at.LOG_SIZE + 1].copy(),
-            factor=self.factor,
+            factor=self.whole_factor,
             buffer=self.buffer,
             buffer_rows=table[:, at.BUFFER_ROWS].astype(np.int64),
             prior_mean=block(table, columns.prior_mean, d, d),
@@ -247,9 +252,9 @@ def pack_beliefs(beliefs: Beliefs) -> tuple[Array, Array, Array, Array]:
         (columns.second_moment, posterior.second_moment),
         (columns.prior_mean, posterior.prior_mean),
     )
-    root, factor, buffer = (
-        np.ascontiguousarray(array) for array in (posterior.root, posterior.factor, posterior.buffer)
-    )
+    few = bool((posterior.buffer_rows == posterior.total_readings).all()) and posterior.factor.size
+    factor = posterior.factor[:0] if few else posterior.factor
+    root, factor, buffer = (np.ascontiguousarray(array) for array in (posterior.root, factor, posterior.buffer))
     return table, root, factor, buffer
 
 

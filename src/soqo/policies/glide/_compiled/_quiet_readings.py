@@ -70,6 +70,7 @@ def _quiet_belief(
     old: Array,
     row: Array,
     root: Array,
+    new_root: Array,
     buffer: Array,
     u: Array,
     f: Array,
@@ -104,7 +105,7 @@ def _quiet_belief(
     if is_ready(old, y, error, noise, curvature, square_length, sizes):
         row[SURPRISE] = ratio
     weight = store(row, buffer, buffer, u, y, sizes, difference, R, old[LEVEL_SPEED] ** 2, work[2])
-    potter(row, root, sizes, spread, innovation, variance, weight, work[2])
+    potter(row, root, new_root, spread, innovation, variance, weight)
     row[LOG_EVIDENCE] += density
     row[LOG_WEIGHT] += accept - density
     row[AGE] += 1.0
@@ -131,6 +132,7 @@ def _is_quiet(row: Array, busy_ages: Array, buffer_size: int, round_number: int)
 def learn_quiet(
     table: Array,
     root: Array,
+    new_root: Array,
     buffer: Array,
     starts: IntArray,
     runs: Array,
@@ -152,8 +154,10 @@ def learn_quiet(
 
     Parameters
     ----------
-    table, root, buffer : Array, shape (beliefs, ...)
+    table, buffer : Array, shape (beliefs, ...)
         The beliefs, copies of those before the reading; those of other runs are garbage afterwards.
+    root, new_root : Array, shape (beliefs, m, m)
+        Their roots before the reading, and where those after it are written.
     starts : IntArray, shape (runs + 1,)
         The first belief of each run.
     runs : Array, shape (runs, ...)
@@ -187,6 +191,7 @@ def learn_quiet(
                 if table[b, EPOCH] != table[best, EPOCH]:
                     status[r] = SLOW
             recent[r] = latest[r]
+            new_root[begin:end] = root[begin:end]
             others -= status[r] == DONE
             continue
         if not is_ordinary(u[r], y[r], bias):
@@ -206,7 +211,7 @@ def learn_quiet(
         for b in range(begin, end):
             old[:] = table[b]
             quiet, mean = _quiet_belief(
-                old, table[b], root[b], buffer[b], u[r], f, y[r], square_length, curvature, sizes, kappa,
+                old, table[b], root[b], new_root[b], buffer[b], u[r], f, y[r], square_length, curvature, sizes, kappa,
                 trusted_distance, work,
             )  # fmt: skip
             if b == best:
@@ -230,6 +235,6 @@ def learn_quiet(
             run[BEST] = place
             best = begin + place
         remember(latest[r], recent[r], u[r], y[r])
-        finish(run, table[best], root[best], sizes, own_rounds[r], round_number, old_epoch, old_rejected)
+        finish(run, table[best], new_root[best], sizes, own_rounds[r], round_number, old_epoch, old_rejected)
         others -= 1
     return others

@@ -32,10 +32,11 @@ from soqo.policies.glide._compiled._layout import (
     NOISE,
     REJECTED,
     TOTAL_READINGS,
+    Constants,
 )
 from soqo.policies.glide._outliers import LOG_ERROR_RANGE, LOG_FIRST_WRONG, LOG_NEXT_WRONG
 from soqo.policies.glide._reviews import _DECISIVE_NATS, _DOUBT_AGE, _SPEEDS
-from soqo.typing import Array, IntArray
+from soqo.typing import Array
 
 BASE_LOADS = 2 + len(_SPEEDS)
 """The number of base loads that are compared: none, a constant one, and ones that walk."""
@@ -66,18 +67,14 @@ def _fit_rows(
     last: int,
     skip: Array,
     evidence_only: bool,
-    sizes: IntArray,
-    bias: int,
-    kappa: float,
-    optional_bias: bool,
-    trusted_distance: float,
-    diagonal: IntArray,
+    model: Constants,
     work: Array,
 ) -> bool:
     """Let a belief learn from some of the latest readings, with one fit at the end; return False if it cannot.
 
     If only the evidence is wanted, the rows are stored and the mean and the root are not computed.
     """
+    sizes = model.sizes
     d, m = sizes[0], sizes[4]
     f, level = np.empty(m), BELIEF_NUMBERS + m
     difference = work[0]
@@ -85,15 +82,15 @@ def _fit_rows(
         y = recent[t, d]
         if math.isnan(y) or skip[t] != 0.0:
             continue
-        square_length = features(recent[t, :d], sizes, bias, f)
+        square_length = features(recent[t, :d], sizes, model.bias, f)
         for i in range(m):
             difference[i] = f[i] - row[level + i]
         difference[m] = y - row[level + m]
-        R = reading_variance(row, square_length, trusted_distance)
+        R = reading_variance(row, square_length, model.trusted_distance)
         store(row, factor, buffer, recent[t, :d], y, sizes, difference, R, row[LEVEL_SPEED] ** 2, work[2])
     if row[TOTAL_READINGS] == 0.0:
         return False
-    finite = fit(row, root, factor, buffer, sizes, kappa, optional_bias, diagonal, True, evidence_only, work[2])
+    finite = fit(row, root, factor, buffer, model, True, evidence_only, work[2])
     row[LOG_EVIDENCE] = marginal_evidence(row)
     return finite
 
@@ -106,17 +103,11 @@ def doubt_first_reading(
     factor: Array,
     buffer: Array,
     recent: Array,
-    fresh: Array,
-    sizes: IntArray,
-    bias: int,
-    kappa: float,
-    optional_bias: bool,
-    trusted_distance: float,
-    diagonal: IntArray,
+    model: Constants,
     work: Array,
 ) -> bool:
     """Fill in a belief in which the first or the second of five readings was wrong; return False if it cannot."""
-    rows, d = recent.shape[0], sizes[0]
+    rows, d = recent.shape[0], model.sizes[0]
     first, skip = rows - int(_DOUBT_AGE), np.zeros(rows)
     log_weight, follows = _LOG_NO_BASE_LOAD, False
     for t in range(first, rows):
@@ -128,11 +119,8 @@ def doubt_first_reading(
             log_weight += (LOG_NEXT_WRONG if follows else LOG_FIRST_WRONG) - LOG_ERROR_RANGE
             log_weight -= math.log(max(abs(y), 1e-300))
         follows = dropped
-    _start(row, factor, buffer, fresh, np.nan)
-    finite = _fit_rows(
-        row, root, factor, buffer, recent, first, rows, skip, False, sizes, bias, kappa, optional_bias,
-        trusted_distance, diagonal, work,
-    )  # fmt: skip
+    _start(row, factor, buffer, model.fresh, np.nan)
+    finite = _fit_rows(row, root, factor, buffer, recent, first, rows, skip, False, model, work)
     row[LOG_WEIGHT], row[AGE], row[REJECTED] = log_weight, _DOUBT_AGE, 1.0
     return finite
 
@@ -145,29 +133,20 @@ def add_base_loads(
     buffers: Array,
     leader: Array,
     recent: Array,
-    fresh: Array,
-    sizes: IntArray,
-    bias: int,
-    kappa: float,
-    optional_bias: bool,
-    trusted_distance: float,
-    diagonal: IntArray,
+    model: Constants,
     work: Array,
     wanted: Array,
 ) -> bool:
     """Fill in beliefs with other base loads than the best one's, and mark those that the latest readings support."""
-    count, d = recent.shape[0], sizes[0]
+    count, d = recent.shape[0], model.sizes[0]
     skip, evidence = np.zeros(count), np.empty(BASE_LOADS)
     for t in range(count):
         # What the best belief has rejected, and what came before it started to learn.
         skip[t] = 1.0 if recent[t, d + 1] > 0.0 or t < count - leader[AGE] else 0.0
     mode, reference, walk_top = leader[LEVEL_VARIANCE] > 0.0, 0.0, -np.inf
     for k in range(BASE_LOADS):
-        _start(rows[k], factors[k], buffers[k], fresh, _KINDS[k])
-        if not _fit_rows(
-            rows[k], roots[k], factors[k], buffers[k], recent, 0, count, skip, True, sizes, bias, kappa, optional_bias,
-            trusted_distance, diagonal, work,
-        ):  # fmt: skip
+        _start(rows[k], factors[k], buffers[k], model.fresh, _KINDS[k])
+        if not _fit_rows(rows[k], roots[k], factors[k], buffers[k], recent, 0, count, skip, True, model, work):
             return False
         evidence[k] = rows[k, LOG_EVIDENCE] + _LOG_PRIORS[k]
         if (mode and leader[LEVEL_SPEED] == _KINDS[k]) if k else not mode:
@@ -183,9 +162,7 @@ def add_base_loads(
         wanted[k] = 1.0 if not same and evidence[k] >= walk_top and gain > least else 0.0
         rows[k, LOG_WEIGHT] = total_weight(leader) + gain - cost - rows[k, LOG_EVIDENCE]
         rows[k, AGE], rows[k, EPOCH] = leader[AGE], leader[EPOCH]
-        if wanted[k] > 0.0 and not fit(
-            rows[k], roots[k], factors[k], buffers[k], sizes, kappa, optional_bias, diagonal, True, False, work[2]
-        ):
+        if wanted[k] > 0.0 and not fit(rows[k], roots[k], factors[k], buffers[k], model, True, False, work[2]):
             return False
     return True
 
@@ -199,27 +176,19 @@ def was_misled(
     leader: Array,
     recent: Array,
     count: int,
-    fresh: Array,
-    sizes: IntArray,
-    bias: int,
-    kappa: float,
-    optional_bias: bool,
-    trusted_distance: float,
-    diagonal: IntArray,
+    model: Constants,
     work: Array,
 ) -> bool:
     """Return whether a fit of the latest readings alone predicts the last of them far better, or cannot be made."""
+    sizes = model.sizes
     rows, d, m = recent.shape[0], sizes[0], sizes[4]
     for t in range(rows - count, rows):
         if math.isnan(recent[t, d]):
             return False
     speed = leader[LEVEL_SPEED] if leader[LEVEL_VARIANCE] > 0.0 else np.nan
-    _start(row, factor, buffer, fresh, speed)
+    _start(row, factor, buffer, model.fresh, speed)
     decisive = rows - DECISIVE_READINGS
-    if not _fit_rows(
-        row, root, factor, buffer, recent, rows - count, decisive, np.zeros(rows), False, sizes, bias, kappa,
-        optional_bias, trusted_distance, diagonal, work,
-    ):  # fmt: skip
+    if not _fit_rows(row, root, factor, buffer, recent, rows - count, decisive, np.zeros(rows), False, model, work):
         return True
     f, won = np.empty(m), 0.0
     for j in range(DENSITIES, DENSITIES + 5):
@@ -227,13 +196,13 @@ def was_misled(
     difference, spread = work[0], work[1]
     for t in range(decisive, rows):
         u, y = recent[t, :d], recent[t, d]
-        square_length = features(u, sizes, bias, f)
+        square_length = features(u, sizes, model.bias, f)
         explained, variance = predict(row, root, f, y, sizes, difference, spread)
         innovation = difference[m] - explained
-        R = reading_variance(row, square_length, trusted_distance)
+        R = reading_variance(row, square_length, model.trusted_distance)
         weight = store(row, factor, buffer, u, y, sizes, difference, R, row[LEVEL_SPEED] ** 2, work[2])
         won += log_density(innovation, variance, weight, row[NOISE])
-        potter(row, root, sizes, spread, innovation, variance, weight, work[2])
+        potter(row, root, root, spread, innovation, variance, weight)
     # A start that was misled seems to have large noise, unless its belief rejects all later readings.
     misled = row[NOISE] < 0.2 * leader[NOISE] or leader[IN_A_ROW] > DECISIVE_READINGS
     return not won <= _DECISIVE_NATS and misled

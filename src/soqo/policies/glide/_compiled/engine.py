@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
+from soqo._foundation.blas import max_entry
 from soqo._model.gains import MAX_ROUNDS
 from soqo.estimators.bayes import ReadingModel, fit_ages, frequent_fits
 from soqo.policies.glide._beliefs import Beliefs
-from soqo.policies.glide._compiled._after_reading import DONE
 from soqo.policies.glide._compiled._deciding import decide as decide_runs
-from soqo.policies.glide._compiled._general_readings import learn_general
+from soqo.policies.glide._compiled._general_readings import learn_general, room
+from soqo.policies.glide._compiled._layout import AGE, Constants
 from soqo.policies.glide._compiled._packed import CompiledMemory, pack_beliefs
 from soqo.policies.glide._compiled._quiet_readings import learn_quiet
 from soqo.policies.glide._reviews import _offset_ages, _review_ages, review_ages
@@ -23,46 +23,26 @@ _VERIFICATION_AGES = np.array([*VERIFICATION_AGES, np.inf])
 _BIASES = {"none": 0, "constant": 1, "direction": 2}
 
 
-@dataclass(frozen=True)
-class _Constants:
-    """A model in the form that compiled functions use."""
-
-    sizes: IntArray
-    bias: int
-    kappa: float
-    optional_bias: bool
-    trusted_distance: float
-    diagonal: IntArray
-    fit_ages: Array
-    busy_ages: Array
-    frequent: int
-    fresh: Array
-    base_load_ages: Array
-    offset_ages: Array
-    fresh_ages: Array
-    fresh_counts: IntArray
-
-
 @cache
-def _constants(model: ReadingModel) -> _Constants:
+def _constants(model: ReadingModel) -> Constants:
     fits, reviews = set(fit_ages(model)), review_ages(model.unknowns)
     base_load_ages, fresh = _review_ages(model.unknowns)
-    sizes = [model.dim, model.unknowns, model.biases, model.extras, model.size]
-    return _Constants(
-        sizes=np.array(sizes, dtype=np.int64),
+    return Constants(
+        sizes=np.array([model.dim, model.unknowns, model.biases, model.extras, model.size], dtype=np.int64),
         bias=_BIASES[model.bias],
         kappa=float(model.kappa),
         optional_bias=model.optional_bias,
         trusted_distance=np.nan if model.trusted_distance is None else model.trusted_distance,
         diagonal=np.array([i * (i + 3) // 2 for i in range(model.dim)], dtype=np.int64),
+        frequent=frequent_fits(model),
         fit_ages=_sorted(fits),
         busy_ages=_sorted(fits | reviews),
-        frequent=frequent_fits(model),
-        fresh=pack_beliefs(Beliefs.start(model, 1, base_load=False))[0][0],
+        review_ages=_sorted(reviews),
         base_load_ages=_sorted(base_load_ages),
         offset_ages=_sorted(_offset_ages(model.unknowns)),
         fresh_ages=_sorted(frozenset(fresh)),
         fresh_counts=np.array([fresh[age] for age in sorted(fresh)], dtype=np.int64),
+        fresh=pack_beliefs(Beliefs.start(model, 1, base_load=False))[0][0],
     )
 
 
@@ -136,28 +116,27 @@ def learn(
         Whether there may be a base load.
     """
     own = _constants(model)
-    table, root, buffer, runs = memory.table.copy(), memory.root.copy(), memory.buffer.copy(), memory.runs.copy()
-    recent = np.empty_like(memory.recent)
+    table, buffer, runs = memory.table.copy(), memory.buffer.copy(), memory.runs.copy()
+    root, recent = np.empty_like(memory.root), np.empty_like(memory.recent)
     status, expected = np.empty(y.size, dtype=np.int64), np.empty(y.size)
     left = learn_quiet(
-        table, root, buffer, memory.starts, runs, memory.recent, recent, u, y, own_rounds, round_number, own.sizes,
-        own.bias, own.kappa, own.trusted_distance, own.busy_ages, status, expected,
+        table, memory.root, root, buffer, memory.starts, runs, memory.recent, recent, u, y, own_rounds, round_number,
+        own.sizes, own.bias, own.kappa, own.trusted_distance, own.busy_ages, status, expected,
     )  # fmt: skip
     if not left:
         after = memory.replace(table=table, root=root, buffer=buffer, runs=runs, recent=recent)
         return after, _NOBODY, expected
-    # Each belief of a run that is not done may become two.
-    before = np.diff(memory.starts)
-    capacity = int(before.sum() + before[status != DONE].sum())
-    m, counts = root.shape[1], np.empty_like(before)
-    new_table, new_root = np.empty((capacity, table.shape[1])), np.empty((capacity, m, m))
-    new_factor, new_buffer = np.empty((capacity, m + 1, m + 1)), np.empty((capacity, *buffer.shape[1:]))
+    factor = memory.factor
+    if not len(factor) and max_entry(memory.table[:, AGE]) + 1.0 >= buffer.shape[1]:
+        factor = np.zeros((len(table), *factor.shape[1:]))
+    capacity = room(memory.table, memory.starts, status, own.review_ages)
+    starts = np.zeros(y.size + 1, dtype=np.int64)
+    new_table, new_root, new_buffer = (np.empty((capacity, *array.shape[1:])) for array in (table, root, buffer))
+    new_factor = np.empty((capacity if len(factor) else 0, *factor.shape[1:]))
     end = learn_general(
-        memory.table, memory.root, memory.factor, memory.buffer, memory.starts, table, root, buffer, memory.runs, runs,
-        memory.recent, recent, u, y, own_rounds, round_number, own.sizes, own.bias, own.kappa, own.optional_bias,
-        own.trusted_distance, own.diagonal, own.fit_ages, own.frequent, own.fresh, base_load,
-        own.base_load_ages, own.offset_ages, own.fresh_ages, own.fresh_counts, status, expected, new_table, new_root,
-        new_factor, new_buffer, counts,
+        memory.table, memory.root, factor, memory.buffer, memory.starts, table, root, buffer, memory.runs, runs,
+        memory.recent, recent, u, y, own_rounds, round_number, base_load, own, status, expected, new_table, new_root,
+        new_factor, new_buffer, starts,
     )  # fmt: skip
     after = memory.replace(
         table=new_table[:end],
@@ -165,11 +144,11 @@ def learn(
         factor=new_factor[:end],
         buffer=new_buffer[:end],
         walks=None,
-        starts=np.concatenate([[0], np.cumsum(counts)]),
+        starts=starts,
         runs=runs,
         recent=recent,
     )
-    return after, np.flatnonzero(status != DONE), expected
+    return after, _NOBODY if not status.any() else np.flatnonzero(status), expected
 
 
 _NOBODY = np.empty(0, dtype=np.int64)
@@ -194,6 +173,10 @@ def insert_runs(memory: CompiledMemory, part: CompiledMemory, index: IntArray) -
     fields: dict[str, object] = {"starts": starts}
     for name in ("table", "root", "factor", "buffer"):
         old, new = getattr(memory, name), getattr(part, name)
+        if name == "factor":
+            if not len(old) and not len(new):
+                continue
+            old, new = memory.whole_factor, part.whole_factor
         joined = np.empty((is_new.size, *old.shape[1:]))
         joined[~is_new], joined[is_new] = old, new
         fields[name] = joined
