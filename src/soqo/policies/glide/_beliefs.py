@@ -124,6 +124,10 @@ class Rows:
         """Return the first readings."""
         return Rows(self.u[:, :count], self.w[:, :count], self.factor[:, :count], self.y[:, :count])
 
+    def of_runs(self, index: IntArray) -> Rows:
+        """Return the readings of some of the runs."""
+        return Rows(self.u[index], self.w[index], self.factor[index], self.y[index])
+
     def repeat(self, times: int) -> Rows:
         """Return the rows of all runs several times, one after the other."""
         return Rows(
