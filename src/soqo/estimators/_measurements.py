@@ -149,7 +149,12 @@ def _svec_entries(d: int) -> tuple[_Indices, _Indices, Array, Array]:
     rows, columns, on_diagonal = triangle(d)
     back = np.empty((d, d), dtype=np.intp)
     back[rows, columns] = back[columns, rows] = np.arange(rows.size)
-    return rows * d + columns, back, np.where(on_diagonal, 1.0, math.sqrt(2.0)), np.where(on_diagonal, 1.0, math.sqrt(0.5))
+    return (
+        rows * d + columns,
+        back,
+        np.where(on_diagonal, 1.0, math.sqrt(2.0)),
+        np.where(on_diagonal, 1.0, math.sqrt(0.5)),
+    )
 
 
 @cache

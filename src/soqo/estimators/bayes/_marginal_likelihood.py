@@ -388,9 +388,7 @@ def _of_pairs(values: Array, scales: int, points: int, steps: int) -> Array:
         return values.reshape(runs, k, scales, points)
     *outer, inner = values.strides
     first = steps * (scales - 1) * inner
-    return np.ndarray(
-        (runs, k, scales, points), buffer=values, offset=first, strides=(*outer, -steps * inner, inner)
-    )
+    return np.ndarray((runs, k, scales, points), buffer=values, offset=first, strides=(*outer, -steps * inner, inner))
 
 
 def _likely_interval(log_noise: Array, log_weights: Array) -> tuple[Array, Array]:

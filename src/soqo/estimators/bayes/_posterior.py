@@ -487,9 +487,7 @@ class Posterior(Value):
         mean, noise = explained + self.level[:, -1], self.noise
         if any_entry(self.level_variance):
             noise = noise * np.sqrt(1.0 + self.level_variance)
-        return Innovation(
-            difference, spread, innovation, mean, variance, noise, weight, log_density, square_length
-        )
+        return Innovation(difference, spread, innovation, mean, variance, noise, weight, log_density, square_length)
 
     def assimilate(self, model: ReadingModel, u: Array, found: Innovation, w: Array | None = None) -> Posterior:
         """Return the posterior after one more reading in each run, without a fit.
