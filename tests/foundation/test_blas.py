@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soqo._foundation.blas import is_finite_quick, max_entry, min_entry, sum_of_squares
+from soqo._foundation.blas import all_entries, any_entry, is_finite_quick, max_entry, min_entry, sum_of_squares
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -27,3 +27,12 @@ def test_sums_and_extremes_are_those_of_numpy() -> None:
     assert sum_of_squares(array) == pytest.approx(np.square(array).sum(), rel=1e-15)
     assert sum_of_squares(array[:0]) == 0.0
     assert (max_entry(array), min_entry(array)) == (array.max(), array.min())
+
+
+@pytest.mark.parametrize(
+    "entries", [[0.0, 0.0], [0.0, -1.0], [0.0, np.nan], [2.0, np.nan], [False, True], [True, True]]
+)
+def test_any_and_all_are_those_of_numpy(entries: list[float]) -> None:
+    array = np.array(entries)
+    assert (any_entry(array), all_entries(array)) == (bool(array.any()), bool(array.all()))
+    assert (any_entry(array[:0]), all_entries(array[:0])) == (False, True)

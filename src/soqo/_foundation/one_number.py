@@ -5,6 +5,7 @@ A field that is zero in most objects then costs no memory, and no time to copy.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,20 @@ def take_entries(values: Any, index: Any) -> Any:
     """
     if isinstance(index, slice) or not is_one_number(values):
         return values[index]
-    count = np.count_nonzero(index) if index.dtype == np.bool_ else index.size
+    return repeat_entry(values, int(np.count_nonzero(index)) if index.dtype == np.bool_ else index.size)
+
+
+def repeat_entry(values: Any, count: int) -> Any:
+    """Return the first entry this many times, without memory."""
     return np.broadcast_to(values[:1], (count, *values.shape[1:]))
 
 
-def concatenate_entries(parts: list[Any]) -> Any:
+def are_one_number(parts: Sequence[Any]) -> bool:
+    """Return whether all entries of several arrays, none of which is empty, are one number."""
+    return all(map(is_one_number, parts)) and all(map(len, parts)) and len({part.item(0) for part in parts}) == 1
+
+
+def concatenate_entries(parts: Sequence[Any]) -> Any:
     """Return the entries of several arrays in one, which has no memory if they all are the same number.
 
     Examples
@@ -40,7 +50,4 @@ def concatenate_entries(parts: list[Any]) -> Any:
     >>> is_one_number(concatenate_entries([zeros, zeros])), is_one_number(concatenate_entries([zeros, np.ones((1, 2))]))
     (True, False)
     """
-    if all(map(is_one_number, parts)) and len({part.item(0) for part in parts if part.size}) == 1:
-        whole = next(part for part in parts if part.size)
-        return np.broadcast_to(whole[:1], (sum(map(len, parts)), *whole.shape[1:]))
-    return np.concatenate(parts)
+    return repeat_entry(parts[0], sum(map(len, parts))) if are_one_number(parts) else np.concatenate(parts)

@@ -237,6 +237,21 @@ def test_a_reading_is_assimilated_as_by_an_update(base_load: float | None) -> No
             np.testing.assert_array_equal(posterior.__dict__[name], value, err_msg=name)
 
 
+@pytest.mark.parametrize("rows", [5, 30])
+def test_the_summary_of_a_fit_is_that_of_the_fit(rows: int) -> None:
+    model = ReadingModel(3, "direction", offset=True, optional_bias=True)
+    rng = np.random.default_rng(7)
+    u, y = rng.standard_normal((4, rows, 3)), rng.standard_normal((4, rows)) + 5.0
+    y[1, 2:4], y[2] = np.nan, np.nan
+    start = Posterior.concatenate([Posterior.start(model, 2), Posterior.start(model, 2, base_load=0.3)])
+    features = np.stack([model.features(u[:, k]) for k in range(rows)], axis=1)
+    stored = start.update_rows(model, u, y, features)
+    fitted = stored.fit(model, stored.total_readings > 0.0, review=True).with_marginal_evidence()
+    noise, evidence = stored.summary_of_fit(model)
+    np.testing.assert_array_equal(noise, fitted.noise)
+    np.testing.assert_array_equal(evidence, fitted.log_evidence)
+
+
 def test_readings_stored_without_a_fit_count_in_the_next_one(grids: list[Array]) -> None:
     model = ReadingModel(2, "constant")
     _, U, y = readings(49, 2, 20)
@@ -530,6 +545,7 @@ def test_several_rows_are_the_same_as_one_after_the_other(forgetting: float, bas
         np.testing.assert_allclose(getattr(b, name), getattr(a, name), rtol=1e-6, atol=1e-6, err_msg=name)
     expected = b.expected(features)
     for k in (0, 24):
+        np.testing.assert_array_equal(b.predicted_mean(features[:, k]), b.predict(features[:, k])[0])
         np.testing.assert_allclose(expected[:, k][seen], b.predict(features[:, k])[0][seen], rtol=1e-12)
 
 

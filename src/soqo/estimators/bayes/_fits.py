@@ -205,7 +205,7 @@ def _mixed_noise(fits: list[dict[str, Array] | None], wanted: BoolArray, shares:
             noise[wanted[:, index], index] = fit["noise"]
     alone = noise[np.arange(len(noise)), shares.argmax(axis=1)]
     mixed = np.exp((shares * np.log(noise)).sum(axis=1))
-    return np.where((shares > 0.0).sum(axis=1) > 1, mixed, alone)
+    return np.asarray(np.where((shares > 0.0).sum(axis=1) > 1, mixed, alone))
 
 
 def _fit_variant(

@@ -722,17 +722,18 @@ class Posterior(Value):
             after = after._fit(model, runs[count == rows], min(rows, self.buffer.shape[1]), review)
         return after
 
-    def evidence_of_fit(self, model: ReadingModel) -> Array:
-        """Return the logarithm of the marginal density of all stored rows, shape (runs,).
+    def summary_of_fit(self, model: ReadingModel) -> tuple[Array, Array]:
+        """Return the noise and the logarithm of the marginal density of all stored rows, shape (runs,).
 
-        It is ``fit(model, total_readings > 0, review=True).with_marginal_evidence().log_evidence`` at a lower cost.
+        They are ``noise`` and ``log_evidence`` of ``fit(model, total_readings > 0, review=True)`` with the marginal
+        evidence, at a lower cost.
 
         Parameters
         ----------
         model : ReadingModel
             The model.
         """
-        evidence = self.with_marginal_evidence().log_evidence.copy()
+        noise, evidence = self.noise.copy(), self.with_marginal_evidence().log_evidence.copy()
         known = np.flatnonzero(self.total_readings > 0.0)
         count = self._stored_rows(known)
         for number in set(count.tolist()):
@@ -742,8 +743,8 @@ class Posterior(Value):
             rows = part.buffer[:, :few] if few else merge_rows(part.factor, part.buffer, part.buffer_rows)
             found = fit_variants(model, part, rows, triangular=not few, review=True, evidence_only=True)
             first = log_first_density(part.first_reading, found["noise"])
-            evidence[runs] = found["log_marginal"] + part.log_jacobian + first
-        return evidence
+            noise[runs], evidence[runs] = found["noise"], found["log_marginal"] + part.log_jacobian + first
+        return noise, evidence
 
     def _stored_rows(self, runs: IntArray) -> IntArray:
         """Return the number of rows of a fit of the buffer, in steps; zero if the rows are in the factor."""

@@ -25,7 +25,7 @@ import numpy as np
 
 from soqo._foundation.blas import all_entries, any_entry
 from soqo._foundation.frozen_dataclasses import Value, evolve
-from soqo._foundation.one_number import concatenate_entries, is_one_number, take_entries
+from soqo._foundation.one_number import are_one_number, repeat_entry
 from soqo._storage.registry import register
 from soqo.estimators.bayes import Posterior, ReadingModel, fit_is_due
 from soqo.policies._runs import join_rows, take_rows
@@ -123,6 +123,10 @@ class Rows:
     def first(self, count: int) -> Rows:
         """Return the first readings."""
         return Rows(self.u[:, :count], self.w[:, :count], self.factor[:, :count], self.y[:, :count])
+
+    def of_runs(self, index: IntArray) -> Rows:
+        """Return the readings of some of the runs."""
+        return Rows(self.u[index], self.w[index], self.factor[index], self.y[index])
 
     def repeat(self, times: int) -> Rows:
         """Return the rows of all runs several times, one after the other."""
@@ -578,10 +582,8 @@ def new_beliefs(
 def _interleave(parts: list[tuple[Any, IntArray | None]], order: IntArray | None) -> Any:
     """Return some entries of several arrays in one, each at its place; one after the other if there is no order."""
     sizes = [len(values) if index is None else index.size for values, index in parts]
-    first = parts[0][0]
-    if all(is_one_number(values) for values, _ in parts):
-        whole = concatenate_entries([values for values, _ in parts])
-        return take_entries(whole, np.zeros(sum(sizes), dtype=np.int64))
+    if are_one_number([values for values, _ in parts]):
+        return repeat_entry(parts[0][0], sum(sizes))
     joined = np.empty((sum(sizes), *parts[0][0].shape[1:]), dtype=parts[0][0].dtype)
     begin = 0
     for (values, index), size in zip(parts, sizes, strict=True):

@@ -34,7 +34,7 @@ from typing import Any, Literal
 import numpy as np
 
 from soqo._foundation.arguments import choice, number
-from soqo._foundation.blas import all_entries, any_entry, min_entry, sum_of_squares
+from soqo._foundation.blas import any_entry, min_entry, sum_of_squares
 from soqo._foundation.compilation import can_compile
 from soqo._foundation.frozen_dataclasses import evolve, set_fields
 from soqo._model.gains import advance, advance_with_factor
@@ -474,15 +474,15 @@ class GLIDE(Policy[Any]):
     ) -> BoolArray:
         """Return the runs whose estimate is computed after this reading: in time, or since the best belief differs."""
         # With many times more readings than unknowns, one more changes little: every fourth round suffices.
-        pause = 1 + model.unknowns // _UNKNOWNS_PER_PAUSE
-        now, fourth = (np.asarray(state.own_round % (k * pause) == 0) for k in (1, 4))
-        readings, many = beliefs.posterior.readings, 4 * model.unknowns
-        due = now & fourth
-        if not all_entries(fourth) and min_entry(readings) <= many:
-            due = now & (fourth | (readings[beliefs.best] <= many))
-        epoch, rejected = beliefs.epoch, beliefs.rejected
-        if epoch is not before.epoch or rejected is not before.rejected or beliefs.best.size < beliefs.owner.size:
-            best, last = beliefs.best, before.best
+        pause, rounds, many = 1 + model.unknowns // _UNKNOWNS_PER_PAUSE, state.own_round, 4 * model.unknowns
+        epoch, rejected, best, last = beliefs.epoch, beliefs.rejected, beliefs.best, before.best
+        same = epoch is before.epoch and rejected is before.rejected and best.size == beliefs.owner.size
+        late = min_entry(beliefs.posterior.readings) > many
+        if same and late and isinstance(rounds, int) and rounds % (4 * pause):
+            return np.zeros(best.size, dtype=np.bool_)
+        now, fourth = (np.asarray(rounds % (k * pause) == 0) for k in (1, 4))
+        due = now & fourth if late else now & (fourth | (beliefs.posterior.readings[best] <= many))
+        if not same:
             due = due | (epoch[best] != before.epoch[last]) | (rejected[best] != before.rejected[last])
         return np.asarray(due & ~np.isnan(reading))
 
@@ -690,9 +690,10 @@ def _clip(vectors: Array) -> Array:
 
 def _update_moment(moment: Array, w: Array, rounds: int | IntArray) -> Array:
     """Return the mean of w w' with one more term, clipped to ten times the mean so that no jump dominates it."""
-    bound = 10.0 * np.einsum("rii->r", moment)
+    runs, d, _ = moment.shape
+    bound = 10.0 * np.add.reduce(moment.reshape(runs, d * d)[:, :: d + 1], axis=1)
     share = np.minimum(1.0, bound / np.maximum(np.vecdot(w, w), 1e-300))
-    count: float | Array = rounds + 1.0 if isinstance(rounds, int) else rounds[:, None, None] + 1.0
+    count: Any = rounds + 1.0 if isinstance(rounds, int) else rounds[:, None, None] + 1.0
     if not isinstance(rounds, int) or not rounds:
         share = np.where(np.asarray(rounds) > 0, share, 1.0)
     change = (share[:, None] * w)[:, :, None] * w[:, None, :]

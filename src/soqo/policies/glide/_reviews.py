@@ -39,22 +39,19 @@ def doubt_first_readings(beliefs: Beliefs, model: ReadingModel, seen: BoolArray)
     runs = np.flatnonzero(seen & (beliefs.age[first] == _DOUBT_AGE) & (beliefs.epoch[first] == 0.0))
     if not runs.size:
         return beliefs
-    parts = []
-    for wrong in (0, 1):
-        rows = beliefs.latest(runs, int(_DOUBT_AGE))
-        y = rows.y.copy()
-        # A negative reading is wrong as well: without a base load only the noise explains it.
-        dropped = y < 0.0
-        dropped[:, wrong] = True
-        size = np.log(np.maximum(np.abs(y), 1e-300))
-        follows = np.pad(dropped[:, :-1], ((0, 0), (1, 0)))
-        cost = np.where(follows, LOG_NEXT_WRONG, LOG_FIRST_WRONG) - LOG_ERROR_RANGE - size
-        y[dropped] = np.nan
-        start = Posterior.start(model, runs.size)
-        learned = _fit_rows(model, start, replace(rows, y=y))
-        weight = BASE_LOAD_LOG_PRIORS["none"] + np.where(dropped, cost, 0.0).sum(axis=1)
-        parts.append(new_beliefs(runs, learned, weight, age=_DOUBT_AGE, rejected=1.0))
-    return beliefs.join(*parts)
+    # Both doubts of each run, one after the other.
+    rows = beliefs.latest(runs, int(_DOUBT_AGE)).repeat(2)
+    y = rows.y.copy()
+    # A negative reading is wrong as well: without a base load only the noise explains it.
+    dropped = y < 0.0
+    dropped[: runs.size, 0] = dropped[runs.size :, 1] = True
+    size = np.log(np.maximum(np.abs(y), 1e-300))
+    follows = np.pad(dropped[:, :-1], ((0, 0), (1, 0)))
+    cost = np.where(follows, LOG_NEXT_WRONG, LOG_FIRST_WRONG) - LOG_ERROR_RANGE - size
+    y[dropped] = np.nan
+    learned = _fit_stored(model, _store_rows(model, Posterior.start(model, len(y)), replace(rows, y=y), 1))
+    weight = BASE_LOAD_LOG_PRIORS["none"] + np.where(dropped, cost, 0.0).sum(axis=1)
+    return beliefs.join(new_beliefs(np.tile(runs, 2), learned, weight, age=_DOUBT_AGE, rejected=1.0))
 
 
 def review(beliefs: Beliefs, model: ReadingModel, seen: BoolArray, *, base_load: bool, misled: bool) -> Beliefs:
@@ -95,7 +92,7 @@ def _add_base_loads(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best:
     kinds: tuple[float | None, ...] = (None, 0.0, *_SPEEDS)
     starts = Posterior.concatenate([Posterior.start(model, runs.size, base_load=rho) for rho in kinds])
     learned = _store_rows(model, starts, rows, len(kinds))
-    marginal = dict(zip(kinds, learned.evidence_of_fit(model).reshape(len(kinds), -1), strict=True))
+    marginal = dict(zip(kinds, learned.summary_of_fit(model)[1].reshape(len(kinds), -1), strict=True))
     evidence = {rho: found + _log_prior(rho) for rho, found in marginal.items()}
     reference = np.zeros(runs.size)
     for rho, value in evidence.items():
@@ -139,7 +136,7 @@ def _add_walking_offsets(beliefs: Beliefs, model: ReadingModel, runs: IntArray, 
     speeds = (0.0, *OFFSET_SPEEDS)
     starts = Posterior.concatenate([with_walking_offset(start, rho / size, deviation) for rho in speeds])
     stored = _store_rows(model, starts, rows, len(speeds))
-    evidence = stored.evidence_of_fit(model).reshape(len(speeds), runs.size)
+    evidence = stored.summary_of_fit(model)[1].reshape(len(speeds), runs.size)
     fastest = evidence[1:].argmax(axis=0) + 1
     gain = evidence[fastest, np.arange(runs.size)] - evidence[0] + LOG_WALKING_OFFSET
     where = np.flatnonzero(gain > 0.0)
@@ -166,7 +163,15 @@ def _add_fresh_fit(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best: 
         parent = beliefs.posterior.take(chosen)
         deviation = OFFSET_SIZE * parent.sizes[:, 0] * parent.scale / np.maximum(parent.noise, 1e-150)
         start = with_walking_offset(start, parent.offset_step, deviation)
-    learned = _fit_rows(model, start, rows.first(count - DECISIVE_READINGS))
+    stored = _store_rows(model, start, rows.first(count - DECISIVE_READINGS), 1)
+    noise, _ = stored.summary_of_fit(model)
+    # A start that was misled seems to have large noise, unless its belief rejects all later readings.
+    misled = (noise < 0.2 * beliefs.posterior.noise[chosen]) | (beliefs.in_a_row[chosen] > DECISIVE_READINGS)
+    which = np.flatnonzero(misled)
+    if not which.size:
+        return beliefs
+    runs, chosen, rows = runs[which], chosen[which], rows.of_runs(which)
+    learned = _fit_stored(model, stored.take(which))
     won, never = -beliefs.densities[chosen].sum(axis=1), np.zeros(runs.size, dtype=np.bool_)
     features = rows.features(model)
     for k in range(count - DECISIVE_READINGS, count):
@@ -174,10 +179,7 @@ def _add_fresh_fit(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best: 
         next_one = learned.update(model, rows.u[:, k], rows.y[:, k], features[:, k], w=context, fit=never)
         won = won + next_one.log_evidence - learned.log_evidence
         learned = next_one
-    # A start that was misled seems to have large noise, unless its belief rejects all later readings.
-    misled = (learned.noise < 0.2 * beliefs.posterior.noise[chosen]) | (beliefs.in_a_row[chosen] > DECISIVE_READINGS)
-    better = (won > _DECISIVE_NATS) & misled
-    where = np.flatnonzero(better)
+    where = np.flatnonzero(won > _DECISIVE_NATS)
     if not where.size:
         return beliefs
     learned = learned.take(where)
@@ -221,15 +223,11 @@ def _log_prior(rho: float | None) -> float:
     return BASE_LOAD_LOG_PRIORS["none" if rho is None else "walk" if rho else "constant"]
 
 
-def _fit_rows(model: ReadingModel, start: Posterior, rows: Rows) -> Posterior:
-    """Return the posterior of some rows, in their order, with one fit at the end."""
-    return _fit_stored(model, _store_rows(model, start, rows, 1))
-
-
 def _store_rows(model: ReadingModel, start: Posterior, rows: Rows, times: int) -> Posterior:
     """Return the posterior with some rows, in their order, before a fit; several posteriors of a run share its rows."""
-    features = np.tile(rows.features(model), (times, 1, 1))
-    rows = rows.repeat(times)
+    features = rows.features(model)
+    if times > 1:
+        features, rows = np.tile(features, (times, 1, 1)), rows.repeat(times)
     return start.update_rows(model, rows.u, rows.y, features, rows.context)
 
 

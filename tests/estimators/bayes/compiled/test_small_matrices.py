@@ -35,7 +35,7 @@ def test_cholesky_refuses_a_matrix_that_is_not_positive_definite() -> None:
 
 @pytest.mark.parametrize("shift", [0.0, 1.0])
 def test_lower_triangular_systems_are_solved(shift: float) -> None:
-    L = np.linalg.cholesky(positive_definite(6))
+    L: Array = np.asarray(np.linalg.cholesky(positive_definite(6)), dtype=np.float64)
     B = np.random.default_rng(0).standard_normal((6, 3))
     X = B.copy()
     solve_lower(L, shift, X)

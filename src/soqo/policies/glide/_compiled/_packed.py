@@ -113,7 +113,7 @@ class CompiledMemory(Value):
     @property
     def whole_factor(self) -> Array:
         """The factors, zero where all readings are in the buffers."""
-        return self.factor if len(self.factor) else np.zeros((len(self.table), *self.factor.shape[1:]))
+        return self.factor if len(self.factor) else np.broadcast_to(0.0, (len(self.table), *self.factor.shape[1:]))
 
     @cached_property
     def plain(self) -> GlideMemory:
@@ -126,7 +126,7 @@ class CompiledMemory(Value):
             size = int(np.prod(shape))
             return rows[:, first : first + size].reshape(len(rows), *shape)
 
-        walks = self.walks or (np.zeros((n, 1 + d, m + 1)), np.zeros((n, 1 + d, 1 + d)))
+        walks = self.walks or tuple(np.broadcast_to(0.0, (n, 1 + d, last)) for last in (m + 1, 1 + d))
         posterior = Posterior(
             **{name: table[:, column].copy() for name, column in _OF_A_POSTERIOR},
             mean=block(table, columns.mean, m),
