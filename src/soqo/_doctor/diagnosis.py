@@ -56,7 +56,7 @@ class Diagnosis:
 
 
 def doctor() -> Diagnosis:
-    """Say what is installed, and test it in about a second.
+    """Say what is installed, and test it in about a second; in half a minute if the extra ``fast`` compiles functions.
 
     Returns
     -------

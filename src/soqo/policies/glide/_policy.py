@@ -17,6 +17,7 @@ estimate.
     reviews     fits of the latest readings                             soqo.policies.glide._reviews
     hedge       what to play for while A may have changed               soqo.policies.glide._hedge
     faults      meters that are stuck or saturated                      soqo.policies.glide._meter_faults
+    compiled    rounds as machine code, where Numba is installed        soqo.policies.glide._compiled
     probes      deviations that are worth their cost                    soqo.policies.glide._probes
     verify      deviations that verify a large eigenvalue               soqo.policies.glide._verification
     drift       the predictable part of the steps of v                  soqo.policies.glide._drift
@@ -106,6 +107,10 @@ class GLIDE(Policy[Any]):
     With more than 12 dimensions, A is represented by the latest readings, by sums over all of them or by a factor
     A = L L', as the evidence supports. A base load is then learned as a constant. Offsets and contexts are not,
     ``robust`` and ``bias`` have no effect, nothing is probed, and a reading at ``y_max`` is not used.
+
+    Up to 12 dimensions, rounds are played by compiled functions where the extra ``fast`` is installed, with the same
+    results to round-off: without a context, a factor, a forecast, ``window``, ``y_max`` and ``switching_included``, and
+    with ``alarms``. All else is left to NumPy's code, and so are single readings that do not fit.
 
     Parameters
     ----------
@@ -236,9 +241,7 @@ class GLIDE(Policy[Any]):
         if isinstance(state.memory, LargeMemory):
             return decide_streams(state, v, drift=self.drift)
         if self._may_compile(state):
-            from soqo.policies.glide._compiled import rounds
-
-            return rounds.decide(state, v, self._model(v.shape[-1]), drift=self.drift, probing=self.probing)
+            return _compiled_rounds().decide(state, v, self._model(v.shape[-1]), drift=self.drift, probing=self.probing)
         return self._decide_dense(with_plain_memory(state), v)
 
     def _may_compile(self, state: State[Any]) -> bool:
@@ -394,11 +397,9 @@ class GLIDE(Policy[Any]):
         if isinstance(state.memory, LargeMemory):
             return self._learn_many_dimensions(state, y)
         if self._may_compile(state):
-            from soqo.policies.glide._compiled import rounds
-
             options = Options(self.noise_cap, self.alarms, self.window, base_load=False)
             model = self._model(state.x.shape[-1])
-            return rounds.learn(state, y, model, options, self._learn_dense, base_load=self.base_load)
+            return _compiled_rounds().learn(state, y, model, options, self._learn_dense, base_load=self.base_load)
         return self._learn_dense(with_plain_memory(state), y)
 
     def _learn_dense(self, state: State[Any], y: Array) -> GlideMemory:
@@ -648,6 +649,14 @@ class GLIDE(Policy[Any]):
         n = max(1.0, state.rounds_to_go)
         lower, upper = advance(np.maximum(values - deviations, 0.0), n), advance(values + deviations, n)
         return float(0.5 * (upper - lower).max())
+
+
+@cache
+def _compiled_rounds() -> Any:
+    """Return the module of compiled rounds, whose first import loads machine code or compiles it."""
+    from soqo.policies.glide._compiled import rounds
+
+    return rounds
 
 
 @cache

@@ -114,7 +114,9 @@ def _packed(memory: Any) -> CompiledMemory:
 def _own_rounds(state: State[Any], runs: int) -> IntArray:
     """Return the number of rounds that each run has begun, shape (runs,)."""
     if state.began is None:
-        return np.full(runs, state.round)
+        rounds = np.empty(runs, dtype=np.int64)
+        rounds.fill(state.round)
+        return rounds
     return np.asarray(state.round - state.began.reshape(-1), dtype=np.int64)
 
 
