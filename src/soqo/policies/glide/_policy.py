@@ -311,7 +311,7 @@ class GLIDE(Policy[Any]):
 
     def decide(self, state: State[Any], v: Array) -> tuple[Array, GlideMemory | LargeMemory]:
         if isinstance(state.memory, LargeMemory):
-            return decide_streams(state, v, drift=self.drift)
+            return decide_streams(state, v, drift=self.drift, probing=self.probing)
         d, memory = v.shape[-1], state.memory
         x_prev, told = state.x.reshape(-1, d), v.reshape(-1, d)
         memory, w = self._with_context(state, memory)
@@ -441,7 +441,7 @@ class GLIDE(Policy[Any]):
             step, unit = state.x - state.x_prev, 1.0 if state.unit is None else state.unit
             with np.errstate(over="ignore"):
                 switching = np.reshape(np.minimum(0.5 * np.vecdot(step, step), 1e300) / unit, -1)
-        options = Options(self.noise_cap, self.alarms, self.window, self.base_load)
+        options = Options(self.noise_cap, self.alarms, self.window, self.base_load, self.trusted_distance)
         return observe_streams(state, y, options, y_max=self.y_max, switching=switching)
 
     def learn(self, state: State[Any], y: Array) -> GlideMemory | LargeMemory:
@@ -496,7 +496,7 @@ class GLIDE(Policy[Any]):
             shift = np.where(which[:, None, None], minimizer_shift(model, posterior, spectrum), shift)
         played, companion = hedge(model, beliefs, spectrum, state.round), memory.companion
         if companion is not None:
-            options = Options(self.noise_cap, self.alarms, self.window, base_load=False)
+            options = Options(self.noise_cap, self.alarms, self.window, False, self.trusted_distance)
             expected = before.played().predict(features)[0]
             companion = companion.observe(u, reading, factor, expected, options, state.round)
             played = companion.spectrum(played, companion.leads())
