@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_ndtr
 
-from soqo._foundation.frozen_dataclasses import Value
+from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
 from soqo.estimators.lowrank._bases import PRIOR_SCALE
 from soqo.typing import Array
@@ -36,6 +36,10 @@ _LOAD_WIDTH = 2.0
 _NO_LOAD_NATS = 1.0
 """The lead that no base load has."""
 
+_UNLUCKY = 24.0
+"""The noise is at most this many times a reading at z = 0, which may happen to be small. An A of low rank scatters the
+readings as noise does, and by this bound the two are told apart."""
+
 _SCALES = PRIOR_SCALE * np.array([0.1, 1.0, 10.0, 100.0, 1000.0])
 _SCALE_NATS = np.log10(_SCALES / PRIOR_SCALE) ** 2
 """The deviations of the prior of t, which are its means, too, and what they cost in the logarithm of the evidence. If the
@@ -51,7 +55,7 @@ _MAX_SPREAD2 = 3.0
 """Where a^2 d is at least this times t^2, A is not near a multiple of the identity."""
 
 _FLAT_LEAD = 4.0
-"""The evidence against an A near a multiple of the identity needs this lead: where noise dominates, it fluctuates."""
+"""Where noise dominates, the evidence against an A near a multiple of the identity needs this lead: it fluctuates."""
 
 _MUCH_NOISE = 2.0
 """Noise dominates if it is larger than the typical hitting cost divided by this."""
@@ -76,8 +80,10 @@ class LevelFit(Value):
         The scale t of A, and the deviation of its logarithm between the priors.
     deviation : float
         The deviation a of the entries of A around t I.
-    flat_nats : float
-        The logarithm of the evidence for an A near a multiple of the identity, against another one.
+    nats : float
+        The logarithm of the evidence for the model as a whole.
+    is_flat : bool
+        Whether A is taken as near a multiple of the identity, by the evidence; the other numbers hold if it is so.
     noise_dominates : bool
         Whether most of the variation of the readings is noise.
     """
@@ -89,13 +95,14 @@ class LevelFit(Value):
     scale: float
     scale_spread: float
     deviation: float
-    flat_nats: float
+    nats: float
+    is_flat: bool
     noise_dominates: bool
 
     @property
-    def is_flat(self) -> bool:
-        """Whether A is taken as near a multiple of the identity, under which the other numbers then hold."""
-        return self.flat_nats > -_FLAT_LEAD
+    def flat_lead(self) -> float:
+        """The lead of an A near a multiple of the identity in the logarithm of the evidence."""
+        return _FLAT_LEAD if self.noise_dominates else 0.0
 
 
 def fit_levels(Z: Array, c: Array, y: Array, zeros: Array, *, base_load: bool = True) -> LevelFit:
@@ -137,6 +144,9 @@ def fit_levels(Z: Array, c: Array, y: Array, zeros: Array, *, base_load: bool = 
     extra = np.array([[0.0, 0.0, 0.0], [0.0, count, total / size], [0.0, total / size, square / size**2]])
     sums = sums + extra / sigma2[..., None]
     log_det = np.log(D).sum(axis=2) + count * np.log(sigma2[..., 0])
+    if count:
+        shown = math.sqrt(square / count) / size + 1e-150
+        log_det = log_det + np.where(_NOISES > max(_UNLUCKY * shown, _NOISES[0]), 1e12, 0.0)[:, None]
     prior = _SCALES[:, None, None] * (unit / size)
     widths = (None, _LOAD_WIDTH) if base_load else (None,)
     parts = [_evidence(sums, log_det, prior, width) for width in widths]
@@ -145,23 +155,42 @@ def fit_levels(Z: Array, c: Array, y: Array, zeros: Array, *, base_load: bool = 
     evidence[1:] -= _NO_LOAD_NATS
     flat = Z.shape[1] * a2[:, 0] < _MAX_SPREAD2 * np.square(t)
     flat_nats = _log_sum(np.where(flat, evidence, -1e300)) - _log_sum(np.where(flat, -1e300, evidence))
-    kept = np.where(flat == (flat_nats > -_FLAT_LEAD), evidence, -np.inf)
-    share = np.exp(kept - kept.max())
+    found = _summary(np.where(flat, evidence, -1e300), t, b)
+    is_flat = flat_nats > -found.flat_lead
+    if not is_flat:
+        found = _summary(np.where(flat, -1e300, evidence), t, b)
+    return evolve(
+        found,
+        dim=Z.shape[1],
+        noise=found.noise * size,
+        load=found.load * size,
+        load_nats=load_nats,
+        scale=found.scale * size / unit,
+        deviation=found.deviation * size / unit,
+        nats=_log_sum(evidence) - (len(y) + count) * math.log(size),
+        is_flat=is_flat,
+    )
+
+
+def _summary(evidence: Array, t: Array, b: Array) -> LevelFit:
+    """Return the means over the grid, those of positive numbers by their logarithms."""
+    share = np.exp(evidence - evidence.max())
     share /= share.sum()
-    log_noise = (share.sum(axis=(0, 1, 3)) * np.log(_NOISES)).sum()
-    log_deviation = (share.sum(axis=(0, 1, 2)) * np.log(_DEVIATIONS)).sum()
+    log_noise = float((share.sum(axis=(0, 1, 3)) * np.log(_NOISES)).sum())
+    log_deviation = float((share.sum(axis=(0, 1, 2)) * np.log(_DEVIATIONS)).sum())
     log_t = np.log(np.maximum(t, 1e-150))
     log_scale = float((share * log_t).sum())
     return LevelFit(
-        dim=Z.shape[1],
-        noise=math.exp(log_noise) * size,
-        load=float((share * b).sum()) * size,
-        load_nats=load_nats,
-        scale=math.exp(log_scale) * size / unit,
+        dim=0,
+        noise=math.exp(log_noise),
+        load=float((share * b).sum()),
+        load_nats=0.0,
+        scale=math.exp(log_scale),
         scale_spread=math.sqrt(float((share * np.square(log_t - log_scale)).sum())),
-        deviation=math.exp(log_deviation) * size / unit,
-        flat_nats=flat_nats,
-        noise_dominates=math.exp(log_scale) < _MUCH_NOISE * math.exp(log_noise),
+        deviation=math.exp(log_deviation),
+        nats=0.0,
+        is_flat=False,
+        noise_dominates=log_scale < math.log(_MUCH_NOISE) + log_noise,
     )
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from soqo._foundation.frozen_dataclasses import evolve
-from soqo.estimators.lowrank import fit_levels
+from soqo.estimators.lowrank import LevelFit, bases, fit_levels
 from soqo.policies.glide._large._noise import noise_size
 from soqo.policies.glide._large._row import hitting_cost, place
 from soqo.policies.glide._large._stream import Stream
 from soqo.typing import Array
 
-_LATEST = 384
+_LATEST = 256
 """The number of latest readings that decide, so that a base load may vary slowly."""
 
 _EVERY_ROUND, _GROWTH, _MAX_PAUSE = 30, 20, 16
@@ -47,13 +47,27 @@ def with_levels(stream: Stream, y: float, error: float, *, base_load: bool) -> S
     if stream.seen >= _EVERY_ROUND and stream.seen < stream.levels_fitted + pause:
         return stream
     rows = stream.rows.latest(_LATEST)
-    y_without = hitting_cost(rows, 0.0, stream.slope)
-    levels = fit_levels(place(rows), rows[:, -3], y_without, stream.zeros, base_load=base_load)
+    levels = _fit(stream, rows, base_load)
     load = levels.load if levels.load_nats > _LEAST_NATS else 0.0
     stream = evolve(stream, load=load, levels=levels, levels_fitted=stream.seen)
     if levels.is_flat:
         return evolve(stream, sigma=levels.noise)
     return evolve(stream, sigma=noise_size(_pure_noise(stream), predictions, stream.readings(100).y))
+
+
+def _fit(stream: Stream, rows: Array, base_load: bool) -> LevelFit:
+    """Return the fit with the more evidence: that for an A near a multiple of the identity, or another shape.
+
+    Where A is small, the player strays far from v. The cautious shape of A follows from that, so that readings which
+    scatter because of A are not taken for noise.
+    """
+    Z, y = place(rows), hitting_cost(rows, 0.0, stream.slope)
+    plain = fit_levels(Z, rows[:, -3], y, stream.zeros, base_load=base_load)
+    shape = bases(Z, y, stream.sigma).cautious
+    shaped = fit_levels(Z @ np.linalg.cholesky(shape), rows[:, -3], y, stream.zeros, base_load=base_load)
+    if plain.is_flat and (shaped.is_flat or plain.nats + plain.flat_lead > shaped.nats):
+        return plain
+    return evolve(shaped, is_flat=False)
 
 
 def with_zero_reading(stream: Stream, y: float) -> Stream:
