@@ -31,7 +31,8 @@ _DEVIATIONS = np.geomspace(1e-4, 2.0, 20)
 """The values of a that are tried, in units of the readings over q."""
 
 _LOAD_WIDTH = 2.0
-"""The deviation of the base load's prior, in units of the root of the mean square of the readings."""
+"""The deviation of the base load's prior, in units of the readings at z = 0, which contain it, or of all readings if there
+is none."""
 
 _NO_LOAD_NATS = 1.0
 """The lead that no base load has."""
@@ -144,11 +145,13 @@ def fit_levels(Z: Array, c: Array, y: Array, zeros: Array, *, base_load: bool = 
     extra = np.array([[0.0, 0.0, 0.0], [0.0, count, total / size], [0.0, total / size, square / size**2]])
     sums = sums + extra / sigma2[..., None]
     log_det = np.log(D).sum(axis=2) + count * np.log(sigma2[..., 0])
+    width = _LOAD_WIDTH
     if count:
         shown = math.sqrt(square / count) / size + 1e-150
+        width = _LOAD_WIDTH * min(shown, 1.0)
         log_det = log_det + np.where(_NOISES > max(_UNLUCKY * shown, _NOISES[0]), 1e12, 0.0)[:, None]
     prior = _SCALES[:, None, None] * (unit / size)
-    widths = (None, _LOAD_WIDTH) if base_load else (None,)
+    widths = (None, width) if base_load else (None,)
     parts = [_evidence(sums, log_det, prior, width) for width in widths]
     load_nats = _log_sum(parts[1][0]) - _log_sum(parts[0][0]) - _NO_LOAD_NATS if base_load else -math.inf
     evidence, t, b = (np.stack(one) for one in zip(*parts, strict=True))

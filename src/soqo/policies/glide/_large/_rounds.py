@@ -79,13 +79,15 @@ def decide(state: State[Any], v: Array, *, drift: bool, probing: bool) -> tuple[
 
 
 def _explores(stream: Stream) -> bool:
-    """Return whether to play for an A of at most the switching weight, since its scale is unknown.
+    """Return whether to play for an A of at most the switching weight: readings are mostly noise, its scale is unknown.
 
     The information of a reading grows with the fourth power of |u| and its cost with the square, so a few readings far
     from v find the scale at a lower cost than many close to it.
     """
     levels = stream.levels
-    return levels is not None and stream.seen < _EXPLORATION_READINGS and levels.scale_spread > _UNKNOWN_SCALE
+    if levels is None or stream.seen >= _EXPLORATION_READINGS:
+        return False
+    return levels.noise_dominates and levels.scale_spread > _UNKNOWN_SCALE
 
 
 def observe(
