@@ -20,7 +20,7 @@ from soqo.policies.glide._large._stream import Stream
 from soqo.typing import Array
 
 
-_EXPLORATION_READINGS, _UNKNOWN_SCALE = 20, 0.5
+_EXPLORATION_READINGS, _UNKNOWN_SCALE = 100, 0.2
 """Up to so many readings the policy explores if the logarithm of the scale has at least this deviation."""
 
 
