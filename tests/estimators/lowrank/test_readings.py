@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soqo.estimators import smat, svec, svec_rows
 from soqo._storage.registry import build
+from soqo.estimators import smat, svec, svec_rows
 from soqo.estimators.lowrank import Moments, Readings
 from soqo.estimators.lowrank._readings import congruence
 from soqo.typing import Array

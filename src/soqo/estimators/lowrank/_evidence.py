@@ -31,8 +31,8 @@ _DEVIATIONS = np.geomspace(1e-4, 2.0, 20)
 """The values of a that are tried, in units of the readings over q."""
 
 _LOAD_WIDTH = 2.0
-"""The deviation of the base load's prior, in units of the readings at z = 0, which contain it, or of all readings if there
-is none."""
+"""The deviation of the base load's prior, in units of the readings at z = 0, which contain it, or of all readings if
+there is none."""
 
 _NO_LOAD_NATS = 1.0
 """The lead that no base load has."""
@@ -43,8 +43,8 @@ readings as noise does, and by this bound the two are told apart."""
 
 _SCALES = PRIOR_SCALE * np.array([0.1, 1.0, 10.0, 100.0, 1000.0])
 _SCALE_NATS = np.log10(_SCALES / PRIOR_SCALE) ** 2
-"""The deviations of the prior of t, which are its means, too, and what they cost in the logarithm of the evidence. If the
-player follows v closely, a base load could be taken for a huge A, and nothing would contradict it."""
+"""The deviations of the prior of t, which are its means, too, and what they cost in the logarithm of the evidence. If
+the player follows v closely, a base load could be taken for a huge A, and nothing would contradict it."""
 
 _ROUND_OFF = 1e-9
 """The least determinant of a two by two matrix, relative to the product of its diagonal."""
@@ -149,7 +149,7 @@ def fit_levels(Z: Array, c: Array, y: Array, zeros: Array, *, base_load: bool = 
     if count:
         shown = math.sqrt(square / count) / size + 1e-150
         width = _LOAD_WIDTH * min(shown, 1.0)
-        log_det = log_det + np.where(_NOISES > max(_UNLUCKY * shown, _NOISES[0]), 1e12, 0.0)[:, None]
+        log_det = log_det + np.where(max(_UNLUCKY * shown, _NOISES[0]) < _NOISES, 1e12, 0.0)[:, None]
     prior = _SCALES[:, None, None] * (unit / size)
     widths = (None, width) if base_load else (None,)
     parts = [_evidence(sums, log_det, prior, width) for width in widths]

@@ -181,8 +181,11 @@ class GLIDE(Policy[Any]):
     than 4p readings, in every fourth round later, and less often with more than a hundred unknowns).
 
     With more than 12 dimensions, A is represented by the latest readings, by sums over all of them or by a factor
-    A = L L', as the evidence supports. A base load is then learned as a constant. Offsets and contexts are not,
-    ``robust`` and ``bias`` have no effect, nothing is probed, and a reading at ``y_max`` is not used.
+    A = L L', as the evidence supports. A base load is then learned from the latest readings until A is known as a
+    factor, and kept from then on. Offsets and contexts are not learned and contexts are ignored, ``robust`` and
+    ``bias`` have no effect, and a reading at ``y_max`` is not used. There are no probes along single directions: while
+    readings are mostly noise and do not show the scale of A, ``probing`` plays for an A no larger than the switching
+    weight, in the first hundred rounds at most.
 
     Parameters
     ----------
@@ -216,7 +219,6 @@ class GLIDE(Policy[Any]):
         The distance |x - v| at which the hitting cost deviates from a quadratic function by as much as the noise. The
         deviation is assumed to grow with the square of the distance, and readings further away have less weight. None
         for a quadratic function. For a plant with a switching weight W, it is the square root of (x - v)'W(x - v).
-        Above 12 dimensions it is not used.
 
     See Also
     --------

@@ -6,8 +6,8 @@ import numpy as np
 from streams import OPTIONS, curvature, taught
 
 from soqo.policies.glide._large._learning import learn
-from soqo.policies.glide._large._stream import Stream
 from soqo.policies.glide._large._row import make_row
+from soqo.policies.glide._large._stream import Stream
 
 
 def test_a_reading_at_v_is_noise() -> None:

@@ -74,7 +74,9 @@ def sweep(stream: Stream, noise: float, *, keep_sums: bool) -> Stream:
     stream, data = _data(stream, keep_sums)
     readings = stream.readings(MAX_SWEPT_ROWS)
     if stream.moments is not None and stream.seen >= 2 * stream.unknowns and stream.soft is not None:
-        residual2 = stream.moments.without(stream.linear_parts).residual_square(stream.soft) / (stream.seen - stream.unknowns)
+        residual2 = stream.moments.without(stream.linear_parts).residual_square(stream.soft) / (
+            stream.seen - stream.unknowns
+        )
         noise = math.sqrt(residual2)
     noise2 = noise * noise
     shapes = bases(readings.Z, readings.y, noise)

@@ -33,6 +33,7 @@ from soqo.typing import Array
 _FIRST_SCALE = 7.0
 """Before there is an estimate, A is taken as this times the switching weight: to move too far costs little."""
 
+
 class Options(NamedTuple):
     """What a policy is told about the readings.
 

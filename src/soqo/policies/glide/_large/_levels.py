@@ -16,9 +16,8 @@ from soqo.policies.glide._large._row import hitting_cost, place
 from soqo.policies.glide._large._stream import Stream
 from soqo.typing import Array
 
-_LATEST, _FARTHEST = 192, 96
-"""The latest readings decide, so that a base load may vary slowly, together with those that were taken farthest from v,
-which contain most of the information about the scale of A."""
+_LATEST = 256
+"""The number of latest readings that decide, so that a base load may vary slowly."""
 
 _EVERY_ROUND, _GROWTH, _MAX_PAUSE = 30, 20, 16
 """Up to so many readings the fit is repeated with each, then when there are more by a share of one to the second
@@ -47,22 +46,13 @@ def with_levels(stream: Stream, y: float, error: float, *, base_load: bool) -> S
     pause = min(max(1, stream.levels_fitted // _GROWTH), _MAX_PAUSE)
     if stream.seen >= _EVERY_ROUND and stream.seen < stream.levels_fitted + pause:
         return stream
-    rows = _chosen(stream.rows.latest())
+    rows = stream.rows.latest(_LATEST)
     levels = _fit(stream, rows, base_load)
     load = levels.load if levels.load_nats > _LEAST_NATS else 0.0
     stream = evolve(stream, load=load, levels=levels, levels_fitted=stream.seen)
     if levels.is_flat:
         return evolve(stream, sigma=levels.noise)
     return evolve(stream, sigma=noise_size(_pure_noise(stream), predictions, stream.readings(100).y))
-
-
-def _chosen(rows: Array) -> Array:
-    """Return the rows that decide. The choice depends on where they were taken, and not on the readings."""
-    older = rows[:-_LATEST]
-    if len(older) <= _FARTHEST:
-        return rows
-    farthest = np.argsort(np.vecdot(place(older), place(older)), kind="stable")[-_FARTHEST:]
-    return np.concatenate([older[np.sort(farthest)], rows[-_LATEST:]])
 
 
 def _fit(stream: Stream, rows: Array, base_load: bool) -> LevelFit:

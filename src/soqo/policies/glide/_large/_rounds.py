@@ -19,7 +19,6 @@ from soqo.policies.glide._large._row import make_row
 from soqo.policies.glide._large._stream import Stream
 from soqo.typing import Array
 
-
 _EXPLORATION_READINGS, _UNKNOWN_SCALE = 100, 0.2
 """Up to so many readings the policy explores if the logarithm of the scale has at least this deviation."""
 

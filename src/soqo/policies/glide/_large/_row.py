@@ -23,7 +23,7 @@ _RELATIVE_ERROR = 1e-6
 """The relative error of a reading, which bounds the weight of readings at a large u."""
 
 
-def make_row(u: Array, y: float, factor: float = 1.0) -> Array:
+def make_row(u: Array, y: float | Array, factor: float = 1.0) -> Array:
     """Return the row of a reading.
 
     Parameters
