@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from soqo import random_curvature
+from soqo._storage.plain_data import pack, same, unpack
+from soqo._storage.registry import build
 from soqo.estimators import measure
-from soqo.estimators.lowrank import Readings, fit_flat, update_flat
-from soqo.estimators.lowrank._flat import _SPREADS
+from soqo.estimators.lowrank import Flat, Readings, fit_flat, fit_levels
 from soqo.typing import Array
 
 
@@ -17,18 +19,24 @@ def readings(A: Array, n: int) -> Readings:
     return Readings(Z, measure(Z, A) + 0.1 * rng.standard_normal(n))
 
 
-def test_it_is_the_posterior_mean_of_its_prior() -> None:
-    data = readings(random_curvature(8, 8, min_eigenvalue=1.0, max_eigenvalue=2.0, rng=0), 25)
-    flat = fit_flat(data, 0.01, None)
-    tau = _SPREADS[flat.spread]
-    # The scale of the covariance is that of the step before the last, which differs by less than 10 %.
-    expected = data.posterior_mean(tau * flat.scale * np.eye(8), 1.0 / tau, 0.01)
-    np.testing.assert_allclose(update_flat(data, 0.01, flat).matrix, expected)
-    np.testing.assert_allclose(flat.matrix, expected, atol=0.02)
+@pytest.mark.parametrize("n", [12, 60])
+def test_it_is_the_posterior_mean_of_its_prior(n: int) -> None:
+    data = readings(random_curvature(8, 8, min_eigenvalue=1.0, max_eigenvalue=1.2, rng=0), n)
+    levels = fit_levels(data.Z, np.ones(n), data.y, np.zeros(3))
+    flat = fit_flat(data, 0.01, levels)
+    assert flat is not None
+    a = max(levels.deviation, 1e-3 * levels.scale)
+    expected = data.posterior_mean(a * np.eye(8), levels.scale / a, 0.01)
+    np.testing.assert_allclose(flat.matrix, expected, rtol=1e-9)
 
 
-def test_it_applies_to_a_flat_spectrum_and_not_to_a_low_rank() -> None:
-    flat = fit_flat(readings(random_curvature(20, 20, min_eigenvalue=1.0, max_eigenvalue=2.0, rng=0), 60), 0.01, None)
-    assert flat.applies
-    assert abs(flat.scale - 1.5) < 0.2
-    assert not fit_flat(readings(random_curvature(20, 1, min_eigenvalue=4.0, rng=0), 60), 0.01, None).applies
+def test_there_is_none_for_a_low_rank() -> None:
+    A = random_curvature(20, 1, min_eigenvalue=4.0, rng=0)
+    data = readings(A, 60)
+    assert fit_flat(data, 0.01, fit_levels(data.Z, np.ones(60), data.y, np.zeros(3))) is None
+
+
+def test_it_is_stored_and_files_of_the_first_version_are_read() -> None:
+    flat = Flat(np.eye(2), 1.0)
+    assert same(unpack(*pack(flat)), flat)
+    assert build("lowrank.flat", 1, {"matrix": np.eye(2), "scale": 1.0, "spread": 3}) == flat

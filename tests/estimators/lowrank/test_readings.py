@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from soqo._storage.registry import build
 from soqo.estimators import smat, svec, svec_rows
 from soqo.estimators.lowrank import Moments, Readings
 from soqo.estimators.lowrank._readings import congruence
@@ -57,12 +58,14 @@ def test_the_prior_covariance_is_that_of_a_random_matrix() -> None:
     assert (np.abs(np.cov(draws.T) - expected) < error).all()
 
 
-def test_sums_without_a_base_load_are_those_of_the_readings_minus_it() -> None:
+def test_sums_without_other_parts_are_those_of_the_readings_minus_them() -> None:
     Z, y, S = problem(30)
-    shifted, expected = Moments.of(Z, y).without(2.5), Moments.of(Z, y - 2.5)
+    X, parts = np.stack([np.ones(30), Z[:, 0]], axis=1), np.array([2.5, -0.7])
+    shifted, expected = Moments.of(Z, y, X).without(parts), Moments.of(Z, y - X @ parts, X)
     np.testing.assert_allclose(shifted.sums, expected.sums)
-    np.testing.assert_allclose([shifted.square, shifted.total], [expected.square, expected.total])
-    residual = y - 2.5 - 0.5 * np.einsum("ij,jk,ik->i", Z, S, Z)
+    np.testing.assert_allclose(shifted.linear, expected.linear)
+    np.testing.assert_allclose(shifted.square, expected.square)
+    residual = y - X @ parts - 0.5 * np.einsum("ij,jk,ik->i", Z, S, Z)
     np.testing.assert_allclose(shifted.residual_square(S), residual @ residual)
 
 
@@ -70,3 +73,10 @@ def test_congruence_is_the_matrix_of_the_map() -> None:
     _, _, S = problem(1)
     X = smat(np.arange(1.0, 16.0))
     np.testing.assert_allclose(congruence(S) @ svec(X), svec(S @ X @ S))
+
+
+def test_sums_of_files_of_the_first_version_are_read() -> None:
+    Z, y, _ = problem(30)
+    now = Moments.of(Z, y, np.ones((30, 1)))
+    old = {"products": now.products, "sums": now.sums, "features": now.cross[:, 0], "square": now.square}
+    assert build("lowrank.moments", 1, {**old, "total": float(y.sum()), "count": 30}) == now

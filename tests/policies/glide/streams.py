@@ -6,6 +6,7 @@ import numpy as np
 
 import soqo
 from soqo.policies.glide._large._learning import Options, learn
+from soqo.policies.glide._large._row import make_row
 from soqo.policies.glide._large._stream import Stream
 from soqo.typing import Array
 
@@ -17,7 +18,7 @@ def curvature(d: int, rank: int) -> Array:
 
 
 def row(A: Array, z: Array, noise: float) -> Array:
-    return np.append(z, 0.5 * z @ A @ z + noise)
+    return make_row(z, 0.5 * z @ A @ z + noise)
 
 
 def taught(
@@ -32,7 +33,7 @@ def taught(
     """Return a stream after a reading of the noise and some readings at random places."""
     rng = np.random.default_rng(seed)
     if stream is None:
-        stream = learn(Stream.start(len(A)), np.append(np.zeros(len(A)), 6.0), options, 1)
+        stream = learn(Stream.start(len(A)), make_row(np.zeros(len(A)), 6.0), options, 1)
     for t in range(readings):
         z = size * rng.standard_normal(len(A))
         stream = learn(stream, row(A, z, rng.uniform(-10.0, 10.0)), options, stream.seen + 2 + t)

@@ -2,8 +2,9 @@
 
 from soqo.estimators.lowrank._annealing import SWEEPS, Annealing, positive_part
 from soqo.estimators.lowrank._bases import PRIOR_SCALE, Bases, bases
+from soqo.estimators.lowrank._evidence import LevelFit, fit_levels
 from soqo.estimators.lowrank._factored import Factored
-from soqo.estimators.lowrank._flat import Flat, fit_flat, update_flat
+from soqo.estimators.lowrank._flat import Flat, fit_flat
 from soqo.estimators.lowrank._readings import Moments, Readings, predict
 from soqo.estimators.lowrank._rows import Rows
 
@@ -14,12 +15,13 @@ __all__ = [
     "Bases",
     "Factored",
     "Flat",
+    "LevelFit",
     "Moments",
     "Readings",
     "Rows",
     "bases",
     "fit_flat",
+    "fit_levels",
     "positive_part",
     "predict",
-    "update_flat",
 ]

@@ -12,7 +12,7 @@ that give the same matrix:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
@@ -137,7 +137,14 @@ def covariance_factor(Q: Array, noise2: float) -> tuple[Array, bool]:
     return factor, bool(lower)
 
 
-@register("lowrank.moments")
+def _with_linear_part(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of sums of the first version, which had a base load and no slope."""
+    features, total, count = (fields.pop(name) for name in ("features", "total", "count"))
+    cross, linear, gram = features[:, None], np.array([total]), np.array([[float(count)]])
+    return {**fields, "cross": cross, "linear": linear, "gram": gram, "count": count}
+
+
+@register("lowrank.moments", version=2, migrations={1: _with_linear_part})
 @dataclass(frozen=True)
 class Moments(Value):
     """Sums over all readings, which contain all that they say about A.
@@ -146,10 +153,12 @@ class Moments(Value):
     ----------
     products : Array, shape (p, p)
         The sum of f f' with f = svec(1/2 z z').
-    sums, features : Array, shape (p,)
-        The sums of f y and of f.
-    square, total : float
-        The sums of y^2 and of y.
+    sums : Array, shape (p,)
+        The sum of f y.
+    cross, linear, gram : Array, shape (p, m), (m,) and (m, m)
+        The sums of f x', x y and x x', where x is what multiplies other parts of a reading than A.
+    square : float
+        The sum of y^2.
     count : int
         The number of readings.
 
@@ -163,56 +172,63 @@ class Moments(Value):
 
     products: Array
     sums: Array
-    features: Array
+    cross: Array
+    linear: Array
+    gram: Array
     square: float
-    total: float
     count: int
 
     @classmethod
-    def of(cls, Z: Array, y: Array) -> Moments:
+    def of(cls, Z: Array, y: Array, X: Array | None = None) -> Moments:
         """Return the sums over some readings.
 
         Parameters
         ----------
         Z, y : Array, shape (n, d) and (n,)
             The readings.
+        X : Array, shape (n, m), optional
+            What multiplies other parts of the readings, such as a base load.
         """
         F = svec_rows(Z)
-        return cls(F.T @ F, F.T @ y, F.sum(axis=0), float(y @ y), float(y.sum()), len(y))
+        X = np.zeros((len(y), 0)) if X is None else X
+        return cls(F.T @ F, F.T @ y, F.T @ X, X.T @ y, X.T @ X, float(y @ y), len(y))
 
-    def add(self, Z: Array, y: Array) -> Moments:
+    def add(self, Z: Array, y: Array, X: Array | None = None) -> Moments:
         """Return the sums with some more readings.
 
         Parameters
         ----------
         Z, y : Array, shape (n, d) and (n,)
             The readings.
+        X : Array, shape (n, m), optional
+            What multiplies other parts of the readings.
         """
-        more = Moments.of(Z, y)
+        more = Moments.of(Z, y, X)
         return Moments(
             self.products + more.products,
             self.sums + more.sums,
-            self.features + more.features,
+            self.cross + more.cross,
+            self.linear + more.linear,
+            self.gram + more.gram,
             self.square + more.square,
-            self.total + more.total,
             self.count + more.count,
         )
 
-    def without(self, load: float) -> Moments:
-        """Return the sums over the readings minus a constant.
+    def without(self, parts: Array) -> Moments:
+        """Return the sums over the readings minus their other parts, x'p for the coefficients p.
 
         Parameters
         ----------
-        load : float
-            The constant.
+        parts : Array, shape (m,)
+            The coefficients.
         """
-        if load == 0.0:
+        if not parts.any():
             return self
         return evolve(
             self,
-            sums=self.sums - load * self.features,
-            square=self.square - 2.0 * load * self.total + self.count * load * load,
-            total=self.total - self.count * load,
+            sums=self.sums - self.cross @ parts,
+            linear=self.linear - self.gram @ parts,
+            square=self.square - 2.0 * float(self.linear @ parts) + float(parts @ self.gram @ parts),
         )
 
     def posterior_mean(self, S: Array, m: float, noise2: float) -> Array:

@@ -105,8 +105,11 @@ class GLIDE(Policy[Any]):
     than 4p readings, in every fourth round later, and less often with more than a hundred unknowns).
 
     With more than 12 dimensions, A is represented by the latest readings, by sums over all of them or by a factor
-    A = L L', as the evidence supports. A base load is then learned as a constant. Offsets and contexts are not,
-    ``robust`` and ``bias`` have no effect, nothing is probed, and a reading at ``y_max`` is not used.
+    A = L L', as the evidence supports. A base load is then learned from the latest readings until A is known as a
+    factor, and kept from then on. Offsets and contexts are not learned and contexts are ignored, ``robust`` and
+    ``bias`` have no effect, and a reading at ``y_max`` is not used. There are no probes along single directions: while
+    readings are mostly noise and do not show the scale of A, ``probing`` plays for an A no larger than the switching
+    weight, in the first hundred rounds at most.
 
     Up to 12 dimensions, rounds are played by compiled functions where the extra ``fast`` is installed, with the same
     results to round-off: without a context, a factor, a forecast, ``window``, ``y_max`` and ``switching_included``, and
@@ -144,7 +147,6 @@ class GLIDE(Policy[Any]):
         The distance |x - v| at which the hitting cost deviates from a quadratic function by as much as the noise. The
         deviation is assumed to grow with the square of the distance, and readings further away have less weight. None
         for a quadratic function. For a plant with a switching weight W, it is the square root of (x - v)'W(x - v).
-        Above 12 dimensions it is not used.
 
     See Also
     --------
@@ -239,7 +241,7 @@ class GLIDE(Policy[Any]):
 
     def decide(self, state: State[Any], v: Array) -> tuple[Array, Any]:
         if isinstance(state.memory, LargeMemory):
-            return decide_streams(state, v, drift=self.drift)
+            return decide_streams(state, v, drift=self.drift, probing=self.probing)
         if self._may_compile(state):
             return _compiled_rounds().decide(state, v, self._model(v.shape[-1]), drift=self.drift, probing=self.probing)
         return self._decide_dense(with_plain_memory(state), v)
@@ -390,14 +392,18 @@ class GLIDE(Policy[Any]):
             step, unit = state.x - state.x_prev, 1.0 if state.unit is None else state.unit
             with np.errstate(over="ignore"):
                 switching = np.reshape(np.minimum(0.5 * np.vecdot(step, step), 1e300) / unit, -1)
-        options = Options(self.noise_cap, self.alarms, self.window, self.base_load)
+        options = Options(self.noise_cap, self.alarms, self.window, self.base_load, self.trusted_distance)
         return observe_streams(state, y, options, y_max=self.y_max, switching=switching)
+
+    def _companion_options(self) -> Options:
+        """Return what companions of a dense posterior are told about the readings."""
+        return Options(self.noise_cap, self.alarms, self.window, False, self.trusted_distance)
 
     def learn(self, state: State[Any], y: Array) -> Any:
         if isinstance(state.memory, LargeMemory):
             return self._learn_many_dimensions(state, y)
         if self._may_compile(state):
-            options = Options(self.noise_cap, self.alarms, self.window, base_load=False)
+            options = self._companion_options()
             model = self._model(state.x.shape[-1])
             return _compiled_rounds().learn(state, y, model, options, self._learn_dense, base_load=self.base_load)
         return self._learn_dense(with_plain_memory(state), y)

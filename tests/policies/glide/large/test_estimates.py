@@ -7,13 +7,14 @@ from streams import curvature, taught
 
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo.policies.glide._large._estimates import combine, soft_deviations, sweep
+from soqo.policies.glide._large._row import make_row
 
 
 def test_sums_take_over_from_rows_without_a_jump() -> None:
     A = curvature(13, 13)
     stream = taught(A, 91)
     assert stream.representation == "rows"
-    stream = evolve(stream, seen=92, rows=stream.rows.append(np.append(np.ones(13), 0.5 * A.sum()), limit=2000))
+    stream = evolve(stream, seen=92, rows=stream.rows.append(make_row(np.ones(13), 0.5 * A.sum()), limit=2000))
     rows, sums = sweep(stream, 6.0, keep_sums=False), sweep(stream, 6.0, keep_sums=True)
     assert sums.representation == "sums"
     assert rows.soft is not None

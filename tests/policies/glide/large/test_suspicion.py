@@ -7,6 +7,7 @@ import pytest
 from streams import OPTIONS, curvature, row, taught
 
 from soqo.policies.glide._large._learning import learn
+from soqo.policies.glide._large._row import make_row
 
 
 @pytest.mark.parametrize("rank", [2, 13])
@@ -15,7 +16,7 @@ def test_a_wrong_reading_is_rejected(rank: int, wrong: float) -> None:
     A = curvature(13, rank)
     stream = taught(A, 200)
     z = np.full(13, 40.0)
-    after = learn(stream, np.append(z, wrong), OPTIONS, 202)
+    after = learn(stream, make_row(z, wrong), OPTIONS, 202)
     assert len(after.suspects) == 1
     for t in range(3):
         after = learn(after, row(A, z, 0.0), OPTIONS, 203 + t)
@@ -46,6 +47,6 @@ def test_a_burst_is_taken_back() -> None:
 
 def test_without_alarms_nothing_is_set_aside() -> None:
     stream = taught(curvature(13, 2), 100, options=OPTIONS._replace(alarms=False))
-    after = learn(stream, np.append(np.full(13, 40.0), 1e7), OPTIONS._replace(alarms=False), 102)
+    after = learn(stream, make_row(np.full(13, 40.0), 1e7), OPTIONS._replace(alarms=False), 102)
     assert not len(after.suspects)
     assert after.seen == stream.seen + 1

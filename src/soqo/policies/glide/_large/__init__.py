@@ -7,9 +7,10 @@ which there is evidence:
     sums       more readings than unknowns, up to about 44 dimensions: the same from sums over all readings
     factored   A = L L' with few columns, by a filter and occasional fits
 
-    base load    a constant part of the readings                                        `_base_load`
+    row          a reading, with what it contains beside the hitting cost               `_row`
+    levels       the noise, the base load and the scale of A                            `_levels`
     estimates    soft, flat and sharp                                                   `_estimates`, `_comparison`
-    noise        its size                                                               `_noise`
+    noise        its size by the errors of predictions                                  `_noise`
     trials       of a factor                                                            `_trials`
     factor       filter, fits and repairs of a factor                                   `_factor_phase`
     suspicion    outliers and changes of A                                              `_suspicion`

@@ -17,6 +17,7 @@ from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.spectrum import Spectrum, quadratic_form
 from soqo._storage.registry import register
 from soqo.policies.glide._large._learning import Options, learn
+from soqo.policies.glide._large._row import make_row
 from soqo.policies.glide._large._stream import Stream
 from soqo.typing import Array, BoolArray, IntArray
 
@@ -84,10 +85,10 @@ class Companion(Value):
             before = streams[i]
             if not _learns(before):
                 continue
-            row = np.append(np.sqrt(scale[i]) * u[i], y[i])
+            row = make_row(u[i], y[i], scale[i])
             own = np.nan
             if before.spectrum.values.size:
-                own = y[i] - before.load - scale[i] * float(quadratic_form(before.estimate, u[i]))
+                own = float(before.hitting_cost(row)) - scale[i] * float(quadratic_form(before.estimate, u[i]))
             with np.errstate(over="ignore"):
                 latest = np.minimum(np.square([y[i] - expected[i], own]), 1e300)
             errors[i] = np.concatenate([errors[i, 1:], latest[None]])

@@ -110,9 +110,10 @@ def weight(errors: Array, name: str, other: str, latest: int, *, handicap: float
     handicap : float
         What is subtracted from the logarithm of the odds.
     """
-    k = min(predictions(errors, name), latest)
+    both = errors[:, [_COLUMN[name], _COLUMN[other]]]
+    both = both[~np.isnan(both).any(axis=1)][-latest:]  # an estimate may have paused
     odds = -handicap
-    if k:
-        own, others = mean_square(errors, name, k), mean_square(errors, other, k)
-        odds += 0.5 * k * math.log((others + 1e-300) / (own + 1e-300))
+    if len(both):
+        own, others = (both.mean(axis=0) + 1e-300).tolist()
+        odds += 0.5 * len(both) * math.log(others / own)
     return 1.0 / (1.0 + math.exp(-min(max(odds, -50.0), 50.0)))

@@ -20,20 +20,17 @@ from soqo.estimators.lowrank import (
     bases,
     fit_flat,
     positive_part,
-    update_flat,
 )
 from soqo.policies.glide._large._comparison import forget, weight
+from soqo.policies.glide._large._row import linear_columns, place
 from soqo.policies.glide._large._stream import MAX_SWEPT_ROWS, MAX_UNKNOWNS, Stream
 from soqo.typing import Array
 
 _PRIOR_SHARE, _PRIOR_MEAN = 0.6, 0.6
 """The soft estimate's prior: the share of the cautious shape, and the mean in units of the shape."""
 
-_SPREAD_GROWTH = 1.1
-"""The spread of the flat estimate is chosen again when there are this many times as many readings."""
-
 _FLAT_NATS = 2.0
-"""The lead of the flat estimate where it applies: if noise dominates, the soft one follows the noise."""
+"""The lead of the flat estimate where it applies. If noise dominates, the others follow the noise and have no part."""
 
 _ROUNDS_PER_ANNEALING = 12.0
 """An annealing with n readings is spread over n divided by this many rounds, and at least five."""
@@ -77,18 +74,16 @@ def sweep(stream: Stream, noise: float, *, keep_sums: bool) -> Stream:
     stream, data = _data(stream, keep_sums)
     readings = stream.readings(MAX_SWEPT_ROWS)
     if stream.moments is not None and stream.seen >= 2 * stream.unknowns and stream.soft is not None:
-        residual2 = stream.moments.without(stream.load).residual_square(stream.soft) / (stream.seen - stream.unknowns)
+        residual2 = stream.moments.without(stream.linear_parts).residual_square(stream.soft) / (
+            stream.seen - stream.unknowns
+        )
         noise = math.sqrt(residual2)
     noise2 = noise * noise
     shapes = bases(readings.Z, readings.y, noise)
     scale, S = shapes.cautious_scale, _prior_shape(stream, shapes)
     soft = positive_part(data.posterior_mean(S, _PRIOR_MEAN, noise2))
-    flat, chosen = stream.flat, stream.spread_chosen
-    if stream.seen >= 3 and stream.moments is None and stream.seen >= _SPREAD_GROWTH * chosen:
-        flat, chosen = fit_flat(readings, noise2, flat), stream.seen
-    elif flat is not None and flat.applies:
-        flat = update_flat(data, noise2, flat)
-    return evolve(stream, soft=soft, flat=flat, spread_chosen=chosen, scale=scale, swept=stream.seen)
+    flat = None if stream.levels is None else fit_flat(data, noise2, stream.levels)
+    return evolve(stream, soft=soft, flat=flat, scale=scale, swept=stream.seen)
 
 
 def _prior_shape(stream: Stream, shapes: Bases) -> Array:
@@ -121,12 +116,12 @@ def _data(stream: Stream, keep_sums: bool) -> tuple[Stream, Moments | Readings]:
         return stream, stream.readings(MAX_SWEPT_ROWS)
     if stream.moments is None:
         rows = stream.rows.latest()
-        moments = evolve(Moments.of(rows[:, :-1], rows[:, -1]), count=stream.seen)
+        moments = evolve(Moments.of(place(rows), rows[:, -1], linear_columns(rows)), count=stream.seen)
     else:
         rows = stream.rows.latest(stream.seen - stream.moments.count)
-        moments = stream.moments.add(rows[:, :-1], rows[:, -1])
+        moments = stream.moments.add(place(rows), rows[:, -1], linear_columns(rows))
     # The sums are those of the readings as they came, since the base load may be known better later.
-    return evolve(stream, moments=moments, annealing=None, sharp=None), moments.without(stream.load)
+    return evolve(stream, moments=moments, annealing=None, sharp=None), moments.without(stream.linear_parts)
 
 
 def _anneal(stream: Stream, noise: float) -> Stream:
@@ -181,7 +176,9 @@ def combine(stream: Stream) -> Array:
     if soft is None:
         return stream.estimate
     estimate = soft
-    if flat is not None and flat.applies:
+    if flat is not None:
+        if stream.levels is not None and stream.levels.noise_dominates:
+            return positive_part(flat.matrix)
         share = _round(weight(stream.errors, "flat", "soft", 20, handicap=-_FLAT_NATS))
         if share:
             estimate = share * positive_part(flat.matrix) + (1.0 - share) * soft

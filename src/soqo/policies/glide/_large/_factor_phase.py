@@ -13,6 +13,7 @@ import numpy as np
 
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo.estimators.lowrank import Factored
+from soqo.policies.glide._large._row import place
 from soqo.policies.glide._large._stream import MAX_ROWS, Stream
 from soqo.policies.glide._large._trials import fit_some_steps, fitted_rows, give_up_factor
 from soqo.typing import Array
@@ -107,7 +108,7 @@ def explain_by_fit(stream: Stream, row: Array) -> Stream | None:
     ----------
     stream : Stream
         The stream, with a factor.
-    row : Array, shape (d + 1,)
+    row : Array, shape (d + 3,)
         The reading.
     """
     assert stream.factored is not None
@@ -134,12 +135,12 @@ def explain_by_column(stream: Stream, rows: Array) -> Stream | None:
     ----------
     stream : Stream
         The stream, with a factor.
-    rows : Array, shape (n, d + 1)
+    rows : Array, shape (n, d + 3)
         The readings.
     """
     assert stream.factored is not None
     known = stream.readings(fitted_rows(stream.factored.L))
-    Z, y = np.concatenate([known.Z, rows[:, :-1]]), np.concatenate([known.y, rows[:, -1] - stream.load])
+    Z, y = np.concatenate([known.Z, place(rows)]), np.concatenate([known.y, stream.hitting_cost(rows)])
     factored = _with_column(stream.factored, Z, y)
     for _ in range(_COLUMN_STEPS):
         if not factored.is_fitting:

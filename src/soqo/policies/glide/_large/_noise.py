@@ -18,7 +18,7 @@ from soqo.typing import Array
 _UNSEEN = 1e-3
 """The first guess of the noise relative to the readings, if none of them was at u = 0."""
 
-_FACTORS, _UNSEEN_FACTORS = 2.0 ** np.arange(-1.0, 6.0), 2.0 ** np.arange(0.0, 10.0)
+_FACTORS, _UNSEEN_FACTORS = 2.0 ** np.arange(-1.0, 8.0), 2.0 ** np.arange(0.0, 10.0)
 """The multiples of the first guess that are tried."""
 
 _SHARES = np.geomspace(1e-4, 4.0, 12)

@@ -15,10 +15,15 @@ from soqo.policies._base import State
 from soqo.policies._runs import take_rows
 from soqo.policies.glide._large._learning import Options, learn
 from soqo.policies.glide._large._memory import LargeMemory
+from soqo.policies.glide._large._row import make_row
+from soqo.policies.glide._large._stream import Stream
 from soqo.typing import Array
 
+_EXPLORATION_READINGS, _UNKNOWN_SCALE = 100, 0.2
+"""Up to so many readings the policy explores if the logarithm of the scale has at least this deviation."""
 
-def decide(state: State[Any], v: Array, *, drift: bool) -> tuple[Array, LargeMemory]:
+
+def decide(state: State[Any], v: Array, *, drift: bool, probing: bool) -> tuple[Array, LargeMemory]:
     """Return the action and the new memory.
 
     Until the first reading has come, the action is v: its reading is nothing but noise, whose size is then known.
@@ -31,6 +36,8 @@ def decide(state: State[Any], v: Array, *, drift: bool) -> tuple[Array, LargeMem
         The minimizer.
     drift : bool
         Whether to use the predictable part of the steps of v.
+    probing : bool
+        Whether to explore if the readings do not show the scale of A.
     """
     d, n = v.shape[-1], state.rounds_to_go
     memory: LargeMemory = state.memory
@@ -50,6 +57,8 @@ def decide(state: State[Any], v: Array, *, drift: bool) -> tuple[Array, LargeMem
             continue
         one = slice(i, i + 1)
         spectrum = Spectrum(stream.spectrum.values[None], stream.spectrum.vectors[None])
+        if probing and _explores(stream):
+            spectrum = Spectrum(np.minimum(spectrum.values, 1.0), spectrum.vectors)
         factor = None if state.factor is None else state.factor.reshape(-1)[one]
         target = aim = told[one]
         advances = advance(spectrum.values, n)
@@ -66,6 +75,18 @@ def decide(state: State[Any], v: Array, *, drift: bool) -> tuple[Array, LargeMem
         expected = trusted.expected(told[one], forecast[one])
         x[one] = towards(spectrum, advances, x_prev[one], aim) + anticipation(spectrum, n, target, expected, factor)
     return x.reshape(v.shape), memory
+
+
+def _explores(stream: Stream) -> bool:
+    """Return whether to play for an A of at most the switching weight: readings are mostly noise, its scale is unknown.
+
+    The information of a reading grows with the fourth power of |u| and its cost with the square, so a few readings far
+    from v find the scale at a lower cost than many close to it.
+    """
+    levels = stream.levels
+    if levels is None or stream.seen >= _EXPLORATION_READINGS:
+        return False
+    return levels.noise_dominates and levels.scale_spread > _UNKNOWN_SCALE
 
 
 def observe(
@@ -101,8 +122,7 @@ def observe(
     for i, stream in enumerate(streams):
         if np.isnan(reading[i]):
             continue
-        row = np.append(np.sqrt(factor[i]) * u[i], reading[i])
-        streams[i] = learn(stream, row, options, state.round)
+        streams[i] = learn(stream, make_row(u[i], reading[i], factor[i]), options, state.round)
         last_alarm[i] = max(last_alarm[i], streams[i].epoch)
     alarms = memory.alarms + (last_alarm > memory.last_alarm)
     return evolve(memory, streams=tuple(streams), faults=faults, alarms=alarms, last_alarm=last_alarm)

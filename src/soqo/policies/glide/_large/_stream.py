@@ -18,7 +18,8 @@ import numpy as np
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import register
-from soqo.estimators.lowrank import Annealing, Factored, Flat, Moments, Readings, Rows
+from soqo.estimators.lowrank import Annealing, Factored, Flat, LevelFit, Moments, Readings, Rows
+from soqo.policies.glide._large._row import EXTRA_COLUMNS, hitting_cost, migrate_rows, place
 from soqo.typing import Array
 
 MAX_SWEPT_ROWS = 1024
@@ -40,7 +41,7 @@ ESTIMATES = ("soft", "flat", "sharp", "trial", "played")
 """The estimates whose prediction errors are compared."""
 
 
-@register("GLIDE.stream")
+@register("GLIDE.stream", version=2, migrations={1: migrate_rows})
 @dataclass(frozen=True)
 class Stream(Value):
     """The state of one run.
@@ -50,7 +51,7 @@ class Stream(Value):
     dim : int
         The number of dimensions d.
     rows : Rows
-        The latest readings: z = sqrt(s) u for the displacement u and the factor s of the hitting cost, and y.
+        The latest readings, as `_row` describes them.
     moments : Moments or None
         Sums over all readings, if there are more readings than unknowns.
     seen, swept : int
@@ -59,16 +60,16 @@ class Stream(Value):
         The number of readings at u = 0, which are noise and base load only, their sum, and that of their squares.
     predictions : Array, shape (60, 2)
         The latest predictions of the estimate that was played, and their errors; NaN for none.
-    sigma, load : float
-        The deviation of the noise, and the base load.
+    sigma, load, slope : float, float and Array of shape (d,)
+        The deviation of the noise, the base load, and the slope g of the readings at u = 0.
     scale : float
         The scale of A.
     soft : Array, shape (d, d), or None
         The soft estimate.
     flat : Flat or None
         The estimate near a multiple of the identity.
-    spread_chosen : int
-        The number of readings when its spread was chosen last.
+    levels, levels_fitted : LevelFit or None, and int
+        The noise, the base load and the scale of A by marginal likelihood, and the number of readings at that fit.
     annealing, sharp, next_annealing : Annealing, Array, int
         The annealing under way, the last result, and the number of readings at which the next one begins.
     trial, trial_is_clear, next_trial : Factored or None, bool, int
@@ -84,7 +85,7 @@ class Stream(Value):
         The latest absolute errors of the estimate that was played, in units of what was expected.
     trouble : int
         What has been done about a factor that does not fit: 0 for nothing, 1 for a fit, 2 for one more column.
-    suspects, fits : Array, shape (k, d + 1), and int
+    suspects, fits : Array, shape (k, d + 3), and int
         The last readings that did not fit, and how many that fit have followed.
     rejected, epoch, returned : int
         The number of readings that were rejected, the round of the last change, and how many readings in a row have
@@ -106,10 +107,12 @@ class Stream(Value):
     predictions: Array
     sigma: float
     load: float
+    slope: Array
     scale: float
     soft: Array | None
     flat: Flat | None
-    spread_chosen: int
+    levels: LevelFit | None
+    levels_fitted: int
     annealing: Annealing | None
     sharp: Array | None
     next_annealing: int
@@ -142,7 +145,7 @@ class Stream(Value):
         """
         return cls(
             dim=dim,
-            rows=Rows.empty(dim + 1),
+            rows=Rows.empty(dim + EXTRA_COLUMNS),
             moments=None,
             seen=0,
             swept=0,
@@ -150,10 +153,12 @@ class Stream(Value):
             predictions=np.full((_PREDICTIONS, 2), np.nan),
             sigma=0.0,
             load=0.0,
+            slope=np.zeros(dim),
             scale=0.0,
             soft=None,
             flat=None,
-            spread_chosen=0,
+            levels=None,
+            levels_fitted=0,
             annealing=None,
             sharp=None,
             next_annealing=0,
@@ -166,7 +171,7 @@ class Stream(Value):
             errors=np.full((_MEMORY, len(ESTIMATES)), np.nan),
             surprises=np.full(_MEMORY, np.nan),
             trouble=0,
-            suspects=np.zeros((0, dim + 1)),
+            suspects=np.zeros((0, dim + EXTRA_COLUMNS)),
             fits=0,
             rejected=0,
             epoch=0,
@@ -181,7 +186,7 @@ class Stream(Value):
 
         Parameters
         ----------
-        rows : Array, shape (n, d + 1)
+        rows : Array, shape (n, d + 3)
             The readings.
         round_number : int
             The round of the change.
@@ -193,6 +198,7 @@ class Stream(Value):
             zeros=self.zeros,
             sigma=self.noise(None),
             load=self.load,
+            slope=self.slope,
             rejected=self.rejected,
             epoch=round_number,
             previous=evolve(self, previous=None),
@@ -230,7 +236,7 @@ class Stream(Value):
         return self.dim * (self.dim + 1) // 2
 
     def readings(self, limit: int | None) -> Readings:
-        """Return the latest readings without the base load.
+        """Return the latest readings without the base load and the linear part.
 
         Parameters
         ----------
@@ -238,7 +244,22 @@ class Stream(Value):
             The largest number of rows; None for all that are kept.
         """
         rows = self.rows.latest(limit)
-        return Readings(rows[:, :-1], rows[:, -1] - self.load)
+        return Readings(place(rows), self.hitting_cost(rows))
+
+    @property
+    def linear_parts(self) -> Array:
+        """The base load and the slope, shape (1 + d,)."""
+        return np.append(self.load, self.slope)
+
+    def hitting_cost(self, rows: Array) -> Array:
+        """Return readings without the base load and the linear part.
+
+        Parameters
+        ----------
+        rows : Array, shape (..., d + 3)
+            The readings.
+        """
+        return hitting_cost(rows, self.load, self.slope)
 
     def noise(self, cap: float | None) -> float:
         """Return the deviation of the noise.

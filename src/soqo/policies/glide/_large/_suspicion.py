@@ -15,6 +15,7 @@ import numpy as np
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo.estimators.lowrank import predict
 from soqo.policies.glide._large._factor_phase import explain_by_column, explain_by_fit
+from soqo.policies.glide._large._row import place
 from soqo.policies.glide._large._stream import Stream
 from soqo.typing import Array
 
@@ -148,7 +149,7 @@ def set_aside(stream: Stream, row: Array, round_number: int) -> Stream:
     ----------
     stream : Stream
         The stream.
-    row : Array, shape (d + 1,)
+    row : Array, shape (d + 3,)
         The reading.
     round_number : int
         Its round.
@@ -186,7 +187,7 @@ def remember_previous(stream: Stream, row: Array, noise: float) -> Stream:
     ----------
     stream : Stream
         The stream after a reading.
-    row : Array, shape (d + 1,)
+    row : Array, shape (d + 3,)
         The reading.
     noise : float
         The deviation of the noise.
@@ -197,9 +198,8 @@ def remember_previous(stream: Stream, row: Array, noise: float) -> Stream:
     if stream.seen >= 3 * stream.dim:
         return evolve(stream, previous=None)
     usual = np.nanmedian(previous.surprises) if np.isfinite(previous.surprises).any() else 1.0
-    fits = surprise(previous, row[:-1], float(row[-1]) - previous.load, noise) < _RETURN_SURPRISE * max(
-        1.0, float(usual)
-    )
+    found = surprise(previous, place(row), float(previous.hitting_cost(row)), noise)
+    fits = found < _RETURN_SURPRISE * max(1.0, float(usual))
     returned = stream.returned + 1 if fits else 0
     if returned < _RETURN_READINGS:
         return evolve(stream, returned=returned)

@@ -182,7 +182,7 @@ def _adopt(stream: Stream, factored: Factored) -> Stream:
 def _is_plausible(stream: Stream, L: Array) -> bool:
     """Return whether the other estimates leave room for a factor of low rank."""
     soft, flat = stream.soft, stream.flat
-    if soft is None or (flat is not None and flat.applies) or L.shape[1] > _MAX_RANK * len(L):
+    if soft is None or flat is not None or L.shape[1] > _MAX_RANK * len(L):
         return False
     basis = np.linalg.qr(L)[0]
     kept = float((basis * (soft @ basis)).sum())
@@ -209,7 +209,7 @@ def give_up_factor(stream: Stream, noise: float) -> Stream:
         surprises=np.full_like(stream.surprises, np.nan),
         next_annealing=len(rows.y) + n // 4,
         next_trial=2 * len(rows.y),
-        spread_chosen=0,
+        levels_fitted=0,
     )
     for _ in range(_SWEEPS_AFRESH):
         stream = sweep(stream, noise, keep_sums=True)
