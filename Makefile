@@ -108,6 +108,7 @@ build: $(VENV)/installed  ## Build the sdist and the wheel in dist/, and import 
 clean:  ## Delete .venv, the caches and everything that the other targets write
 	rm -rf $(VENV) build dist docs/generated results htmlcov .coverage .coverage.* \
 		.mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks .import_linter_cache
+	find src -name __pycache__ -prune -exec rm -rf {} +
 
 # The stamp is newer than what it was made from, so that a second call installs nothing.
 $(VENV)/installed: pyproject.toml constraints.txt

@@ -243,7 +243,9 @@ class GLIDE(Policy[Any]):
         if isinstance(state.memory, LargeMemory):
             return decide_streams(state, v, drift=self.drift, probing=self.probing)
         if self._may_compile(state):
-            return _compiled_rounds().decide(state, v, self._model(v.shape[-1]), drift=self.drift, probing=self.probing)
+            model = self._model(v.shape[-1])
+            x, memory = _compiled_rounds().decide(state, v, model, drift=self.drift, probing=self.probing)
+            return x, memory
         return self._decide_dense(with_plain_memory(state), v)
 
     def _may_compile(self, state: State[Any]) -> bool:
