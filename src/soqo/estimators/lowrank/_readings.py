@@ -138,7 +138,7 @@ def covariance_factor(Q: Array, noise2: float) -> tuple[Array, bool]:
 
 
 def _with_linear_part(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of sums of the first version, which had a base load and no slope."""
+    """Return the fields of sums of the first version, whose other part was a base load."""
     features, total, count = (fields.pop(name) for name in ("features", "total", "count"))
     cross, linear, gram = features[:, None], np.array([total]), np.array([[float(count)]])
     return {**fields, "cross": cross, "linear": linear, "gram": gram, "count": count}

@@ -22,7 +22,7 @@ from soqo.estimators.lowrank import (
     positive_part,
 )
 from soqo.policies.glide._large._comparison import forget, weight
-from soqo.policies.glide._large._row import linear_columns, place
+from soqo.policies.glide._large._row import load_column, place
 from soqo.policies.glide._large._stream import MAX_SWEPT_ROWS, MAX_UNKNOWNS, Stream
 from soqo.typing import Array
 
@@ -74,7 +74,7 @@ def sweep(stream: Stream, noise: float, *, keep_sums: bool) -> Stream:
     stream, data = _data(stream, keep_sums)
     readings = stream.readings(MAX_SWEPT_ROWS)
     if stream.moments is not None and stream.seen >= 2 * stream.unknowns and stream.soft is not None:
-        residual2 = stream.moments.without(stream.linear_parts).residual_square(stream.soft) / (
+        residual2 = stream.moments.without(np.array([stream.load])).residual_square(stream.soft) / (
             stream.seen - stream.unknowns
         )
         noise = math.sqrt(residual2)
@@ -116,12 +116,12 @@ def _data(stream: Stream, keep_sums: bool) -> tuple[Stream, Moments | Readings]:
         return stream, stream.readings(MAX_SWEPT_ROWS)
     if stream.moments is None:
         rows = stream.rows.latest()
-        moments = evolve(Moments.of(place(rows), rows[:, -1], linear_columns(rows)), count=stream.seen)
+        moments = evolve(Moments.of(place(rows), rows[:, -1], load_column(rows)), count=stream.seen)
     else:
         rows = stream.rows.latest(stream.seen - stream.moments.count)
-        moments = stream.moments.add(place(rows), rows[:, -1], linear_columns(rows))
+        moments = stream.moments.add(place(rows), rows[:, -1], load_column(rows))
     # The sums are those of the readings as they came, since the base load may be known better later.
-    return evolve(stream, moments=moments, annealing=None, sharp=None), moments.without(stream.linear_parts)
+    return evolve(stream, moments=moments, annealing=None, sharp=None), moments.without(np.array([stream.load]))
 
 
 def _anneal(stream: Stream, noise: float) -> Stream:

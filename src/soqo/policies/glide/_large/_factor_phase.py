@@ -108,7 +108,7 @@ def explain_by_fit(stream: Stream, row: Array) -> Stream | None:
     ----------
     stream : Stream
         The stream, with a factor.
-    row : Array, shape (d + 3,)
+    row : Array, shape (d + 2,)
         The reading.
     """
     assert stream.factored is not None
@@ -135,7 +135,7 @@ def explain_by_column(stream: Stream, rows: Array) -> Stream | None:
     ----------
     stream : Stream
         The stream, with a factor.
-    rows : Array, shape (n, d + 3)
+    rows : Array, shape (n, d + 2)
         The readings.
     """
     assert stream.factored is not None

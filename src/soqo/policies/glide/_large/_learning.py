@@ -65,7 +65,7 @@ def learn(stream: Stream, row: Array, options: Options, round_number: int) -> St
     ----------
     stream : Stream
         The stream.
-    row : Array, shape (d + 3,)
+    row : Array, shape (d + 2,)
         The reading.
     options : Options
         What the policy is told.

@@ -12,7 +12,7 @@ import numpy as np
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo.estimators.lowrank import LevelFit, bases, fit_levels
 from soqo.policies.glide._large._noise import noise_size
-from soqo.policies.glide._large._row import hitting_cost, place
+from soqo.policies.glide._large._row import place
 from soqo.policies.glide._large._stream import Stream
 from soqo.typing import Array
 
@@ -61,10 +61,10 @@ def _fit(stream: Stream, rows: Array, base_load: bool) -> LevelFit:
     Where A is small, the player strays far from v. The cautious shape of A follows from that, so that readings which
     scatter because of A are not taken for noise.
     """
-    Z, y = place(rows), hitting_cost(rows, 0.0, stream.slope)
-    plain = fit_levels(Z, rows[:, -3], y, stream.zeros, base_load=base_load)
+    Z, y = place(rows), rows[:, -1]
+    plain = fit_levels(Z, rows[:, -2], y, stream.zeros, base_load=base_load)
     shape = bases(Z, y, stream.sigma).cautious
-    shaped = fit_levels(Z @ np.linalg.cholesky(shape), rows[:, -3], y, stream.zeros, base_load=base_load)
+    shaped = fit_levels(Z @ np.linalg.cholesky(shape), rows[:, -2], y, stream.zeros, base_load=base_load)
     if plain.is_flat and (shaped.is_flat or plain.nats + plain.flat_lead > shaped.nats):
         return plain
     return evolve(shaped, is_flat=False)

@@ -1,10 +1,10 @@
 r"""A reading as a row of numbers: where it was taken, what it contains beside the hitting cost, and the reading.
 
-With the factor s of the hitting cost, a reading is y = 1/2 z'A z + b c + g'(l z) + noise with z = sqrt(s) u, c = 1 and
-l = sqrt(s): b is the base load, and the slope g comes from an offset of the minimizer. The row is (z, c, l, y).
+With the factor s of the hitting cost, a reading is y = 1/2 z'A z + b c + noise with the base load b, z = sqrt(s) u and
+c = 1. The row is (z, c, y).
 
-A reading that deserves less weight is scaled down until its noise is that of the others: y and c by the share, z and l
-by its root. All formulas stay the same.
+A reading that deserves less weight is scaled down until its noise is that of the others: y and c by the share, z by its
+root. All formulas stay the same.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 
 from soqo.typing import Array
 
-EXTRA_COLUMNS = 3
-"""The columns after z: c, l and y."""
+EXTRA_COLUMNS = 2
+"""The columns after z: c and y."""
 
 _RELATIVE_ERROR = 1e-6
 """The relative error of a reading, which bounds the weight of readings at a large u."""
@@ -38,10 +38,9 @@ def make_row(u: Array, y: float | Array, factor: float = 1.0) -> Array:
     Examples
     --------
     >>> make_row(np.array([1.0, 2.0]), 5.0, factor=4.0)
-    array([2., 4., 1., 2., 5.])
+    array([2., 4., 1., 5.])
     """
-    root = math.sqrt(factor)
-    return np.concatenate([root * u, [1.0, root, y]])
+    return np.concatenate([math.sqrt(factor) * u, [1.0, y]])
 
 
 def place(row: Array) -> Array:
@@ -49,44 +48,39 @@ def place(row: Array) -> Array:
 
     Parameters
     ----------
-    row : Array, shape (..., d + 3)
+    row : Array, shape (..., d + 2)
         One row or several.
     """
     return np.asarray(row[..., :-EXTRA_COLUMNS])
 
 
-def hitting_cost(rows: Array, load: float, slope: Array) -> Array:
-    """Return readings without the base load and the linear part.
+def hitting_cost(rows: Array, load: float) -> Array:
+    """Return readings without the base load.
 
     Parameters
     ----------
-    rows : Array, shape (..., d + 3)
+    rows : Array, shape (..., d + 2)
         One row or several.
     load : float
         The base load b.
-    slope : Array, shape (d,)
-        The slope g.
 
     Examples
     --------
-    >>> float(hitting_cost(make_row(np.array([1.0, 2.0]), 5.0), 3.0, np.array([0.5, 0.0])))
-    1.5
+    >>> float(hitting_cost(make_row(np.array([1.0, 2.0]), 5.0), 3.0))
+    2.0
     """
-    y = rows[..., -1] - load * rows[..., -3]
-    if slope.any():
-        y = y - rows[..., -2] * (place(rows) @ slope)
-    return np.asarray(y)
+    return np.asarray(rows[..., -1] - load * rows[..., -2])
 
 
-def linear_columns(rows: Array) -> Array:
-    """Return what multiplies the base load and the slope in readings, shape (n, 1 + d).
+def load_column(rows: Array) -> Array:
+    """Return what multiplies the base load in readings, shape (n, 1).
 
     Parameters
     ----------
-    rows : Array, shape (n, d + 3)
+    rows : Array, shape (n, d + 2)
         The rows.
     """
-    return np.hstack([rows[:, -3:-2], rows[:, -2:-1] * place(rows)])
+    return np.asarray(rows[:, -2:-1])
 
 
 def bound_weight(row: Array, noise: float, trusted_distance: float | None) -> Array:
@@ -97,7 +91,7 @@ def bound_weight(row: Array, noise: float, trusted_distance: float | None) -> Ar
 
     Parameters
     ----------
-    row : Array, shape (d + 3,)
+    row : Array, shape (d + 2,)
         The row.
     noise : float
         The deviation of the noise.
@@ -115,20 +109,19 @@ def bound_weight(row: Array, noise: float, trusted_distance: float | None) -> Ar
         return row
     share = 1.0 / math.hypot(1.0, excess)
     scaled = row * math.sqrt(share)
-    scaled[[-3, -1]] = share * row[[-3, -1]]
+    scaled[-2:] = share * row[-2:]
     return np.asarray(scaled)
 
 
 def add_columns(rows: Array) -> Array:
-    """Return rows (z, y) of files of earlier versions as rows (z, c, l, y), for a factor of one.
+    """Return rows (z, y) of files of earlier versions as rows (z, c, y).
 
     Parameters
     ----------
     rows : Array, shape (n, d + 1)
         The rows.
     """
-    ones = np.ones((len(rows), 1))
-    return np.hstack([rows[:, :-1], ones, ones, rows[:, -1:]])
+    return np.hstack([rows[:, :-1], np.ones((len(rows), 1)), rows[:, -1:]])
 
 
 def migrate_rows(fields: dict[str, Any]) -> dict[str, Any]:
@@ -139,7 +132,7 @@ def migrate_rows(fields: dict[str, Any]) -> dict[str, Any]:
     fields : dict
         The fields of the first version.
     """
-    rows, dim = fields["rows"], int(fields["dim"])
+    rows = fields["rows"]
     blocks = tuple(add_columns(block) for block in rows.blocks)
     return {
         **{name: value for name, value in fields.items() if name != "spread_chosen"},
@@ -150,5 +143,4 @@ def migrate_rows(fields: dict[str, Any]) -> dict[str, Any]:
         "flat": None,
         "levels": None,
         "levels_fitted": 0,
-        "slope": np.zeros(dim),
     }

@@ -60,8 +60,8 @@ class Stream(Value):
         The number of readings at u = 0, which are noise and base load only, their sum, and that of their squares.
     predictions : Array, shape (60, 2)
         The latest predictions of the estimate that was played, and their errors; NaN for none.
-    sigma, load, slope : float, float and Array of shape (d,)
-        The deviation of the noise, the base load, and the slope g of the readings at u = 0.
+    sigma, load : float
+        The deviation of the noise, and the base load.
     scale : float
         The scale of A.
     soft : Array, shape (d, d), or None
@@ -85,7 +85,7 @@ class Stream(Value):
         The latest absolute errors of the estimate that was played, in units of what was expected.
     trouble : int
         What has been done about a factor that does not fit: 0 for nothing, 1 for a fit, 2 for one more column.
-    suspects, fits : Array, shape (k, d + 3), and int
+    suspects, fits : Array, shape (k, d + 2), and int
         The last readings that did not fit, and how many that fit have followed.
     rejected, epoch, returned : int
         The number of readings that were rejected, the round of the last change, and how many readings in a row have
@@ -107,7 +107,6 @@ class Stream(Value):
     predictions: Array
     sigma: float
     load: float
-    slope: Array
     scale: float
     soft: Array | None
     flat: Flat | None
@@ -153,7 +152,6 @@ class Stream(Value):
             predictions=np.full((_PREDICTIONS, 2), np.nan),
             sigma=0.0,
             load=0.0,
-            slope=np.zeros(dim),
             scale=0.0,
             soft=None,
             flat=None,
@@ -186,7 +184,7 @@ class Stream(Value):
 
         Parameters
         ----------
-        rows : Array, shape (n, d + 3)
+        rows : Array, shape (n, d + 2)
             The readings.
         round_number : int
             The round of the change.
@@ -198,7 +196,6 @@ class Stream(Value):
             zeros=self.zeros,
             sigma=self.noise(None),
             load=self.load,
-            slope=self.slope,
             rejected=self.rejected,
             epoch=round_number,
             previous=evolve(self, previous=None),
@@ -246,20 +243,15 @@ class Stream(Value):
         rows = self.rows.latest(limit)
         return Readings(place(rows), self.hitting_cost(rows))
 
-    @property
-    def linear_parts(self) -> Array:
-        """The base load and the slope, shape (1 + d,)."""
-        return np.append(self.load, self.slope)
-
     def hitting_cost(self, rows: Array) -> Array:
-        """Return readings without the base load and the linear part.
+        """Return readings without the base load.
 
         Parameters
         ----------
-        rows : Array, shape (..., d + 3)
+        rows : Array, shape (..., d + 2)
             The readings.
         """
-        return hitting_cost(rows, self.load, self.slope)
+        return hitting_cost(rows, self.load)
 
     def noise(self, cap: float | None) -> float:
         """Return the deviation of the noise.

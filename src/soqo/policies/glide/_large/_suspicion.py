@@ -149,7 +149,7 @@ def set_aside(stream: Stream, row: Array, round_number: int) -> Stream:
     ----------
     stream : Stream
         The stream.
-    row : Array, shape (d + 3,)
+    row : Array, shape (d + 2,)
         The reading.
     round_number : int
         Its round.
@@ -187,7 +187,7 @@ def remember_previous(stream: Stream, row: Array, noise: float) -> Stream:
     ----------
     stream : Stream
         The stream after a reading.
-    row : Array, shape (d + 3,)
+    row : Array, shape (d + 2,)
         The reading.
     noise : float
         The deviation of the noise.
