@@ -13,11 +13,11 @@ from scipy import stats
 from soqo.estimators._measurements import measure, smat, svec
 from soqo.estimators.bayes import RELATIVE_ERROR, Posterior, ReadingModel
 from soqo.estimators.bayes._marginal_likelihood import (
-    _KNOWN_NOISE_DEVIATION,
-    _KNOWN_NOISE_RANGE,
-    _LOG_SCALES,
-    _NOISE_PRIOR_EXPONENT,
+    KNOWN_NOISE_DEVIATION,
+    KNOWN_NOISE_RANGE,
     LOG_SCALE_DEVIATION,
+    LOG_SCALES,
+    NOISE_PRIOR_EXPONENT,
 )
 from soqo.typing import Array
 
@@ -158,12 +158,12 @@ class Dense:
 
     def _log_noise_prior(self, x: Array) -> Array:
         if self.known_noise is None:
-            return _NOISE_PRIOR_EXPONENT * x
+            return NOISE_PRIOR_EXPONENT * x
         below = np.minimum(x - math.log(self.known_noise), 0.0)
-        return np.asarray(-0.5 * np.square(below / _KNOWN_NOISE_DEVIATION))
+        return np.asarray(-0.5 * np.square(below / KNOWN_NOISE_DEVIATION))
 
     def _average(self) -> None:
-        x, scales = self.log_noise, np.exp(_LOG_SCALES)
+        x, scales = self.log_noise, np.exp(LOG_SCALES)
         s = scales[None, :, None, None]
         total = s**2 * (self.B @ self.P @ self.B.T) + np.exp(2.0 * x)[:, None, None, None] * self.W
         error = (self.z - scales[:, None] * (self.B @ self.theta))[None, :, :, None]
@@ -178,7 +178,7 @@ class Dense:
         gain = np.linalg.solve(total, s**2 * (self.B @ self.P)).mT
         means = scales[:, None] * self.theta + np.matvec(gain, error[..., 0])
         covariances = s**2 * self.P - s**2 * gain @ (self.B @ self.P)
-        log_scale_prior = stats.norm.logpdf(_LOG_SCALES, scale=self.scale_deviation)
+        log_scale_prior = stats.norm.logpdf(LOG_SCALES, scale=self.scale_deviation)
         prior = self._log_noise_prior(x)[:, None] + log_scale_prior
         logs = log_density + prior
         logs[[0, -1]] -= math.log(2.0)  # the trapezoidal rule
@@ -189,7 +189,7 @@ class Dense:
         self.scale = self.unit * float(w.sum(axis=0) @ scales / w.sum())
         # The density of the readings is an average with respect to the prior, which is normalized by quadrature.
         cap = math.inf if self.model.noise_cap is None else self.model.noise_cap
-        largest = 2.0 * self.max_abs_reading if self.known_noise is None else _KNOWN_NOISE_RANGE * self.known_noise
+        largest = 2.0 * self.max_abs_reading if self.known_noise is None else KNOWN_NOISE_RANGE * self.known_noise
         if not math.isnan(largest):
             fine = math.log(min(largest, cap)) + np.linspace(-200.0, 0.0, 200_001)
             mass = np.trapezoid(np.exp(self._log_noise_prior(fine)), fine)

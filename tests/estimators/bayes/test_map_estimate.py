@@ -12,7 +12,7 @@ from soqo._foundation.optional_imports import require_extra
 from soqo._model.spectrum import Spectrum
 from soqo.estimators._measurements import measure, smat, svec
 from soqo.estimators.bayes import Posterior, ReadingModel, map_estimate
-from soqo.estimators.bayes._map_estimate import _ALPHA, _congruence, map_in_cone
+from soqo.estimators.bayes._map_estimate import ALPHA, _congruence, map_in_cone
 from soqo.typing import Array
 
 MANY_STEPS = 60
@@ -267,7 +267,7 @@ def test_the_estimate_is_that_of_the_posterior_of_A_alone() -> None:
     for k in np.flatnonzero(which):
         # The unknowns are N, the offset and svec(A), in this order.
         mean, P = smat(posterior.mean[k, 5:]), (posterior.root[k] @ posterior.root[k].T)[5:, 5:]
-        exact = solution(mean, P, _ALPHA, float(posterior.scale[k]))
+        exact = solution(mean, P, ALPHA, float(posterior.scale[k]))
         # After a few steps from the identity.
         np.testing.assert_allclose(spectrum.matrix()[k], exact, atol=0.01 * np.abs(exact).max())
     np.testing.assert_array_equal(spectrum.matrix()[1], np.eye(2))

@@ -11,12 +11,12 @@ import pytest
 from scipy import stats
 
 from soqo.estimators.bayes._marginal_likelihood import (
-    _KNOWN_NOISE_DEVIATION,
-    _KNOWN_NOISE_RANGE,
-    _LOG_SCALES,
-    _MIN_NOISE,
-    _NOISE_PRIOR_EXPONENT,
+    KNOWN_NOISE_DEVIATION,
+    KNOWN_NOISE_RANGE,
     LOG_SCALE_DEVIATION,
+    LOG_SCALES,
+    MIN_NOISE,
+    NOISE_PRIOR_EXPONENT,
     MarginalLikelihood,
 )
 from soqo.typing import Array
@@ -57,8 +57,8 @@ def one_run(n: int, noise: float, seed: int = 0, p: int = 3, **fields: float) ->
 def top_of(run: MarginalLikelihood) -> float:
     """Return the logarithm of the largest noise."""
     known = float(run.known_noise[0])
-    largest = 2.0 * float(run.max_abs_reading[0]) if math.isnan(known) else _KNOWN_NOISE_RANGE * known
-    return math.log(max(min(largest, float(run.noise_cap[0])), _MIN_NOISE))
+    largest = 2.0 * float(run.max_abs_reading[0]) if math.isnan(known) else KNOWN_NOISE_RANGE * known
+    return math.log(max(min(largest, float(run.noise_cap[0])), MIN_NOISE))
 
 
 def log_prior(run: MarginalLikelihood, log_noise: Array) -> Array:
@@ -67,8 +67,8 @@ def log_prior(run: MarginalLikelihood, log_noise: Array) -> Array:
 
     def density(x: Array) -> Array:
         if math.isnan(known):
-            return _NOISE_PRIOR_EXPONENT * x
-        return np.asarray(-0.5 * np.square(np.minimum(x - math.log(known), 0.0) / _KNOWN_NOISE_DEVIATION))
+            return NOISE_PRIOR_EXPONENT * x
+        return np.asarray(-0.5 * np.square(np.minimum(x - math.log(known), 0.0) / KNOWN_NOISE_DEVIATION))
 
     fine = top_of(run) + np.linspace(-200.0, 0.0, 200_001)
     return density(log_noise) - math.log(np.trapezoid(np.exp(density(fine)), fine))
@@ -81,9 +81,9 @@ def quadrature(run: MarginalLikelihood) -> dict[str, Any]:
     sigma = np.exp(x)
     surplus = float(run.readings[0]) - D.size
     residual = -0.5 * run.rest[0] / sigma**2 - surplus * (x + 0.5 * math.log(2.0 * math.pi))
-    scale_weights = stats.norm.pdf(_LOG_SCALES, scale=run.scale_deviation[0])
+    scale_weights = stats.norm.pdf(LOG_SCALES, scale=run.scale_deviation[0])
     logs, means, variances = [], [], []
-    for log_s, weight in zip(_LOG_SCALES, scale_weights / scale_weights.sum(), strict=True):
+    for log_s, weight in zip(LOG_SCALES, scale_weights / scale_weights.sum(), strict=True):
         s = math.exp(log_s)
         prior, noise = (s * D) ** 2, sigma[:, None] ** 2
         explained = stats.norm.logpdf(c, s * c0, np.sqrt(prior + noise)).sum(axis=1)
@@ -100,7 +100,7 @@ def quadrature(run: MarginalLikelihood) -> dict[str, Any]:
     return {
         "mean": integrate(np.array(means)),
         "variance": integrate(np.array(variances)),
-        "scale": integrate(np.exp(_LOG_SCALES)[:, None, None])[0],
+        "scale": integrate(np.exp(LOG_SCALES)[:, None, None])[0],
         "noise": math.exp(integrate(np.broadcast_to(x[:, None], (9, x.size, 1)))[0]),
         "log_evidence": math.log(total) + log_density.max(),
     }

@@ -39,8 +39,8 @@ from soqo.estimators.bayes import (
     with_walking_offset,
     without_readings,
 )
-from soqo.estimators.bayes._fits import _LOG_VARIANT_PRIORS, _fit_variant, fit_variants, triangular_factor
-from soqo.estimators.bayes._marginal_likelihood import _LOG_SCALES, _MIN_NOISE, LOG_SCALE_DEVIATION
+from soqo.estimators.bayes._fits import LOG_VARIANT_PRIORS, _fit_variant, fit_variants, triangular_factor
+from soqo.estimators.bayes._marginal_likelihood import LOG_SCALE_DEVIATION, LOG_SCALES, MIN_NOISE
 from soqo.estimators.bayes._row_algebra import LOG_BASE_LOAD_RANGE
 from soqo.typing import Array
 
@@ -67,7 +67,7 @@ def test_the_evidence_is_the_dense_density_of_the_readings_averaged_over_the_pri
     posterior, weights = learn(model, U, y)
     largest = float(np.abs(weights * y).max())
     dense = Dense(model, U, y, weights, grids[-1], max_abs_reading=largest)
-    plain = float(_LOG_VARIANT_PRIORS[0])
+    plain = float(LOG_VARIANT_PRIORS[0])
     # Logarithms of densities: round-off, and that of a quadrature of the prior with steps of 0.001.
     assert posterior.log_evidence[0] - plain == pytest.approx(dense.log_evidence, abs=1e-5)
     assert posterior.with_marginal_evidence().log_evidence[0] - plain == pytest.approx(dense.log_evidence, abs=1e-5)
@@ -88,7 +88,7 @@ def test_with_a_base_load_posterior_and_evidence_are_those_of_correlated_reading
     dense.assert_agrees_with(posterior)
     # The first reading has the density of a base load: uniform in the logarithm of its size.
     first = -math.log(y[0]) - LOG_BASE_LOAD_RANGE
-    total = float(_LOG_VARIANT_PRIORS[0]) + first + dense.log_evidence
+    total = float(LOG_VARIANT_PRIORS[0]) + first + dense.log_evidence
     assert posterior.log_evidence[0] == pytest.approx(total, abs=1e-5)
 
 
@@ -155,7 +155,7 @@ def test_a_cap_on_the_noise_removes_all_larger_values(grids: list[Array]) -> Non
     dense = Dense(capped, U, y, weights, grids[-1], max_abs_reading=largest)
     dense.assert_agrees_with(posterior)
     assert grids[-1][-1] == pytest.approx(math.log(0.2))
-    assert posterior.log_evidence[0] - _LOG_VARIANT_PRIORS[0] == pytest.approx(dense.log_evidence, abs=1e-5)
+    assert posterior.log_evidence[0] - LOG_VARIANT_PRIORS[0] == pytest.approx(dense.log_evidence, abs=1e-5)
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.1, 1.0])
@@ -166,7 +166,7 @@ def test_noise_that_is_known_from_before_is_a_prior_around_it(noise: float, grid
     posterior, weights = learn(model, U, y, start)
     dense = Dense(model, U, y, weights, grids[-1], known_noise=0.1, scale_deviation=0.5)
     dense.assert_agrees_with(posterior)
-    assert posterior.log_evidence[0] - _LOG_VARIANT_PRIORS[0] == pytest.approx(dense.log_evidence, abs=1e-5)
+    assert posterior.log_evidence[0] - LOG_VARIANT_PRIORS[0] == pytest.approx(dense.log_evidence, abs=1e-5)
 
 
 @pytest.mark.parametrize("bias", ["direction", "constant"])
@@ -265,7 +265,7 @@ def test_readings_stored_without_a_fit_count_in_the_next_one(grids: list[Array])
     dense = Dense(model, U, y, np.ones(20), grids[-1], rho=0.3, max_abs_reading=largest)
     dense.assert_agrees_with(posterior)
     first = -math.log(abs(y[0])) - LOG_BASE_LOAD_RANGE
-    total = float(_LOG_VARIANT_PRIORS[0]) + first + dense.log_evidence
+    total = float(LOG_VARIANT_PRIORS[0]) + first + dense.log_evidence
     assert posterior.log_evidence[0] == pytest.approx(total, abs=1e-5)
 
 
@@ -403,8 +403,8 @@ def test_the_density_of_a_precise_reading_is_that_of_a_smaller_noise() -> None:
 
 def test_the_posterior_starts_from_the_prior() -> None:
     posterior = Posterior.start(ReadingModel(3, "none"), 2)
-    weights = stats.norm.pdf(_LOG_SCALES, scale=LOG_SCALE_DEVIATION)
-    s, square = (np.average(np.exp(k * _LOG_SCALES), weights=weights) for k in (1.0, 2.0))
+    weights = stats.norm.pdf(LOG_SCALES, scale=LOG_SCALE_DEVIATION)
+    s, square = (np.average(np.exp(k * LOG_SCALES), weights=weights) for k in (1.0, 2.0))
     np.testing.assert_allclose(smat(posterior.mean), np.tile(s * np.eye(3), (2, 1, 1)), rtol=1e-14)
     np.testing.assert_allclose(covariance(posterior)[1] / square, prior_covariance(3), atol=1e-14)
     np.testing.assert_allclose(posterior.scale, s, rtol=1e-14)
@@ -753,7 +753,7 @@ def test_a_reading_at_huge_u_does_not_spoil_the_estimate() -> None:
 def test_readings_of_zero_give_finite_numbers() -> None:
     model = ReadingModel(2, "direction")
     posterior, _ = learn(model, np.eye(2)[[0, 1, 0, 1, 0]], np.zeros(5))
-    assert _MIN_NOISE * 1e-12 < posterior.noise[0] < 1e-90
+    assert MIN_NOISE * 1e-12 < posterior.noise[0] < 1e-90
     # The smallest scale on the grid is 0.01, and readings of zero bound the diagonal of A by it.
     assert np.abs(np.diagonal(smat(posterior.mean[0, -3:]))).max() < 0.01
 
@@ -766,7 +766,7 @@ def test_the_noise_stays_below_its_cap(cap: float) -> None:
     for k in range(40):
         posterior = posterior.update(model, U[k : k + 1], y[k : k + 1])
         # The exponential of a logarithm loses the last digits.
-        assert 0.0 < posterior.noise[0] <= max(cap, _MIN_NOISE) * (1.0 + 1e-12)
+        assert 0.0 < posterior.noise[0] <= max(cap, MIN_NOISE) * (1.0 + 1e-12)
     free, _ = learn(ReadingModel(2, "direction"), U, y)
     assert free.noise[0] > 0.5  # without the cap, the noise is estimated
 

@@ -13,7 +13,7 @@ from soqo import random_curvature
 from soqo._model.gains import advance, contraction
 from soqo._model.planner import towards
 from soqo._model.spectrum import Spectrum
-from soqo.policies.glide._drift import _MAX_CORRELATION, _SIGNIFICANT_DEVIATIONS, Drift
+from soqo.policies.glide._drift import MAX_CORRELATION, SIGNIFICANT_DEVIATIONS, Drift
 
 RUNS = 400
 
@@ -71,7 +71,7 @@ def test_independent_gaussian_steps_rarely_seem_correlated(dim: int) -> None:
     steps = np.random.default_rng(2).standard_normal((RUNS, 300, dim))
     found = after_steps(steps).correlation()
     # The sum over its root mean square is nearly normal: it exceeds three deviations in 0.27 % of runs.
-    chance = math.erfc(_SIGNIFICANT_DEVIATIONS / math.sqrt(2.0))
+    chance = math.erfc(SIGNIFICANT_DEVIATIONS / math.sqrt(2.0))
     assert np.count_nonzero(found) <= binom.ppf(0.9999, RUNS, chance)
 
 
@@ -80,7 +80,7 @@ def test_independent_cauchy_steps_rarely_seem_correlated() -> None:
     found = after_steps(steps).correlation()
     # Given their sizes, products of symmetric steps have independent random signs. Hoeffding's inequality bounds the
     # probability that their sum exceeds k roots of their sum of squares by 2 exp(-k^2 / 2), without any moments.
-    chance = 2.0 * math.exp(-0.5 * _SIGNIFICANT_DEVIATIONS**2)
+    chance = 2.0 * math.exp(-0.5 * SIGNIFICANT_DEVIATIONS**2)
     assert np.count_nonzero(found) <= binom.ppf(0.9999, RUNS, chance)
     # Without the test of significance, every run would have a correlation.
     assert np.count_nonzero(after_steps(steps).products) == RUNS
@@ -105,9 +105,9 @@ def test_a_correlation_is_significant_from_three_deviations() -> None:
 
 def test_correlations_are_clipped_below_one() -> None:
     constant = np.ones((1, 40, 2))
-    assert after_steps(constant).correlation() == [_MAX_CORRELATION]
+    assert after_steps(constant).correlation() == [MAX_CORRELATION]
     reversing = np.where(np.arange(40) % 2, -1.0, 1.0)[None, :, None] * constant
-    assert after_steps(reversing).correlation() == [-_MAX_CORRELATION]
+    assert after_steps(reversing).correlation() == [-MAX_CORRELATION]
 
 
 def test_without_steps_the_correlation_is_zero() -> None:

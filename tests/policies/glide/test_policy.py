@@ -27,7 +27,7 @@ from soqo import (
 from soqo._model.gains import contraction
 from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
-from soqo.estimators.bayes._marginal_likelihood import _LOG_SCALES, LOG_SCALE_DEVIATION
+from soqo.estimators.bayes._marginal_likelihood import LOG_SCALE_DEVIATION, LOG_SCALES
 from soqo.noise import Adversarial, Noise, Uniform
 from soqo.processes import Cauchy, Correlated, Gaussian, Laplace
 from soqo.typing import Array
@@ -239,8 +239,8 @@ def test_a_prior_of_the_wrong_scale_is_corrected() -> None:
 
 def test_the_first_action_is_optimal_for_the_prior_mean() -> None:
     """No action has a lower expected cost if C^{-1} is nearly linear in A, as it is for a large A."""
-    weights = stats.norm.pdf(_LOG_SCALES, scale=LOG_SCALE_DEVIATION)
-    s = np.exp(_LOG_SCALES)
+    weights = stats.norm.pdf(LOG_SCALES, scale=LOG_SCALE_DEVIATION)
+    s = np.exp(LOG_SCALES)
     v = np.array([3.0, -1.0])
     x, _ = GLIDE().act(GLIDE().start(np.zeros(2)), v)
     share = np.linspace(0.01, 0.99, 99)[:, None]

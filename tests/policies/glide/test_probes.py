@@ -17,9 +17,9 @@ from soqo.estimators.bayes import Posterior, ReadingModel
 from soqo.noise import Uniform
 from soqo.policies.glide import GLIDE
 from soqo.policies.glide._probes import (
-    _PROBE_SIZES,
-    _SAFETY_FACTOR,
     EXPLORATION_ROUNDS,
+    PROBE_SIZES,
+    SAFETY_FACTOR,
     _divided_differences,
     best_probe,
     exploratory_spectrum,
@@ -181,7 +181,7 @@ class Uncertainty:
         found = []
         for q in np.linalg.eigh(self.A)[1].T:
             deviation = np.linalg.norm(svec(np.outer(q, q)) @ self.root[-self.model.unknowns :])
-            found += [size * math.sqrt(2.0 * self.noise / deviation) * q for size in _PROBE_SIZES]
+            found += [size * math.sqrt(2.0 * self.noise / deviation) * q for size in PROBE_SIZES]
         return found
 
 
@@ -214,7 +214,7 @@ def test_a_probe_pays_if_its_saving_is_a_multiple_of_its_cost(dim: int, bias: Bi
     saved = without - case.regret(case.after_reading(case.planned + step), normal, w)
     error = saved.std(ddof=1) / math.sqrt(draws)
     assert 4.0 * error < 0.2 * saved.mean()  # the error is much smaller than the saving
-    assert abs(saved.mean() - _SAFETY_FACTOR * case.cost(step) / rounds) < 4.0 * error
+    assert abs(saved.mean() - SAFETY_FACTOR * case.cost(step) / rounds) < 4.0 * error
 
 
 @pytest.mark.parametrize(("dim", "bias", "planned"), CASES)
@@ -222,7 +222,7 @@ def test_the_probe_has_the_largest_value_of_all_candidates(dim: int, bias: Bias,
     case = uncertainty(dim, bias, planned)
     without = case.saving(case.after_reading(case.planned))
     steps = case.candidates()
-    cost = np.array([_SAFETY_FACTOR * case.cost(step) for step in steps])
+    cost = np.array([SAFETY_FACTOR * case.cost(step) for step in steps])
     saved = [case.saving(case.after_reading(case.planned + step)) - without for step in steps]
     # The slope at an eigenvalue is a difference over 0.2 % of it, accurate to about 1e-6.
     rounds = case.break_even()

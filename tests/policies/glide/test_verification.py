@@ -15,7 +15,7 @@ from soqo._model.spectrum import Spectrum
 from soqo.noise import Uniform
 from soqo.policies.glide import GLIDE, _policy
 from soqo.policies.glide._beliefs import Beliefs
-from soqo.policies.glide._verification import _AGES, _PROBE_DEVIATIONS, FIRST_AGE, is_due, verification_probe
+from soqo.policies.glide._verification import _AGES, FIRST_AGE, PROBE_DEVIATIONS, is_due, verification_probe
 from soqo.processes import Gaussian
 from soqo.typing import Array
 
@@ -54,7 +54,7 @@ def test_an_eigenvalue_that_the_readings_do_not_show_is_verified_by_a_reading_ab
     found = probe(beliefs, STEEP)
     noise = float(beliefs.played().noise[0])
     assert found[1] == 0.0
-    assert 0.5 * found @ STEEP @ found == pytest.approx(_PROBE_DEVIATIONS * noise, rel=1e-12)
+    assert 0.5 * found @ STEEP @ found == pytest.approx(PROBE_DEVIATIONS * noise, rel=1e-12)
 
 
 def test_an_eigenvalue_that_the_readings_show_is_not_verified_again() -> None:

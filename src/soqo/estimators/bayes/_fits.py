@@ -34,10 +34,10 @@ GROWTH = 1.1
 VARIANTS = ((False, True), (True, True), (False, False), (True, False))
 """The variants of the model: with an offset or context, and with a bias N."""
 
-_LOG_VARIANT_PRIORS = np.log([0.7, 0.3, 0.7, 0.3])
+LOG_VARIANT_PRIORS = np.log([0.7, 0.3, 0.7, 0.3])
 """The prior probabilities of the variants, up to a factor that the bias does not change."""
 
-_NEGLIGIBLE, _UNLIKELY = 1e-3, 0.05
+NEGLIGIBLE, UNLIKELY = 1e-3, 0.05
 """A variant of lower probability than the first does not count, and one of lower probability than the second is not
 evaluated again until the number of readings has doubled."""
 
@@ -110,13 +110,13 @@ def fit_variants(
         fits[index] = fit = _fit_variant(
             model, chosen_part, chosen_rows, triangular, offset, biased, chosen_white, evidence_only
         )
-        log_weights[chosen, index] = fit["log_evidence"] + _LOG_VARIANT_PRIORS[index]
+        log_weights[chosen, index] = fit["log_evidence"] + LOG_VARIANT_PRIORS[index]
     top = log_weights.max(axis=1, keepdims=True)
     weights = np.exp(log_weights - top)
     total = weights.sum(axis=1, keepdims=True)
     weights /= total
     # A variant that hardly matters is left out of the mixture.
-    shares = np.where(weights > _NEGLIGIBLE, weights, 0.0)
+    shares = np.where(weights > NEGLIGIBLE, weights, 0.0)
     shares /= shares.sum(axis=1, keepdims=True)
     result = {} if evidence_only else _mixture(fits, wanted, shares)
     result["noise"] = _mixed_noise(fits, wanted, shares)
@@ -134,7 +134,7 @@ def _wanted_variants(model: ReadingModel, part: Posterior, review_all: bool) -> 
     wanted = np.stack([np.ones(runs, dtype=np.bool_), offset, unbiased, offset & unbiased], axis=1)
     n = np.maximum(part.readings, 1.0)
     review = review_all | (part.readings < 4 * model.unknowns) | (np.floor(np.log2(n)) != np.floor(np.log2(n / GROWTH)))
-    likely = wanted & (part.variants > _UNLIKELY)
+    likely = wanted & (part.variants > UNLIKELY)
     likely[~likely.any(axis=1)] |= wanted[~likely.any(axis=1)]
     return np.where(review[:, None], wanted, likely)
 

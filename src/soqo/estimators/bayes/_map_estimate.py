@@ -29,22 +29,22 @@ from soqo.estimators.bayes._model import ReadingModel
 from soqo.estimators.bayes._posterior import Posterior, directional_deviations
 from soqo.typing import Array, BoolArray, IntArray
 
-_ALPHA = 0.1
+ALPHA = 0.1
 """The weight of the Wishart density in the estimate of a policy."""
 
-_EARLY_STEPS, _LATE_STEPS = 12, 6
+EARLY_STEPS, LATE_STEPS = 12, 6
 """The number of primal-dual steps while there are few readings, and once the last estimate is a good warm start."""
 
-_INTERIOR_DEVIATIONS = 6.0
+INTERIOR_DEVIATIONS = 6.0
 """The cone projection is skipped if all eigenvalues of the mean exceed this number of standard deviations."""
 
-_SMALL_CHANGE = 0.1
+SMALL_CHANGE = 0.1
 """Stop after a step that changes M by less than this share of itself: the remaining error is about its square."""
 
-_DECREASE = 0.3
+DECREASE = 0.3
 """The factor by which a step aims to bring M Z closer to alpha."""
 
-_BOUNDARY_SHARE = 0.9
+BOUNDARY_SHARE = 0.9
 """The share of the distance to the boundary of the cone that a step may cover."""
 
 
@@ -81,7 +81,7 @@ def map_estimate(model: ReadingModel, posterior: Posterior, last: Spectrum, whic
     values, vectors = last.values.copy(), last.vectors.copy()
     new = Spectrum.of(mean)
     values[runs], vectors[runs] = new.values, new.vectors
-    margin = _INTERIOR_DEVIATIONS * directional_deviations(root, new.vectors[:, :, :1].mT)[:, 0]
+    margin = INTERIOR_DEVIATIONS * directional_deviations(root, new.vectors[:, :, :1].mT)[:, 0]
     few = posterior.readings[runs] <= 2.0 * p
     near = np.flatnonzero(few | (new.values[:, 0] < margin))
     if near.size:
@@ -90,8 +90,8 @@ def map_estimate(model: ReadingModel, posterior: Posterior, last: Spectrum, whic
         start_values, start_vectors = last.values[among], last.vectors[among]
         floor = 1e-2 * directional_deviations(root, start_vectors.mT) + 1e-150
         start = Spectrum(np.maximum(start_values, floor), start_vectors)
-        steps = np.where(few[near], _EARLY_STEPS, _LATE_STEPS)
-        inside = map_in_cone(mean[near], root @ root.mT, start, _ALPHA, posterior.scale[among], steps)
+        steps = np.where(few[near], EARLY_STEPS, LATE_STEPS)
+        inside = map_in_cone(mean[near], root @ root.mT, start, ALPHA, posterior.scale[among], steps)
         values[among], vectors[among] = inside.values, inside.vectors
     return Spectrum(values, vectors)
 
@@ -125,7 +125,7 @@ def map_in_cone(mean: Array, covariance: Array, start: Spectrum, alpha: float, s
         G[active], values[active], change = _step_or_stay(
             mean[active], covariance[active], G[active], values[active], alpha, scale[active]
         )
-        active = active[(change > _SMALL_CHANGE) & (step + 1 < steps[active])]
+        active = active[(change > SMALL_CHANGE) & (step + 1 < steps[active])]
         if not active.size:
             break
     M = (G * values[:, None, :]) @ G.mT
@@ -160,7 +160,7 @@ def _primal_dual_step(
     identity = _identity(G.shape[-1])
     diagonal = values[:, :, None] * identity
     P, residual = _residual(mean, covariance, G, values, alpha, scale)
-    mu = np.maximum(alpha, _DECREASE * np.square(values).mean(axis=1))[:, None]
+    mu = np.maximum(alpha, DECREASE * np.square(values).mean(axis=1))[:, None]
     target = svec((mu / values - values)[:, :, None] * identity)
     _add_to_diagonal(P, 1.0)
     solution: Array = np.asarray(np.linalg.solve(P, (target - residual)[..., None])[..., 0], dtype=np.float64)
@@ -183,7 +183,7 @@ def _primal_dual_step(
 
 def _length(direction: Array) -> Array:
     """Return the step length for a direction in the coordinates in which the matrix is the identity."""
-    return np.asarray(step_length(np.linalg.eigvalsh(direction)[:, 0], _BOUNDARY_SHARE, np.maximum))
+    return np.asarray(step_length(np.linalg.eigvalsh(direction)[:, 0], BOUNDARY_SHARE, np.maximum))
 
 
 def _initial_mu(mean: Array, covariance: Array, start: Spectrum, alpha: float, scale: Array) -> Array:

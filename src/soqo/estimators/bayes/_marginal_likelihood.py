@@ -12,52 +12,52 @@ import numpy as np
 from soqo._foundation.blas import any_entry
 from soqo.typing import Array, BoolArray, IntArray
 
-_LOG_SCALES = np.log(10.0) * np.linspace(-2.0, 2.0, 9)
+LOG_SCALES = np.log(10.0) * np.linspace(-2.0, 2.0, 9)
 """The grid of log s."""
 
 LOG_SCALE_DEVIATION = math.log(10.0)
 """The prior's deviation of log s around zero: s is the switching weight within a factor of ten."""
 
-_LOG_SCALE_PRIOR = -0.5 * np.square(_LOG_SCALES / LOG_SCALE_DEVIATION)
+_LOG_SCALE_PRIOR = -0.5 * np.square(LOG_SCALES / LOG_SCALE_DEVIATION)
 """The logarithm of the prior on the grid, up to a constant."""
 
-PRIOR_MEAN_SCALE = float(np.average(np.exp(_LOG_SCALES), weights=np.exp(_LOG_SCALE_PRIOR)))
+PRIOR_MEAN_SCALE = float(np.average(np.exp(LOG_SCALES), weights=np.exp(_LOG_SCALE_PRIOR)))
 """The prior mean of s. It is larger than the prior median, which is one."""
 
-PRIOR_MEAN_SQUARE_SCALE = float(np.average(np.exp(2.0 * _LOG_SCALES), weights=np.exp(_LOG_SCALE_PRIOR)))
+PRIOR_MEAN_SQUARE_SCALE = float(np.average(np.exp(2.0 * LOG_SCALES), weights=np.exp(_LOG_SCALE_PRIOR)))
 """The prior mean of s^2."""
 
-_NOISE_PRIOR_EXPONENT = 0.15
+NOISE_PRIOR_EXPONENT = 0.15
 """The prior density of log sigma is sigma^0.15: nearly flat, and integrable towards small noise."""
 
-_KNOWN_NOISE_DEVIATION, _KNOWN_NOISE_RANGE = 0.3, 2.0
+KNOWN_NOISE_DEVIATION, KNOWN_NOISE_RANGE = 0.3, 2.0
 """Around the noise that earlier readings have shown: the deviation of log sigma below it, the largest factor above."""
 
-_MIN_NOISE = 1e-100
+MIN_NOISE = 1e-100
 """A lower bound on the noise, whose square does not underflow."""
 
 _CHUNK_RUNS = 64
 """The number of runs that are averaged at once: their arrays fit into the processor's cache."""
 
-_SCALE_STEP = float(_LOG_SCALES[1] - _LOG_SCALES[0])
+SCALE_STEP = float(LOG_SCALES[1] - LOG_SCALES[0])
 """The step of the grid of log s."""
 
-_COARSE_POINTS = 25
+COARSE_POINTS = 25
 """The number of points of the coarse grid of log sigma, whose step is that of log s."""
 
-_NARROW_POINTS, _WIDE_POINTS = 12, 48
+NARROW_POINTS, WIDE_POINTS = 12, 48
 """The numbers of points of the fine grids of log sigma, for a narrow density and for a wide one."""
 
-_NARROW_WIDTH = 3.8
+NARROW_WIDTH = 3.8
 """A density of log sigma on an interval of this width is narrow: the points are no more than 0.35 apart."""
 
-_SEARCH_WIDTH = math.log(4.0)
+SEARCH_WIDTH = math.log(4.0)
 """The density is first sought within this distance of the last estimate of log sigma."""
 
-_WINDOW_SCALES = 4
+WINDOW_SCALES = 4
 """The number of neighboring scales that are averaged if all others are negligible."""
 
-_NEGLIGIBLE_NATS, _NEGLIGIBLE_SCALE_NATS = 10.0, 18.0
+NEGLIGIBLE_NATS, NEGLIGIBLE_SCALE_NATS = 10.0, 18.0
 """The density of log sigma, and that of log s, are negligible this far below their maximum."""
 
 _LOG_TWO_PI = math.log(2.0 * math.pi)
@@ -132,21 +132,21 @@ class MarginalLikelihood:
             The last estimate of sigma; NaN for none.
         """
         unknown = np.isnan(self.known_noise)
-        largest = np.where(unknown, 2.0 * self.max_abs_reading, _KNOWN_NOISE_RANGE * self.known_noise)
-        top = np.log(np.maximum(np.minimum(largest, self.noise_cap), _MIN_NOISE))
-        bottom = top - (_COARSE_POINTS - 1) * _SCALE_STEP
+        largest = np.where(unknown, 2.0 * self.max_abs_reading, KNOWN_NOISE_RANGE * self.known_noise)
+        top = np.log(np.maximum(np.minimum(largest, self.noise_cap), MIN_NOISE))
+        bottom = top - (COARSE_POINTS - 1) * SCALE_STEP
         low, high = bottom.copy(), top.copy()
         first_scale = np.full(guess.size, -1)  # of a window of scales; -1 for all of them
         blind = np.isnan(guess)
         known = np.flatnonzero(~blind)
         if known.size:
-            found = self._support_near(known, np.log(np.maximum(guess[known], _MIN_NOISE)), bottom[known], top[known])
+            found = self._support_near(known, np.log(np.maximum(guess[known], MIN_NOISE)), bottom[known], top[known])
             low[known], high[known], first_scale[known] = found[:3]
             blind[known] = found[3]
         parts = np.flatnonzero(blind)
         if parts.size:
             low[parts], high[parts], mode = self._support(parts, top[parts])
-            narrow = high[parts] - low[parts] <= _NARROW_WIDTH
+            narrow = high[parts] - low[parts] <= NARROW_WIDTH
             parts, mode = parts[narrow], mode[narrow]
         if parts.size:
             # The coarse grid has found the density, but its step is too large for a narrow one.
@@ -171,24 +171,24 @@ class MarginalLikelihood:
     ) -> list[tuple[IntArray, Callable[[IntArray], _Grid]]]:
         """Return the runs of each kind of fine grid, and what makes the grid of some of them."""
         width = high - low
-        narrow = width <= _NARROW_WIDTH
+        narrow = width <= NARROW_WIDTH
         windowed = narrow & (first_scale >= 0)
-        steps = np.where(width <= (_WIDE_POINTS - 1) * _SCALE_STEP / 4.0, 4, 2)
-        shares = np.linspace(0.0, 1.0, _NARROW_POINTS)
+        steps = np.where(width <= (WIDE_POINTS - 1) * SCALE_STEP / 4.0, 4, 2)
+        shares = np.linspace(0.0, 1.0, NARROW_POINTS)
 
         def narrow_grid(runs: IntArray) -> _Grid:
             log_noise = low[runs, None] + width[runs, None] * shares
-            return _Grid.product(self, runs, log_noise, np.tile(_LOG_SCALES, (runs.size, 1)))
+            return _Grid.product(self, runs, log_noise, np.tile(LOG_SCALES, (runs.size, 1)))
 
         def windowed_grid(runs: IntArray) -> _Grid:
             log_noise = low[runs, None] + width[runs, None] * shares
-            return _Grid.product(self, runs, log_noise, _LOG_SCALES[first_scale[runs, None] + _WINDOW])
+            return _Grid.product(self, runs, log_noise, LOG_SCALES[first_scale[runs, None] + _WINDOW])
 
         kinds: list[tuple[BoolArray, Callable[[IntArray], _Grid]]] = [
             (windowed, windowed_grid),
             (narrow & ~windowed, narrow_grid),
-            (~narrow & (steps == 4), lambda runs: _Grid.lattice(self, runs, high[runs], _WIDE_POINTS, 4)),
-            (~narrow & (steps == 2), lambda runs: _Grid.lattice(self, runs, high[runs], _WIDE_POINTS, 2)),
+            (~narrow & (steps == 4), lambda runs: _Grid.lattice(self, runs, high[runs], WIDE_POINTS, 4)),
+            (~narrow & (steps == 2), lambda runs: _Grid.lattice(self, runs, high[runs], WIDE_POINTS, 2)),
         ]
         return [(np.flatnonzero(which), make) for which, make in kinds if which.any()]
 
@@ -197,7 +197,7 @@ class MarginalLikelihood:
         lows, highs, modes = [], [], []
         for begin in range(0, runs.size, _CHUNK_RUNS):
             chunk = slice(begin, begin + _CHUNK_RUNS)
-            grid = _Grid.lattice(self, runs[chunk], top[chunk], _COARSE_POINTS, 1)
+            grid = _Grid.lattice(self, runs[chunk], top[chunk], COARSE_POINTS, 1)
             density = grid.log_weights.max(axis=2)
             low, high = _likely_interval(grid.log_noise, density)
             lows.append(low)
@@ -213,17 +213,17 @@ class MarginalLikelihood:
         At the estimate, all scales are evaluated; and for the best of them, a few values of sigma.
         """
         center = np.minimum(center, top)
-        scales = np.tile(_LOG_SCALES, (runs.size, 1))
+        scales = np.tile(LOG_SCALES, (runs.size, 1))
         of_scale = _Grid.product(self, runs, center[:, None], scales).log_weights[:, 0]
         best = of_scale.argmax(axis=1)
-        likely = of_scale > of_scale.max(axis=1, keepdims=True) - _NEGLIGIBLE_SCALE_NATS
-        first, last = likely.argmax(axis=1), _LOG_SCALES.size - 1 - likely[:, ::-1].argmax(axis=1)
-        surplus = _WINDOW_SCALES - (last - first + 1)
-        start = np.clip(first - surplus // 2, 0, _LOG_SCALES.size - _WINDOW_SCALES)
-        near_low, near_high = np.maximum(center - _SEARCH_WIDTH, bottom), np.minimum(center + _SEARCH_WIDTH, top)
-        shares = np.linspace(0.0, 1.0, _NARROW_POINTS)
+        likely = of_scale > of_scale.max(axis=1, keepdims=True) - NEGLIGIBLE_SCALE_NATS
+        first, last = likely.argmax(axis=1), LOG_SCALES.size - 1 - likely[:, ::-1].argmax(axis=1)
+        surplus = WINDOW_SCALES - (last - first + 1)
+        start = np.clip(first - surplus // 2, 0, LOG_SCALES.size - WINDOW_SCALES)
+        near_low, near_high = np.maximum(center - SEARCH_WIDTH, bottom), np.minimum(center + SEARCH_WIDTH, top)
+        shares = np.linspace(0.0, 1.0, NARROW_POINTS)
         log_noise = near_low[:, None] + (near_high - near_low)[:, None] * shares
-        of_noise = _Grid.product(self, runs, log_noise, _LOG_SCALES[best][:, None]).log_weights[:, :, 0]
+        of_noise = _Grid.product(self, runs, log_noise, LOG_SCALES[best][:, None]).log_weights[:, :, 0]
         low, high = _likely_interval(log_noise, of_noise)
         at_border = (low <= near_low + 1e-9) & (near_low > bottom + 1e-9)
         at_border |= (high >= near_high - 1e-9) & (near_high < top - 1e-9)
@@ -233,9 +233,9 @@ class MarginalLikelihood:
         """Return the logarithm of the prior density of log sigma, which need not be normalized."""
         known = self.known_noise[runs]
         if np.isnan(known).all():
-            return np.asarray(_NOISE_PRIOR_EXPONENT * log_noise)
-        distance = np.minimum(log_noise - np.log(known)[:, None], 0.0) / _KNOWN_NOISE_DEVIATION
-        return np.where(np.isnan(known)[:, None], _NOISE_PRIOR_EXPONENT * log_noise, -0.5 * np.square(distance))
+            return np.asarray(NOISE_PRIOR_EXPONENT * log_noise)
+        distance = np.minimum(log_noise - np.log(known)[:, None], 0.0) / KNOWN_NOISE_DEVIATION
+        return np.where(np.isnan(known)[:, None], NOISE_PRIOR_EXPONENT * log_noise, -0.5 * np.square(distance))
 
     def _average(self, grid: _Grid, top: Array) -> ScaleAverage:
         """Return the average over a grid that is equidistant in log sigma."""
@@ -243,7 +243,7 @@ class MarginalLikelihood:
         log_weights[:, 0] -= math.log(2.0)  # the trapezoidal rule
         log_weights[:, -1] -= math.log(2.0)
         # Readings of zero have a density that grows towards small noise: it ends where the coarse grid does.
-        below = log_noise < top[:, None] - (_COARSE_POINTS - 1) * _SCALE_STEP - 1e-9
+        below = log_noise < top[:, None] - (COARSE_POINTS - 1) * SCALE_STEP - 1e-9
         if any_entry(below):
             log_weights[below] = -np.inf
         highest = np.maximum.reduce(log_weights, axis=(1, 2))
@@ -260,10 +260,10 @@ class MarginalLikelihood:
         step = np.maximum(log_noise[:, 1] - log_noise[:, 0], 1e-9)
         noise_mass = np.where(
             np.isnan(self.known_noise[runs]),
-            _NOISE_PRIOR_EXPONENT * top - math.log(_NOISE_PRIOR_EXPONENT),
-            math.log(_KNOWN_NOISE_DEVIATION * math.sqrt(0.5 * math.pi) + math.log(_KNOWN_NOISE_RANGE)),
+            NOISE_PRIOR_EXPONENT * top - math.log(NOISE_PRIOR_EXPONENT),
+            math.log(KNOWN_NOISE_DEVIATION * math.sqrt(0.5 * math.pi) + math.log(KNOWN_NOISE_RANGE)),
         )
-        scale_mass = np.exp(-0.5 * np.square(_LOG_SCALES / self.scale_deviation[runs][:, None])).sum(axis=1)
+        scale_mass = np.exp(-0.5 * np.square(LOG_SCALES / self.scale_deviation[runs][:, None])).sum(axis=1)
         evidence = highest + np.log(total * step) - noise_mass - np.log(scale_mass)
         return ScaleAverage(
             mean=self.D[runs] * (inverse * self.c[runs] - inverse_s * self.c0[runs]),
@@ -275,7 +275,7 @@ class MarginalLikelihood:
         )
 
 
-_WINDOW = np.arange(_WINDOW_SCALES)
+_WINDOW = np.arange(WINDOW_SCALES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,11 +317,11 @@ class _Grid:
     @classmethod
     def lattice(cls, of: MarginalLikelihood, runs: IntArray, high: Array, points: int, steps: int) -> _Grid:
         """Return the grid of all scales whose step of log sigma is 1 / steps of that of log s, up to ``high``."""
-        step = _SCALE_STEP / steps
+        step = SCALE_STEP / steps
         log_noise = high[:, None] + step * np.arange(1.0 - points, 1.0)
-        ratios = points + (_LOG_SCALES.size - 1) * steps
-        log_ratio = (log_noise[:, :1] - _LOG_SCALES[-1]) + step * np.arange(ratios)
-        log_scales = np.tile(_LOG_SCALES, (runs.size, 1))
+        ratios = points + (LOG_SCALES.size - 1) * steps
+        log_ratio = (log_noise[:, :1] - LOG_SCALES[-1]) + step * np.arange(ratios)
+        log_scales = np.tile(LOG_SCALES, (runs.size, 1))
         return cls._evaluate(of, runs, log_noise, log_scales, steps, log_ratio)
 
     @classmethod
@@ -393,7 +393,7 @@ def _of_pairs(values: Array, scales: int, points: int, steps: int) -> Array:
 
 def _likely_interval(log_noise: Array, log_weights: Array) -> tuple[Array, Array]:
     """Return the interval outside of which the density is negligible, one step wider, within the grid."""
-    likely = log_weights > log_weights.max(axis=1, keepdims=True) - _NEGLIGIBLE_NATS
+    likely = log_weights > log_weights.max(axis=1, keepdims=True) - NEGLIGIBLE_NATS
     points = log_noise.shape[1]
     first, last = likely.argmax(axis=1), points - 1 - likely[:, ::-1].argmax(axis=1)
     rows = np.arange(len(log_noise))

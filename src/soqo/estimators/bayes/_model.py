@@ -27,7 +27,7 @@ from soqo._foundation.blas import min_entry, sum_of_squares
 from soqo.estimators._measurements import svec, svec_rows, triangle
 from soqo.typing import Array, IntArray
 
-_ENTRY_DEVIATION = 1.0
+ENTRY_DEVIATION = 1.0
 """The prior's deviation of A per entry, in units of the scale s."""
 
 TRACE_DEVIATION = 3.0
@@ -266,4 +266,4 @@ def clip_inputs(u: Array, y: Array) -> tuple[Array, Array]:
 def prior_root(d: int) -> Array:
     """Return a square root of the prior covariance of svec(A) for s = 1, shape (p, p)."""
     along = svec(np.eye(d)) / math.sqrt(d)
-    return _ENTRY_DEVIATION * np.eye(along.size) + (TRACE_DEVIATION - _ENTRY_DEVIATION) * np.outer(along, along)
+    return ENTRY_DEVIATION * np.eye(along.size) + (TRACE_DEVIATION - ENTRY_DEVIATION) * np.outer(along, along)

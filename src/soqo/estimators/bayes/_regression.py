@@ -59,7 +59,7 @@ _RELATIVE_RANK_TOLERANCE = 1e-2
 _STEPS_PER_UNKNOWN, _MAX_CHAIN = 10, 500
 """The steps of hit-and-run sampling; each chain starts at the point of the cone that is nearest to a free draw."""
 
-_ALPHA, _MAX_STEPS = 1e-3, 150
+ALPHA, _MAX_STEPS = 1e-3, 150
 """For the MAP estimate in the cone: a small weight of the Wishart density, and enough steps for a cold start."""
 
 
@@ -414,7 +414,7 @@ def _map_matrix(mean: Array, root: Array, scale: float) -> Spectrum:
     matrix = smat(mean[None])
     d = matrix.shape[-1]
     start = Spectrum(np.full((1, d), scale), np.eye(d)[None])
-    return map_in_cone(matrix, (root @ root.T)[None], start, _ALPHA, np.full(1, scale), np.full(1, _MAX_STEPS))
+    return map_in_cone(matrix, (root @ root.T)[None], start, ALPHA, np.full(1, scale), np.full(1, _MAX_STEPS))
 
 
 def _low_rank_matrix(rank: int, mean: Array, root: Array, near: Spectrum) -> Array:

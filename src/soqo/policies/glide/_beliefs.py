@@ -36,26 +36,26 @@ MAX_BELIEFS = 6
 """The largest number of beliefs of a run."""
 
 
-_EARLY_PRUNE_NATS, _LATE_PRUNE_NATS = 10.0, 8.0
+EARLY_PRUNE_NATS, LATE_PRUNE_NATS = 10.0, 8.0
 """Beliefs this far below the best one are dropped, before and after it has 2p readings."""
 
 _HEDGED_PROBABILITY = 0.03
 """Epochs of lower probability do not influence the action."""
 
-_IMPROBABLE_NATS = 2.0
+IMPROBABLE_NATS = 2.0
 """Beliefs this far below the best one are fitted less often."""
 
-_SETTLED_NATS = 3.0
+SETTLED_NATS = 3.0
 """After 4p readings, beliefs with a base load that are this far below the best one are dropped."""
 
 
-_MANY_UNKNOWNS = 30
+MANY_UNKNOWNS = 30
 """With so many unknowns, beliefs that predict the same are merged."""
 
-_SAME_NATS = 0.1
+SAME_NATS = 0.1
 """Two beliefs predict the same if the log densities of the latest readings differ by no more than this."""
 
-_RETURN_NATS = 4.0
+RETURN_NATS = 4.0
 """In each round after a suspected change, the belief from before it is at most this far below the best one."""
 
 
@@ -450,7 +450,7 @@ class Beliefs(Value):
         if self.owner.size > self.best.size:
             # The evidence of an improbable belief is exact at every fourth of the first readings only.
             total = self.total
-            improbable = (total < total[self.best][self.owner] - _IMPROBABLE_NATS) & (age > 4.0)
+            improbable = (total < total[self.best][self.owner] - IMPROBABLE_NATS) & (age > 4.0)
             due &= ~improbable | (age % 4.0 == 0.0)
         return due
 
@@ -460,7 +460,7 @@ class Beliefs(Value):
         if not protected.any():
             return self
         gap = best_total(self, self.owner) - self.total
-        return evolve(self, log_weight=self.log_weight + np.where(protected, np.maximum(gap - _RETURN_NATS, 0.0), 0.0))
+        return evolve(self, log_weight=self.log_weight + np.where(protected, np.maximum(gap - RETURN_NATS, 0.0), 0.0))
 
     def remember(self, u: Array, y: Array, w: Array | None, factor: Array | None) -> Beliefs:
         """Return the beliefs with one more row among the latest readings."""
@@ -527,14 +527,14 @@ class Beliefs(Value):
         """
         mine, of_best = self.posterior, best[self.owner]
         many = mine.readings[of_best] >= 2 * model.unknowns
-        if model.unknowns < _MANY_UNKNOWNS or not many.any():
+        if model.unknowns < MANY_UNKNOWNS or not many.any():
             return np.zeros(many.size, dtype=np.bool_)
         same = many & (self.epoch == self.epoch[of_best]) & (self.in_a_row == 0.0) & (self.in_a_row[of_best] == 0.0)
         same &= ((mine.level_variance > 0.0) == (mine.level_variance[of_best] > 0.0)) & (self.protected < round_number)
         same &= (mine.level_speed == mine.level_speed[of_best]) & (mine.offset_step == mine.offset_step[of_best])
         same[best] = False
         if same.any():
-            same &= np.abs(self.densities - self.densities[of_best]).max(axis=1) < _SAME_NATS
+            same &= np.abs(self.densities - self.densities[of_best]).max(axis=1) < SAME_NATS
         return np.asarray(same)
 
 
@@ -639,9 +639,9 @@ def _selection(
     rank, gap = _rank_and_gap(owner, total, start)
     best = _first_winner(owner, total, start)
     of_best = readings[best][owner]
-    keep = gap <= np.where(of_best >= 2 * model.unknowns, _LATE_PRUNE_NATS, _EARLY_PRUNE_NATS)
+    keep = gap <= np.where(of_best >= 2 * model.unknowns, LATE_PRUNE_NATS, EARLY_PRUNE_NATS)
     # A base load that many readings have not shown is too small to matter.
-    keep &= ~((of_best >= 4 * model.unknowns) & (gap > _SETTLED_NATS) & (level_variance > 0.0))
+    keep &= ~((of_best >= 4 * model.unknowns) & (gap > SETTLED_NATS) & (level_variance > 0.0))
     guarded = protected >= round_number
     keep |= guarded
     # At most so many beliefs of a run.

@@ -18,10 +18,10 @@ from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import register, rename_fields
 from soqo.typing import Array
 
-_SIGNIFICANT_DEVIATIONS = 3.0
+SIGNIFICANT_DEVIATIONS = 3.0
 """A correlation of fewer of its standard deviations is set to zero."""
 
-_MAX_CORRELATION = 0.95
+MAX_CORRELATION = 0.95
 """Larger correlations are clipped to this value."""
 
 
@@ -65,11 +65,11 @@ class Drift(Value):
 
     def correlation(self) -> Array:
         """Return the estimate of rho, or zero if it is not significant; shape (runs,)."""
-        significant = np.square(self.products) > _SIGNIFICANT_DEVIATIONS**2 * self.squared_products
+        significant = np.square(self.products) > SIGNIFICANT_DEVIATIONS**2 * self.squared_products
         if not any_entry(significant):
             return np.zeros(significant.size)
         rho = self.products / np.where(self.squares > 0.0, self.squares, 1.0)
-        return np.where(significant, np.clip(rho, -_MAX_CORRELATION, _MAX_CORRELATION), 0.0)
+        return np.where(significant, np.clip(rho, -MAX_CORRELATION, MAX_CORRELATION), 0.0)
 
     def target_offset(self, spectrum: Spectrum, advances: Array, rounds_to_go: float) -> Array:
         """Return how far ahead of v the optimal player aims, shape (runs, d).

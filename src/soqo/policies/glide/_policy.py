@@ -47,7 +47,7 @@ from soqo.estimators.bayes import MAX_DISTANCE, Posterior, ReadingModel, clip_in
 from soqo.policies._base import Policy, State
 from soqo.policies._runs import join_rows
 from soqo.policies.glide._beliefs import Beliefs
-from soqo.policies.glide._compiled import CompiledMemory, is_packable, with_plain_memory
+from soqo.policies.glide._compiled._packed import CompiledMemory, is_packable, with_plain_memory
 from soqo.policies.glide._drift import Drift
 from soqo.policies.glide._forecasts import ForecastTrust
 from soqo.policies.glide._hedge import hedge

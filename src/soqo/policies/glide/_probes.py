@@ -25,7 +25,7 @@ from soqo._model.spectrum import Spectrum
 from soqo.estimators.bayes import TRACE_DEVIATION, Posterior, ReadingModel
 from soqo.typing import Array, BoolArray, IntArray
 
-_SAFETY_FACTOR = 32.0
+SAFETY_FACTOR = 32.0
 """A probe must save this many times its cost."""
 
 EXPLORATION_ROUNDS = range(2, 6)
@@ -35,7 +35,7 @@ from noise, and what four exploratory readings do not show is too small to be wo
 EARLY_PROBE_PERIOD, LATE_PROBE_PERIOD, EARLY_ROUNDS = 4, 16, 64
 """A probe is considered in every fourth round up to round 64, and in every sixteenth later."""
 
-_PROBE_SIZES = np.array([0.3, 1.0, 3.0])
+PROBE_SIZES = np.array([0.3, 1.0, 3.0])
 """The sizes of the candidate probes, in units of the size at which the uncertainty about A equals the noise."""
 
 
@@ -82,8 +82,8 @@ def best_probe(
 
     # The candidates: no probe, and deviations along each eigenvector.
     unit = np.sqrt(2.0 * posterior.noise[:, None] / deviation)
-    length = np.concatenate([np.zeros((runs, 1)), (unit[:, :, None] * _PROBE_SIZES).reshape(runs, -1)], axis=1)
-    direction = np.concatenate([Q[:, :, 0], *(Q[:, :, k] for k in np.repeat(np.arange(d), _PROBE_SIZES.size))], axis=1)
+    length = np.concatenate([np.zeros((runs, 1)), (unit[:, :, None] * PROBE_SIZES).reshape(runs, -1)], axis=1)
+    direction = np.concatenate([Q[:, :, 0], *(Q[:, :, k] for k in np.repeat(np.arange(d), PROBE_SIZES.size))], axis=1)
     probe = length[:, :, None] * direction.reshape(runs, -1, d)
     u = planned[:, None] + probe
     variance, X = posterior.cross_covariance(model, _features(model, u, w))
@@ -99,9 +99,9 @@ def best_probe(
     rounds = np.reshape(rounds_to_save, (-1, 1))
     saving = per_round * rounds / (1.0 + rate * rounds)
     price = (
-        0.5 * np.square(length) / np.concatenate([np.ones((runs, 1)), np.repeat(c, _PROBE_SIZES.size, axis=1)], axis=1)
+        0.5 * np.square(length) / np.concatenate([np.ones((runs, 1)), np.repeat(c, PROBE_SIZES.size, axis=1)], axis=1)
     )
-    value = saving - saving[:, :1] - _SAFETY_FACTOR * price
+    value = saving - saving[:, :1] - SAFETY_FACTOR * price
     # A value that is not a number is that of no probe.
     best = np.where(value > 0.0, value, 0.0).argmax(axis=1)
     return np.asarray(probe[np.arange(runs), best])

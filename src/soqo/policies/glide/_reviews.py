@@ -23,24 +23,24 @@ from soqo.policies.glide._changes import LOG_WALKING_OFFSET, OFFSET_SPEEDS
 from soqo.policies.glide._outliers import LOG_ERROR_RANGE, LOG_FIRST_WRONG, LOG_NEXT_WRONG
 from soqo.typing import BoolArray, IntArray
 
-_SPEEDS = (0.05, 0.3, 2.0, 10.0)
+SPEEDS = (0.05, 0.3, 2.0, 10.0)
 """The speeds rho of base loads that walk."""
 
-_DOUBT_AGE = 5.0
+DOUBT_AGE = 5.0
 """The age at which the first two readings are doubted."""
 
-_DECISIVE_NATS = 8.0
+DECISIVE_NATS = 8.0
 """A fit of the latest readings replaces the others if it predicts the last five of them better by this much."""
 
 
 def doubt_first_readings(beliefs: Beliefs, model: ReadingModel, seen: BoolArray) -> Beliefs:
     """Add beliefs in which the first or the second reading was wrong, at the fifth."""
     first = first_of_runs(beliefs.owner)
-    runs = np.flatnonzero(seen & (beliefs.age[first] == _DOUBT_AGE) & (beliefs.epoch[first] == 0.0))
+    runs = np.flatnonzero(seen & (beliefs.age[first] == DOUBT_AGE) & (beliefs.epoch[first] == 0.0))
     if not runs.size:
         return beliefs
     # Both doubts of each run, one after the other.
-    rows = beliefs.latest(runs, int(_DOUBT_AGE)).repeat(2)
+    rows = beliefs.latest(runs, int(DOUBT_AGE)).repeat(2)
     y = rows.y.copy()
     # A negative reading is wrong as well: without a base load only the noise explains it.
     dropped = y < 0.0
@@ -51,20 +51,20 @@ def doubt_first_readings(beliefs: Beliefs, model: ReadingModel, seen: BoolArray)
     y[dropped] = np.nan
     learned = _fit_stored(model, _store_rows(model, Posterior.start(model, len(y)), replace(rows, y=y), 1))
     weight = BASE_LOAD_LOG_PRIORS["none"] + np.where(dropped, cost, 0.0).sum(axis=1)
-    return beliefs.join(new_beliefs(np.tile(runs, 2), learned, weight, age=_DOUBT_AGE, rejected=1.0))
+    return beliefs.join(new_beliefs(np.tile(runs, 2), learned, weight, age=DOUBT_AGE, rejected=1.0))
 
 
 def review(beliefs: Beliefs, model: ReadingModel, seen: BoolArray, *, base_load: bool, misled: bool) -> Beliefs:
     """Add fits of the latest readings, with other base loads and in case of a misled start, at some ages."""
     after, best = beliefs, best_index(beliefs)
     age, in_a_row = np.where(seen, beliefs.age[best], -1.0), np.where(seen, beliefs.in_a_row[best], 0.0)
-    base_load_ages, fresh_ages = _review_ages(model.unknowns)
+    base_load_ages, fresh_ages = ages_of_reviews(model.unknowns)
     now = set(age.tolist())
     if base_load and not now.isdisjoint(base_load_ages):
         due = np.flatnonzero(np.isin(age, list(base_load_ages)))
         after = _add_base_loads(after, model, due[beliefs.posterior.offset_step[best[due]] == 0.0], best)
-    if base_load and model.offset and not model.context and not now.isdisjoint(_offset_ages(model.unknowns)):
-        due = np.flatnonzero(np.isin(age, list(_offset_ages(model.unknowns))))
+    if base_load and model.offset and not model.context and not now.isdisjoint(offset_ages(model.unknowns)):
+        due = np.flatnonzero(np.isin(age, list(offset_ages(model.unknowns))))
         after = _add_walking_offsets(after, model, due, best_index(after))
     if not misled:
         return after
@@ -89,7 +89,7 @@ def _add_base_loads(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best:
     mode = beliefs.posterior.level_variance[chosen] > 0.0
     speeds = beliefs.posterior.level_speed[chosen]
 
-    kinds: tuple[float | None, ...] = (None, 0.0, *_SPEEDS)
+    kinds: tuple[float | None, ...] = (None, 0.0, *SPEEDS)
     starts = Posterior.concatenate([Posterior.start(model, runs.size, base_load=rho) for rho in kinds])
     learned = _store_rows(model, starts, rows, len(kinds))
     marginal = dict(zip(kinds, learned.summary_of_fit(model)[1].reshape(len(kinds), -1), strict=True))
@@ -99,7 +99,7 @@ def _add_base_loads(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best:
         same = (mode & (speeds == rho)) if rho is not None else ~mode
         reference = np.where(same, value, reference)
     reference_total = beliefs.total[chosen]
-    walk_top = np.max(np.stack([evidence[speed] for speed in _SPEEDS]), axis=0)
+    walk_top = np.max(np.stack([evidence[speed] for speed in SPEEDS]), axis=0)
     # The first time, the latest readings are all that there are.
     first = beliefs.age[chosen] <= len(rows)
     least, cost = np.where(first, -6.0, 8.0), np.where(first, 0.0, 6.0)
@@ -179,7 +179,7 @@ def _add_fresh_fit(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best: 
         next_one = learned.update(model, rows.u[:, k], rows.y[:, k], features[:, k], w=context, fit=never)
         won = won + next_one.log_evidence - learned.log_evidence
         learned = next_one
-    where = np.flatnonzero(won > _DECISIVE_NATS)
+    where = np.flatnonzero(won > DECISIVE_NATS)
     if not where.size:
         return beliefs
     learned = learned.take(where)
@@ -189,7 +189,7 @@ def _add_fresh_fit(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best: 
 
 
 @cache
-def _review_ages(unknowns: int) -> tuple[frozenset[float], dict[float, int]]:
+def ages_of_reviews(unknowns: int) -> tuple[frozenset[float], dict[float, int]]:
     """Return the ages at which base loads are reviewed, and those of fresh fits with their number of readings."""
     p = max(unknowns, 5)
     first = math.ceil(2.4 * p)
@@ -209,12 +209,12 @@ def review_ages(unknowns: int) -> frozenset[float]:
     unknowns : int
         The number p of unknowns in A.
     """
-    base_load_ages, fresh_ages = _review_ages(unknowns)
-    return base_load_ages | fresh_ages.keys() | _offset_ages(unknowns) | {_DOUBT_AGE}
+    base_load_ages, fresh_ages = ages_of_reviews(unknowns)
+    return base_load_ages | fresh_ages.keys() | offset_ages(unknowns) | {DOUBT_AGE}
 
 
 @cache
-def _offset_ages(unknowns: int) -> frozenset[float]:
+def offset_ages(unknowns: int) -> frozenset[float]:
     """Return the ages at which it is reviewed whether an offset walks."""
     return frozenset(4.0 * max(unknowns, 5) * 2.0**k for k in range(20))
 

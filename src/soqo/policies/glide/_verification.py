@@ -41,16 +41,16 @@ VERIFICATION_AGES = [math.ceil(FIRST_AGE * 1.25**k) for k in range(80)]
 
 _AGES = Ages(map(float, VERIFICATION_AGES))
 
-_VERIFIED_DEVIATIONS = 3.0
+VERIFIED_DEVIATIONS = 3.0
 """An eigenvalue is verified if the latest readings alone exclude zero by this many deviations."""
 
-_MANY_READINGS, _MANY_DEVIATIONS = 300.0, 10.0
+MANY_READINGS, MANY_DEVIATIONS = 300.0, 10.0
 """With this many readings, an eigenvalue is verified if a quarter of them excludes zero by this many deviations."""
 
-_PROBE_DEVIATIONS = 6.0
+PROBE_DEVIATIONS = 6.0
 """The reading that a probe should give, in units of the noise."""
 
-_ERROR_PROBABILITY = 1e-3
+ERROR_PROBABILITY = 1e-3
 """The prior probability that an eigenvalue that is not verified is an error."""
 
 
@@ -114,14 +114,14 @@ def verification_probe(
     score = np.vecmat(np.where(seen, residual, 0.0), f)
     information = np.vecmat(seen.astype(np.float64), np.square(f))
     noise = posterior.noise[:, None]
-    verified = values * information + score > _VERIFIED_DEVIATIONS * noise * np.sqrt(information)
+    verified = values * information + score > VERIFIED_DEVIATIONS * noise * np.sqrt(information)
     n = posterior.total_readings[:, None]
     in_a_quarter = 0.25 * n * information / np.maximum(seen.sum(axis=1), 1)[:, None]
-    verified |= (n >= _MANY_READINGS) & (values * np.sqrt(in_a_quarter) > _MANY_DEVIATIONS * noise)
-    length = np.sqrt(2.0 * _PROBE_DEVIATIONS * noise / np.maximum(values, 1e-300))
+    verified |= (n >= MANY_READINGS) & (values * np.sqrt(in_a_quarter) > MANY_DEVIATIONS * noise)
+    length = np.sqrt(2.0 * PROBE_DEVIATIONS * noise / np.maximum(values, 1e-300))
     c, free = contraction(values, rounds_to_go), contraction(np.zeros(()), rounds_to_go)
     loss = 0.5 * np.square(free - c) / free * np.einsum("rik,rij,rjk->rk", Q, moment[runs], Q)
-    loss = np.asarray(rounds_to_save)[..., None] * _ERROR_PROBABILITY * loss
+    loss = np.asarray(rounds_to_save)[..., None] * ERROR_PROBABILITY * loss
     value = np.where(verified, -np.inf, loss - 0.5 * np.square(length) / c)
     worst = value.argmax(axis=1)
     chosen = np.take_along_axis(value, worst[:, None], axis=1) > 0.0

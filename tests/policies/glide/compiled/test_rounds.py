@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import soqo
-from soqo.policies.glide._compiled import CompiledMemory, pack
+from soqo.policies.glide._compiled._packed import CompiledMemory, pack
 from soqo.policies.glide._memory import GlideMemory
 from soqo.typing import Array
 

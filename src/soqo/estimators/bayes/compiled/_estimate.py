@@ -8,13 +8,13 @@ import numpy as np
 
 from soqo._foundation.compilation import compiled
 from soqo.estimators.bayes._map_estimate import (
-    _ALPHA,
-    _BOUNDARY_SHARE,
-    _DECREASE,
-    _EARLY_STEPS,
-    _INTERIOR_DEVIATIONS,
-    _LATE_STEPS,
-    _SMALL_CHANGE,
+    ALPHA,
+    BOUNDARY_SHARE,
+    DECREASE,
+    EARLY_STEPS,
+    INTERIOR_DEVIATIONS,
+    LATE_STEPS,
+    SMALL_CHANGE,
 )
 from soqo.estimators.bayes.compiled._small_matrices import cholesky, solve_symmetric
 from soqo.typing import Array
@@ -115,7 +115,7 @@ def _add_to_diagonal(P: Array, number: float) -> None:
 def _length(direction: Array) -> float:
     """Return the step length for a direction in the coordinates in which the matrix is the identity."""
     lowest = np.linalg.eigvalsh(direction)[0]
-    return _BOUNDARY_SHARE / max(-lowest, _BOUNDARY_SHARE)
+    return BOUNDARY_SHARE / max(-lowest, BOUNDARY_SHARE)
 
 
 @compiled
@@ -125,7 +125,7 @@ def _step(mean: Array, covariance: Array, G: Array, values: Array, alpha: float,
     P, residual = np.empty((p, p)), np.empty(p)
     _residual(mean, covariance, G, values, alpha, scale, P, residual)
     mean_square: float = np.sum(values * values) / d
-    mu = max(alpha, _DECREASE * mean_square)
+    mu = max(alpha, DECREASE * mean_square)
     target = np.zeros(p)
     k = 0
     for i in range(d):
@@ -177,23 +177,23 @@ def _map_in_cone(
     d, p = vectors.shape[0], covariance.shape[0]
     G, own, P, residual = np.empty((d, d)), np.empty(d), np.empty((p, p)), np.empty(p)
     for j in range(d):
-        own[j] = math.sqrt(_ALPHA)
+        own[j] = math.sqrt(ALPHA)
         for i in range(d):
-            G[i, j] = vectors[i, j] * math.sqrt(values[j]) / _ALPHA**0.25
-    _residual(mean, covariance, G, own, _ALPHA, scale, P, residual)
-    _add_to_diagonal(P, _ALPHA)
+            G[i, j] = vectors[i, j] * math.sqrt(values[j]) / ALPHA**0.25
+    _residual(mean, covariance, G, own, ALPHA, scale, P, residual)
+    _add_to_diagonal(P, ALPHA)
     solution = residual.copy()
-    mu = _ALPHA
+    mu = ALPHA
     if solve_symmetric(P, solution):
         distance: float = np.dot(residual, solution)
-        mu = max(_ALPHA, distance)
+        mu = max(ALPHA, distance)
     root = mu**0.25
     for j in range(d):
         own[j] = root * root
         for i in range(d):
             G[i, j] = vectors[i, j] * math.sqrt(values[j]) / root
     for _ in range(steps):
-        if not _step(mean, covariance, G, own, _ALPHA, scale) > _SMALL_CHANGE:
+        if not _step(mean, covariance, G, own, ALPHA, scale) > SMALL_CHANGE:
             break
     M = np.dot(G * own, np.ascontiguousarray(G.T))
     if not math.isfinite(np.sum(M)):
@@ -222,7 +222,7 @@ def map_estimate(
     to_matrix(mean, matrix)
     values, vectors = np.linalg.eigh(matrix)
     few = readings <= 2.0 * p
-    if not few and values[0] >= _INTERIOR_DEVIATIONS * deviation(root, vectors[:, 0]):
+    if not few and values[0] >= INTERIOR_DEVIATIONS * deviation(root, vectors[:, 0]):
         return values, vectors
     start = np.empty(d)
     for j in range(d):
@@ -230,4 +230,4 @@ def map_estimate(
         start[j] = max(last_values[j], 1e-2 * deviation(root, last_vectors[:, j]) + 1e-150)
     own = np.ascontiguousarray(root)
     covariance = np.dot(own, np.ascontiguousarray(own.T))
-    return _map_in_cone(matrix, covariance, start, last_vectors, scale, _EARLY_STEPS if few else _LATE_STEPS)
+    return _map_in_cone(matrix, covariance, start, last_vectors, scale, EARLY_STEPS if few else LATE_STEPS)

@@ -7,14 +7,14 @@ import math
 import numpy as np
 
 from soqo._foundation.compilation import compiled
-from soqo.estimators.bayes._fits import _LOG_VARIANT_PRIORS, _NEGLIGIBLE, _UNLIKELY, GROWTH
-from soqo.estimators.bayes._model import _ENTRY_DEVIATION, OFFSET_SIZE, TRACE_DEVIATION
+from soqo.estimators.bayes._fits import GROWTH, LOG_VARIANT_PRIORS, NEGLIGIBLE, UNLIKELY
+from soqo.estimators.bayes._model import ENTRY_DEVIATION, OFFSET_SIZE, TRACE_DEVIATION
 from soqo.estimators.bayes.compiled._scale_average import average
 from soqo.estimators.bayes.compiled._small_matrices import cholesky, solve_lower, triangular_factor
 from soqo.typing import Array, IntArray
 
-_ALONG = TRACE_DEVIATION - _ENTRY_DEVIATION
-_LOG_PLAIN, _LOG_OFFSET = float(_LOG_VARIANT_PRIORS[0]), float(_LOG_VARIANT_PRIORS[1])
+_ALONG = TRACE_DEVIATION - ENTRY_DEVIATION
+_LOG_PLAIN, _LOG_OFFSET = float(LOG_VARIANT_PRIORS[0]), float(LOG_VARIANT_PRIORS[1])
 
 
 @compiled
@@ -30,7 +30,7 @@ def _apply_prior(X: Array, k: int, p: int, diagonal: IntArray, unit: float, extr
             out[i, j] = extra * X[i, j]
     for i in range(k, k + p):
         for j in range(columns):
-            out[i, j] = unit * _ENTRY_DEVIATION * X[i, j]
+            out[i, j] = unit * ENTRY_DEVIATION * X[i, j]
     for i in range(d):
         for j in range(columns):
             out[k + diagonal[i], j] += (unit * _ALONG / d) * along[j]
@@ -211,10 +211,10 @@ def _wanted(
         return
     likely = False
     for i in range(4):
-        likely |= wanted[i] > 0.0 and variants[i] > _UNLIKELY
+        likely |= wanted[i] > 0.0 and variants[i] > UNLIKELY
     if likely:
         for i in range(4):
-            if not variants[i] > _UNLIKELY:
+            if not variants[i] > UNLIKELY:
                 wanted[i] = 0.0
 
 
@@ -312,7 +312,7 @@ def _shares(weights: Array, index: IntArray) -> Array:
     """Return the shares of the candidates in the mixture; a variant that hardly matters is left out."""
     shares = np.zeros(index.size)
     for j in range(index.size):
-        if weights[index[j]] > _NEGLIGIBLE:
+        if weights[index[j]] > NEGLIGIBLE:
             shares[j] = weights[index[j]]
     return shares / np.sum(shares)
 

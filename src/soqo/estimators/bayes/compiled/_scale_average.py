@@ -8,24 +8,24 @@ import numpy as np
 
 from soqo._foundation.compilation import compiled
 from soqo.estimators.bayes._marginal_likelihood import (
-    _COARSE_POINTS,
-    _KNOWN_NOISE_DEVIATION,
-    _KNOWN_NOISE_RANGE,
-    _LOG_SCALES,
-    _MIN_NOISE,
-    _NARROW_POINTS,
-    _NARROW_WIDTH,
-    _NEGLIGIBLE_NATS,
-    _NEGLIGIBLE_SCALE_NATS,
-    _NOISE_PRIOR_EXPONENT,
-    _SCALE_STEP,
-    _SEARCH_WIDTH,
-    _WIDE_POINTS,
-    _WINDOW_SCALES,
+    COARSE_POINTS,
+    KNOWN_NOISE_DEVIATION,
+    KNOWN_NOISE_RANGE,
+    LOG_SCALES,
+    MIN_NOISE,
+    NARROW_POINTS,
+    NARROW_WIDTH,
+    NEGLIGIBLE_NATS,
+    NEGLIGIBLE_SCALE_NATS,
+    NOISE_PRIOR_EXPONENT,
+    SCALE_STEP,
+    SEARCH_WIDTH,
+    WIDE_POINTS,
+    WINDOW_SCALES,
 )
 from soqo.typing import Array
 
-_SCALES = _LOG_SCALES.size
+_SCALES = LOG_SCALES.size
 _LOG_TWO_PI = math.log(2.0 * math.pi)
 _LARGE, _SMALL = 1e100, 1e-100
 _ROUND_OFF_NATS = 45.0
@@ -54,8 +54,8 @@ def _sums(D2: Array, products: Array, r2: float) -> tuple[float, float, float, f
 @compiled
 def _log_noise_prior(log_noise: float, known_noise: float) -> float:
     if math.isnan(known_noise):
-        return _NOISE_PRIOR_EXPONENT * log_noise
-    distance = min(log_noise - math.log(known_noise), 0.0) / _KNOWN_NOISE_DEVIATION
+        return NOISE_PRIOR_EXPONENT * log_noise
+    distance = min(log_noise - math.log(known_noise), 0.0) / KNOWN_NOISE_DEVIATION
     return -0.5 * distance * distance
 
 
@@ -83,9 +83,9 @@ def _likely_interval(log_noise: Array, density: Array, points: int) -> tuple[flo
     for i in range(points):
         top = max(top, density[i])
     first, last = 0, points - 1
-    while first < points - 1 and not density[first] > top - _NEGLIGIBLE_NATS:
+    while first < points - 1 and not density[first] > top - NEGLIGIBLE_NATS:
         first += 1
-    while last > 0 and not density[last] > top - _NEGLIGIBLE_NATS:
+    while last > 0 and not density[last] > top - NEGLIGIBLE_NATS:
         last -= 1
     return log_noise[max(first - 1, 0)], log_noise[min(last + 1, points - 1)]
 
@@ -105,12 +105,12 @@ def _lattice(
     weights: Array,
 ) -> None:
     """Evaluate all scales on a grid whose step of log sigma is 1 / steps of that of log s: pairs share their ratios."""
-    step = _SCALE_STEP / steps
+    step = SCALE_STEP / steps
     ratios = points + (_SCALES - 1) * steps
     of_ratio = np.empty((ratios, 4))
     for i in range(points):
         log_noise[i] = high + step * (i + 1 - points)
-    lowest = log_noise[0] - _LOG_SCALES[_SCALES - 1]
+    lowest = log_noise[0] - LOG_SCALES[_SCALES - 1]
     for j in range(ratios):
         of_ratio[j] = _sums(D2, products, math.exp(2.0 * (lowest + step * j)))
     for i in range(points):
@@ -118,7 +118,7 @@ def _lattice(
         for k in range(_SCALES):
             row = of_ratio[i + steps * (_SCALES - 1 - k)]
             sums = (row[0], row[1], row[2], row[3])
-            weights[i, k] = own + _of_pair(sums, _LOG_SCALES[k], D2.size, scale_deviation)
+            weights[i, k] = own + _of_pair(sums, LOG_SCALES[k], D2.size, scale_deviation)
 
 
 @compiled
@@ -140,24 +140,24 @@ def _support_near(
     best, highest = 0, -np.inf
     own = _of_noise(center, surplus, rest, known_noise)
     for k in range(_SCALES):
-        sums = _sums(D2, products, math.exp(2.0 * (center - _LOG_SCALES[k])))
-        density[k] = own + _of_pair(sums, _LOG_SCALES[k], D2.size, scale_deviation)
+        sums = _sums(D2, products, math.exp(2.0 * (center - LOG_SCALES[k])))
+        density[k] = own + _of_pair(sums, LOG_SCALES[k], D2.size, scale_deviation)
         if density[k] > highest:
             best, highest = k, density[k]
     first, last = 0, _SCALES - 1
-    while first < _SCALES - 1 and not density[first] > highest - _NEGLIGIBLE_SCALE_NATS:
+    while first < _SCALES - 1 and not density[first] > highest - NEGLIGIBLE_SCALE_NATS:
         first += 1
-    while last > 0 and not density[last] > highest - _NEGLIGIBLE_SCALE_NATS:
+    while last > 0 and not density[last] > highest - NEGLIGIBLE_SCALE_NATS:
         last -= 1
-    surplus_scales = _WINDOW_SCALES - (last - first + 1)
-    start = min(max(first - surplus_scales // 2, 0), _SCALES - _WINDOW_SCALES)
-    low, high = max(center - _SEARCH_WIDTH, bottom), min(center + _SEARCH_WIDTH, top)
-    for i in range(_NARROW_POINTS):
-        log_noise[i] = low + (high - low) * (i / (_NARROW_POINTS - 1.0))
-        sums = _sums(D2, products, math.exp(2.0 * (log_noise[i] - _LOG_SCALES[best])))
+    surplus_scales = WINDOW_SCALES - (last - first + 1)
+    start = min(max(first - surplus_scales // 2, 0), _SCALES - WINDOW_SCALES)
+    low, high = max(center - SEARCH_WIDTH, bottom), min(center + SEARCH_WIDTH, top)
+    for i in range(NARROW_POINTS):
+        log_noise[i] = low + (high - low) * (i / (NARROW_POINTS - 1.0))
+        sums = _sums(D2, products, math.exp(2.0 * (log_noise[i] - LOG_SCALES[best])))
         own = _of_noise(log_noise[i], surplus, rest, known_noise)
-        density[i] = own + _of_pair(sums, _LOG_SCALES[best], D2.size, scale_deviation)
-    found_low, found_high = _likely_interval(log_noise, density, _NARROW_POINTS)
+        density[i] = own + _of_pair(sums, LOG_SCALES[best], D2.size, scale_deviation)
+    found_low, found_high = _likely_interval(log_noise, density, NARROW_POINTS)
     at_border = (found_low <= low + 1e-9 and low > bottom + 1e-9) or (found_high >= high - 1e-9 and high < top - 1e-9)
     return found_low, found_high, start if surplus_scales >= 0 else -1, at_border
 
@@ -182,26 +182,26 @@ def average(
     D2, products = D * D, np.empty((3, count))
     products[0], products[1], products[2] = c * c, c * c0, c0 * c0
     surplus = readings - count
-    largest = 2.0 * max_abs_reading if math.isnan(known_noise) else _KNOWN_NOISE_RANGE * known_noise
-    top = math.log(max(min(largest, noise_cap), _MIN_NOISE))
-    bottom = top - (_COARSE_POINTS - 1) * _SCALE_STEP
-    log_noise, density = np.empty(_WIDE_POINTS), np.empty(_WIDE_POINTS)
-    weights = np.empty((_WIDE_POINTS, _SCALES))
+    largest = 2.0 * max_abs_reading if math.isnan(known_noise) else KNOWN_NOISE_RANGE * known_noise
+    top = math.log(max(min(largest, noise_cap), MIN_NOISE))
+    bottom = top - (COARSE_POINTS - 1) * SCALE_STEP
+    log_noise, density = np.empty(WIDE_POINTS), np.empty(WIDE_POINTS)
+    weights = np.empty((WIDE_POINTS, _SCALES))
     low, high, first_scale, blind = bottom, top, -1, math.isnan(guess)
     if not blind:
         low, high, first_scale, blind = _support_near(
-            D2, products, math.log(max(guess, _MIN_NOISE)), bottom, top, surplus, rest, known_noise, scale_deviation,
+            D2, products, math.log(max(guess, MIN_NOISE)), bottom, top, surplus, rest, known_noise, scale_deviation,
             log_noise, density,
         )  # fmt: skip
     if blind:
-        _lattice(D2, products, top, _COARSE_POINTS, 1, surplus, rest, known_noise, scale_deviation, log_noise, weights)
+        _lattice(D2, products, top, COARSE_POINTS, 1, surplus, rest, known_noise, scale_deviation, log_noise, weights)
         mode, highest = log_noise[0], -np.inf
-        for i in range(_COARSE_POINTS):
+        for i in range(COARSE_POINTS):
             density[i] = weights[i].max()
             if density[i] > highest:
                 mode, highest = log_noise[i], density[i]
-        low, high = _likely_interval(log_noise, density, _COARSE_POINTS)
-        if high - low <= _NARROW_WIDTH:
+        low, high = _likely_interval(log_noise, density, COARSE_POINTS)
+        if high - low <= NARROW_WIDTH:
             near_low, near_high, window, at_border = _support_near(
                 D2, products, mode, bottom, top, surplus, rest, known_noise, scale_deviation, log_noise, density
             )
@@ -236,22 +236,22 @@ def _average_on_grid(
 ) -> tuple[float, float, float, float]:
     """Average over the fine grid that fits the width of the density."""
     width = high - low
-    narrow = width <= _NARROW_WIDTH
-    scale_begin, scale_end, points = 0, _SCALES, _WIDE_POINTS
+    narrow = width <= NARROW_WIDTH
+    scale_begin, scale_end, points = 0, _SCALES, WIDE_POINTS
     if narrow:
-        points = _NARROW_POINTS
+        points = NARROW_POINTS
         if first_scale >= 0:
-            scale_begin, scale_end = first_scale, first_scale + _WINDOW_SCALES
+            scale_begin, scale_end = first_scale, first_scale + WINDOW_SCALES
         for i in range(points):
             log_noise[i] = low + width * (i / (points - 1.0))
             own = _of_noise(log_noise[i], surplus, rest, known_noise)
             for k in range(scale_begin, scale_end):
-                sums = _sums(D2, products, math.exp(2.0 * (log_noise[i] - _LOG_SCALES[k])))
-                weights[i, k] = own + _of_pair(sums, _LOG_SCALES[k], D2.size, scale_deviation)
+                sums = _sums(D2, products, math.exp(2.0 * (log_noise[i] - LOG_SCALES[k])))
+                weights[i, k] = own + _of_pair(sums, LOG_SCALES[k], D2.size, scale_deviation)
     else:
-        steps = 4 if width <= (_WIDE_POINTS - 1) * _SCALE_STEP / 4.0 else 2
+        steps = 4 if width <= (WIDE_POINTS - 1) * SCALE_STEP / 4.0 else 2
         _lattice(D2, products, high, points, steps, surplus, rest, known_noise, scale_deviation, log_noise, weights)
-    bottom = top - (_COARSE_POINTS - 1) * _SCALE_STEP
+    bottom = top - (COARSE_POINTS - 1) * SCALE_STEP
     highest = -np.inf
     for i in range(points):
         ends = math.log(2.0) if i in (0, points - 1) else 0.0  # the trapezoidal rule
@@ -266,8 +266,8 @@ def _average_on_grid(
             if not weights[i, k] > highest - _ROUND_OFF_NATS:
                 continue
             weight = math.exp(weights[i, k] - highest)
-            s = math.exp(_LOG_SCALES[k])
-            r2 = math.exp(2.0 * (log_noise[i] - _LOG_SCALES[k]))
+            s = math.exp(LOG_SCALES[k])
+            r2 = math.exp(2.0 * (log_noise[i] - LOG_SCALES[k]))
             total += weight
             scale += weight * s
             mean_square_scale += weight * s * s
@@ -281,12 +281,12 @@ def _average_on_grid(
         mean[j] *= D[j] / total
         variance[j] /= total
     step = max(log_noise[1] - log_noise[0], 1e-9)
-    noise_mass = math.log(_KNOWN_NOISE_DEVIATION * math.sqrt(0.5 * math.pi) + math.log(_KNOWN_NOISE_RANGE))
+    noise_mass = math.log(KNOWN_NOISE_DEVIATION * math.sqrt(0.5 * math.pi) + math.log(KNOWN_NOISE_RANGE))
     if math.isnan(known_noise):
-        noise_mass = _NOISE_PRIOR_EXPONENT * top - math.log(_NOISE_PRIOR_EXPONENT)
+        noise_mass = NOISE_PRIOR_EXPONENT * top - math.log(NOISE_PRIOR_EXPONENT)
     scale_mass = 0.0
     for k in range(_SCALES):
-        prior = _LOG_SCALES[k] / scale_deviation
+        prior = LOG_SCALES[k] / scale_deviation
         scale_mass += math.exp(-0.5 * prior * prior)
     evidence = highest + math.log(total * step) - noise_mass - math.log(scale_mass)
     return (

@@ -25,27 +25,27 @@ from soqo.policies.glide._compiled._layout import (
     SQUARES,
     TOTAL_READINGS,
 )
-from soqo.policies.glide._drift import _MAX_CORRELATION, _SIGNIFICANT_DEVIATIONS
+from soqo.policies.glide._drift import MAX_CORRELATION, SIGNIFICANT_DEVIATIONS
 from soqo.policies.glide._probes import (
-    _PROBE_SIZES,
-    _SAFETY_FACTOR,
     EARLY_PROBE_PERIOD,
     EARLY_ROUNDS,
     EXPLORATION_ROUNDS,
     LATE_PROBE_PERIOD,
+    PROBE_SIZES,
+    SAFETY_FACTOR,
 )
 from soqo.policies.glide._verification import (
-    _ERROR_PROBABILITY,
-    _MANY_DEVIATIONS,
-    _MANY_READINGS,
-    _PROBE_DEVIATIONS,
-    _VERIFIED_DEVIATIONS,
+    ERROR_PROBABILITY,
     FIRST_AGE,
+    MANY_DEVIATIONS,
+    MANY_READINGS,
+    PROBE_DEVIATIONS,
+    VERIFIED_DEVIATIONS,
 )
 from soqo.typing import Array, IntArray
 
 _ROOT_HALF = math.sqrt(0.5)
-_SIZES = _PROBE_SIZES.size
+_SIZES = PROBE_SIZES.size
 _FIRST_EXPLORATION, _LAST_EXPLORATION = EXPLORATION_ROUNDS.start, EXPLORATION_ROUNDS.stop
 
 
@@ -89,10 +89,10 @@ def _correlation(run: Array, step: Array, first: int, moves: bool) -> float:
         run[SQUARED_PRODUCTS] += product * product
         for i in range(step.size):
             run[first + i] = step[i]
-    if not run[PRODUCTS] ** 2 > _SIGNIFICANT_DEVIATIONS**2 * run[SQUARED_PRODUCTS]:
+    if not run[PRODUCTS] ** 2 > SIGNIFICANT_DEVIATIONS**2 * run[SQUARED_PRODUCTS]:
         return 0.0
     rho = run[PRODUCTS] / (run[SQUARES] if run[SQUARES] > 0.0 else 1.0)
-    return min(max(rho, -_MAX_CORRELATION), _MAX_CORRELATION)
+    return min(max(rho, -MAX_CORRELATION), MAX_CORRELATION)
 
 
 @compiled
@@ -199,11 +199,11 @@ def _best_probe(
     for k in range(d):
         unit = math.sqrt(2.0 * row[NOISE] / deviations[k])
         for s in range(_SIZES):
-            length = unit * _PROBE_SIZES[s]
+            length = unit * PROBE_SIZES[s]
             for i in range(d):
                 u[i] = planned[i] + length * Q[i, k]
             saving = _saving(u, row, root, Q, c, slopes, W, moment, rounds, sizes, bias, f)
-            value = saving - without - _SAFETY_FACTOR * 0.5 * length * length / c[k]
+            value = saving - without - SAFETY_FACTOR * 0.5 * length * length / c[k]
             if value > best_value:
                 best_value, direction, size = value, k, length
     for i in range(d):
@@ -242,17 +242,17 @@ def _verification_probe(
     best_value, direction, size = 0.0, -1, 0.0
     for k in range(d):
         value = run[RUN_NUMBERS + k]
-        if value * information[k] + score[k] > _VERIFIED_DEVIATIONS * noise * math.sqrt(information[k]):
+        if value * information[k] + score[k] > VERIFIED_DEVIATIONS * noise * math.sqrt(information[k]):
             continue
         in_a_quarter = 0.25 * total * information[k] / max(seen, 1)
-        if total >= _MANY_READINGS and value * math.sqrt(in_a_quarter) > _MANY_DEVIATIONS * noise:
+        if total >= MANY_READINGS and value * math.sqrt(in_a_quarter) > MANY_DEVIATIONS * noise:
             continue
-        length = math.sqrt(2.0 * _PROBE_DEVIATIONS * noise / max(value, 1e-300))
+        length = math.sqrt(2.0 * PROBE_DEVIATIONS * noise / max(value, 1e-300))
         c, movement = _contraction(value, n), 0.0
         for i in range(d):
             for j in range(d):
                 movement += run[vectors + i * d + k] * run[moments + i * d + j] * run[vectors + j * d + k]
-        loss = rounds * _ERROR_PROBABILITY * 0.5 * (free - c) ** 2 / free * movement
+        loss = rounds * ERROR_PROBABILITY * 0.5 * (free - c) ** 2 / free * movement
         worth = loss - 0.5 * length * length / c
         if worth > best_value:
             best_value, direction, size = worth, k, length

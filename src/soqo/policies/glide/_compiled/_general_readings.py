@@ -12,7 +12,7 @@ import numpy as np
 
 from soqo._foundation.compilation import compiled
 from soqo.estimators.bayes import RELATIVE_ERROR
-from soqo.policies.glide._beliefs import _IMPROBABLE_NATS, MAX_BELIEFS
+from soqo.policies.glide._beliefs import IMPROBABLE_NATS, MAX_BELIEFS
 from soqo.policies.glide._compiled._after_reading import (
     DONE,
     SLOW,
@@ -83,7 +83,7 @@ from soqo.policies.glide._outliers import (
     SAME_GAIN_RARELY,
     SURPRISE_SQUARE,
 )
-from soqo.policies.glide._reviews import _DOUBT_AGE
+from soqo.policies.glide._reviews import DOUBT_AGE
 from soqo.typing import Array, BoolArray, IntArray
 
 _LOG_CORRECT_AGAIN = math.log(0.5)
@@ -97,7 +97,7 @@ NEW_BELIEFS = BASE_LOADS + 3
 def _fit_is_due(row: Array, age: float, top: float, fit_ages: Array, frequent: int, several: bool) -> bool:
     """Return whether a belief is fitted at this age; the evidence of an improbable one is exact less often."""
     due = age <= frequent or contains(fit_ages, age)
-    if due and several and age > 4.0 and total_weight(row) < top - _IMPROBABLE_NATS:
+    if due and several and age > 4.0 and total_weight(row) < top - IMPROBABLE_NATS:
         return age % 4.0 == 0.0
     return due
 
@@ -229,7 +229,7 @@ def _review(
     The rows of new beliefs begin at ``first_new``, and their arrays are ``roots``, ``factors`` and ``buffers``.
     """
     added, first = 0, rows[chosen[0]]
-    if first[AGE] == _DOUBT_AGE and first[EPOCH] == 0.0:
+    if first[AGE] == DOUBT_AGE and first[EPOCH] == 0.0:
         for wrong in range(2):
             if not doubt_first_reading(
                 wrong, rows[first_new + added], roots[added], factors[added], buffers[added], recent, model, work

@@ -8,13 +8,13 @@ import numpy as np
 
 from soqo._foundation.compilation import compiled
 from soqo.policies.glide._beliefs import (
-    _EARLY_PRUNE_NATS,
-    _LATE_PRUNE_NATS,
-    _MANY_UNKNOWNS,
-    _RETURN_NATS,
-    _SAME_NATS,
-    _SETTLED_NATS,
+    EARLY_PRUNE_NATS,
+    LATE_PRUNE_NATS,
+    MANY_UNKNOWNS,
     MAX_BELIEFS,
+    RETURN_NATS,
+    SAME_NATS,
+    SETTLED_NATS,
 )
 from soqo.policies.glide._compiled._layout import (
     BELIEF_NUMBERS,
@@ -116,7 +116,7 @@ def allow_return(table: Array, begin: int, end: int, round_number: float) -> Non
         top = max(top, total_weight(table[b]))
     for b in range(begin, end):
         if table[b, PROTECTED] >= round_number:
-            table[b, LOG_WEIGHT] += max(top - total_weight(table[b]) - _RETURN_NATS, 0.0)
+            table[b, LOG_WEIGHT] += max(top - total_weight(table[b]) - RETURN_NATS, 0.0)
 
 
 @compiled
@@ -127,7 +127,7 @@ def select(table: Array, chosen: IntArray, count: int, round_number: float, p: i
         if total_weight(table[chosen[i]]) > total_weight(table[chosen[best]]):
             best = i
     top, of_best = total_weight(table[chosen[best]]), table[chosen[best], READINGS]
-    prune = _LATE_PRUNE_NATS if of_best >= 2 * p else _EARLY_PRUNE_NATS
+    prune = LATE_PRUNE_NATS if of_best >= 2 * p else EARLY_PRUNE_NATS
     for i in range(count):
         row = table[chosen[i]]
         total, rank = total_weight(row), 0
@@ -135,7 +135,7 @@ def select(table: Array, chosen: IntArray, count: int, round_number: float, p: i
             other = total_weight(table[chosen[j]])
             rank += other > total or (other == total and j < i)
         gap, guarded = top - total, row[PROTECTED] >= round_number
-        kept = gap <= prune and not (of_best >= 4 * p and gap > _SETTLED_NATS and row[LEVEL_VARIANCE] > 0.0)
+        kept = gap <= prune and not (of_best >= 4 * p and gap > SETTLED_NATS and row[LEVEL_VARIANCE] > 0.0)
         keep[i] = (kept or guarded) and (rank < MAX_BELIEFS or guarded) and rank < 2 * MAX_BELIEFS
     return best
 
@@ -146,7 +146,7 @@ def merge_repeats(
 ) -> None:
     """Drop kept beliefs that predict the same as the best one, which inherits their probability."""
     leader = table[chosen[best]]
-    if p < _MANY_UNKNOWNS or not leader[READINGS] >= 2 * p or leader[IN_A_ROW] != 0.0:
+    if p < MANY_UNKNOWNS or not leader[READINGS] >= 2 * p or leader[IN_A_ROW] != 0.0:
         return
     top, share = total_weight(leader), 0.0
     for i in range(count):
@@ -159,7 +159,7 @@ def merge_repeats(
             continue
         differs = False
         for j in range(DENSITIES, DENSITIES + 5):
-            differs |= not abs(row[j] - leader[j]) < _SAME_NATS
+            differs |= not abs(row[j] - leader[j]) < SAME_NATS
         if not differs and keep[i]:
             keep[i] = False
             share += math.exp(total_weight(row) - top)

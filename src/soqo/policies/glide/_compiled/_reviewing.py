@@ -35,14 +35,14 @@ from soqo.policies.glide._compiled._layout import (
     Constants,
 )
 from soqo.policies.glide._outliers import LOG_ERROR_RANGE, LOG_FIRST_WRONG, LOG_NEXT_WRONG
-from soqo.policies.glide._reviews import _DECISIVE_NATS, _DOUBT_AGE, _SPEEDS
+from soqo.policies.glide._reviews import DECISIVE_NATS, DOUBT_AGE, SPEEDS
 from soqo.typing import Array
 
-BASE_LOADS = 2 + len(_SPEEDS)
+BASE_LOADS = 2 + len(SPEEDS)
 """The number of base loads that are compared: none, a constant one, and ones that walk."""
 
-_KINDS = np.array([np.nan, 0.0, *_SPEEDS])
-_LOG_PRIORS = np.array([BASE_LOAD_LOG_PRIORS[kind] for kind in ("none", "constant", *("walk",) * len(_SPEEDS))])
+_KINDS = np.array([np.nan, 0.0, *SPEEDS])
+_LOG_PRIORS = np.array([BASE_LOAD_LOG_PRIORS[kind] for kind in ("none", "constant", *("walk",) * len(SPEEDS))])
 _LOG_NO_BASE_LOAD = BASE_LOAD_LOG_PRIORS["none"]
 
 
@@ -108,7 +108,7 @@ def doubt_first_reading(
 ) -> bool:
     """Fill in a belief in which the first or the second of five readings was wrong; return False if it cannot."""
     rows, d = recent.shape[0], model.sizes[0]
-    first, skip = rows - int(_DOUBT_AGE), np.zeros(rows)
+    first, skip = rows - int(DOUBT_AGE), np.zeros(rows)
     log_weight, follows = _LOG_NO_BASE_LOAD, False
     for t in range(first, rows):
         y = recent[t, d]
@@ -121,7 +121,7 @@ def doubt_first_reading(
         follows = dropped
     _start(row, factor, buffer, model.fresh, np.nan)
     finite = _fit_rows(row, root, factor, buffer, recent, first, rows, skip, False, model, work)
-    row[LOG_WEIGHT], row[AGE], row[REJECTED] = log_weight, _DOUBT_AGE, 1.0
+    row[LOG_WEIGHT], row[AGE], row[REJECTED] = log_weight, DOUBT_AGE, 1.0
     return finite
 
 
@@ -205,4 +205,4 @@ def was_misled(
         potter(row, root, root, spread, innovation, variance, weight)
     # A start that was misled seems to have large noise, unless its belief rejects all later readings.
     misled = row[NOISE] < 0.2 * leader[NOISE] or leader[IN_A_ROW] > DECISIVE_READINGS
-    return not won <= _DECISIVE_NATS and misled
+    return not won <= DECISIVE_NATS and misled

@@ -15,7 +15,7 @@ from soqo.policies.glide._compiled._general_readings import learn_general, room
 from soqo.policies.glide._compiled._layout import AGE, Constants
 from soqo.policies.glide._compiled._packed import CompiledMemory, pack_beliefs
 from soqo.policies.glide._compiled._quiet_readings import learn_quiet
-from soqo.policies.glide._reviews import _offset_ages, _review_ages, review_ages
+from soqo.policies.glide._reviews import ages_of_reviews, offset_ages, review_ages
 from soqo.policies.glide._verification import VERIFICATION_AGES
 from soqo.typing import Array, IntArray
 
@@ -26,7 +26,7 @@ _BIASES = {"none": 0, "constant": 1, "direction": 2}
 @cache
 def _constants(model: ReadingModel) -> Constants:
     fits, reviews = set(fit_ages(model)), review_ages(model.unknowns)
-    base_load_ages, fresh = _review_ages(model.unknowns)
+    base_load_ages, fresh = ages_of_reviews(model.unknowns)
     return Constants(
         sizes=np.array([model.dim, model.unknowns, model.biases, model.extras, model.size], dtype=np.int64),
         bias=_BIASES[model.bias],
@@ -39,7 +39,7 @@ def _constants(model: ReadingModel) -> Constants:
         busy_ages=_sorted(fits | reviews),
         review_ages=_sorted(reviews),
         base_load_ages=_sorted(base_load_ages),
-        offset_ages=_sorted(_offset_ages(model.unknowns)),
+        offset_ages=_sorted(offset_ages(model.unknowns)),
         fresh_ages=_sorted(frozenset(fresh)),
         fresh_counts=np.array([fresh[age] for age in sorted(fresh)], dtype=np.int64),
         fresh=pack_beliefs(Beliefs.start(model, 1, base_load=False))[0][0],
