@@ -9,6 +9,7 @@ from compiled_states import rounds_of
 
 from soqo import GLIDE
 from soqo._storage.plain_data import describe, pack, unpack
+from soqo.policies._runs import rows_key
 from soqo.policies.glide._compiled import _packed
 from soqo.policies.glide._compiled._packed import CompiledMemory, is_packable, with_plain_memory
 from soqo.policies.glide._memory import GlideMemory
@@ -42,7 +43,7 @@ def test_runs_are_taken_from_either_form() -> None:
     index = np.array([2, 0])
     assert policy.take_runs(compact, index) == policy.take_runs(acted.memory, index)
     assert policy.join_runs([compact, acted.memory]) == policy.join_runs([acted.memory, acted.memory])
-    assert compact.runs_key() == _packed.rows_key(acted.memory)
+    assert compact.runs_key() == rows_key(acted.memory)
     assert policy.shift_rounds(compact, 3) == policy.shift_rounds(acted.memory, 3)
 
 
