@@ -24,7 +24,22 @@ _ROOT_HALF, _ROOT_TWO = math.sqrt(0.5), math.sqrt(2.0)
 
 @compiled
 def to_vector(M: Array, vector: Array) -> None:
-    """Write svec(M) to ``vector``."""
+    """Write svec(M) to ``vector``.
+
+    Parameters
+    ----------
+    M : Array, shape (d, d)
+        A symmetric matrix.
+    vector : Array, shape (d(d+1)/2,)
+        Where svec(M) is written.
+
+    Examples
+    --------
+    >>> vector = np.empty(3)
+    >>> to_vector(np.array([[1.0, 2.0], [2.0, 3.0]]), vector)
+    >>> vector
+    array([1.        , 2.82842712, 3.        ])
+    """
     k = 0
     for i in range(M.shape[0]):
         for j in range(i):
@@ -36,7 +51,23 @@ def to_vector(M: Array, vector: Array) -> None:
 
 @compiled
 def to_matrix(vector: Array, M: Array) -> None:
-    """Write smat(vector) to ``M``."""
+    """Write smat(vector) to ``M``.
+
+    Parameters
+    ----------
+    vector : Array, shape (d(d+1)/2,)
+        A symmetric matrix as a vector, by svec.
+    M : Array, shape (d, d)
+        Where the matrix is written.
+
+    Examples
+    --------
+    >>> M = np.empty((2, 2))
+    >>> to_matrix(np.array([1.0, 2.0 * np.sqrt(2.0), 3.0]), M)
+    >>> M.round(12)
+    array([[1., 2.],
+           [2., 3.]])
+    """
     k = 0
     for i in range(M.shape[0]):
         for j in range(i):
@@ -48,7 +79,20 @@ def to_matrix(vector: Array, M: Array) -> None:
 
 @compiled
 def deviation(root: Array, w: Array) -> float:
-    """Return the standard deviation of w'A w, for a root of the covariance of svec(A), shape (p, m)."""
+    """Return the standard deviation of w'A w.
+
+    Parameters
+    ----------
+    root : Array, shape (p, m)
+        A square root of the covariance of svec(A).
+    w : Array, shape (d,)
+        The direction, which need not have length one.
+
+    Examples
+    --------
+    >>> deviation(np.eye(3), np.array([2.0, 0.0]))
+    4.0
+    """
     spread = np.zeros(root.shape[1])
     k = 0
     for i in range(w.size):
@@ -216,6 +260,12 @@ def map_estimate(
         As in the posterior.
     last_values, last_vectors : Array, shape (d,) and (d, d)
         The spectrum of the last estimate, as a warm start.
+
+    Examples
+    --------
+    >>> values, _ = map_estimate(np.array([2.0]), np.array([[0.1]]), 9.0, 1.0, np.ones(1), np.eye(1))
+    >>> values                                              # far inside of the cone, the mean is the estimate
+    array([2.])
     """
     d, p = last_values.size, mean.size
     matrix = np.empty((d, d))

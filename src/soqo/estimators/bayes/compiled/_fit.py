@@ -244,13 +244,13 @@ def fit_variants(
     bias_rows : int
         The number of rows that contain N: q of a triangular factor, all otherwise.
     sizes : IntArray, shape (5,)
-        d, p, q, e and m.
+        The sizes d, p, q, e and m.
     kappa, optional_bias : float and bool
         As in the model.
     diagonal : IntArray, shape (d,)
         The entries of svec(A) on the diagonal.
     center, numbers : Array, shape (p,) and (8,)
-        svec of the prior mean, and the numbers of :func:`_fit_variant`.
+        The prior mean by svec, and the numbers of :func:`_fit_variant`.
     offset, review, evidence_only : bool
         Whether there may be an offset, whether to evaluate all variants, and whether to leave mean and root as they
         are.
@@ -263,6 +263,18 @@ def fit_variants(
         Whether the results can be used.
     noise, scale, log_marginal : float
         As in the posterior.
+
+    Examples
+    --------
+    >>> mean, root, variants = np.empty(1), np.empty((1, 1)), np.array([1.0, 0.0, 0.0, 0.0])
+    >>> rows = np.array([[0.5, 1.5], [2.0, 6.0], [4.5, 13.5], [8.0, 24.0]])        # y = 3 (u^2 / 2) for u = 1..4
+    >>> numbers = np.array([4.0, 24.0, np.inf, np.nan, 2.3, np.nan, 1.0, 1.0])
+    >>> finite, noise, _, _ = fit_variants(
+    ...     rows, 4, np.array([1, 1, 0, 0, 1]), 0.0, False, np.array([0]), np.ones(1), numbers, False, True, False,
+    ...     variants, mean, root
+    ... )
+    >>> finite, mean.round(6)
+    (True, array([3.]))
     """
     m = sizes[4]
     wanted, log_weights = np.zeros(4), np.full(4, -np.inf)
@@ -352,5 +364,16 @@ def _mixture(shares: Array, means: Array, roots: Array, mean: Array, root: Array
 
 @compiled
 def offset_deviation(log_size: float, total_readings: float) -> float:
-    """Return the prior's deviation of an entry of the offset for s = 1."""
+    """Return the prior's deviation of an entry of the offset for s = 1.
+
+    Parameters
+    ----------
+    log_size, total_readings : float
+        The sum of the logarithms of |u| / sqrt(d), and the number of readings.
+
+    Examples
+    --------
+    >>> offset_deviation(0.0, 4.0)
+    3.0
+    """
     return OFFSET_SIZE * math.exp(log_size / max(total_readings, 1.0))

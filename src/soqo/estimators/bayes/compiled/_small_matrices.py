@@ -74,7 +74,26 @@ def triangular_factor(A: Array, first: int) -> Array:
 
 @compiled
 def fold_rows(R: Array, X: Array, count: int, work: Array) -> None:
-    """Overwrite a triangular factor R by that of R and the first rows of X, which are overwritten, too."""
+    """Overwrite a triangular factor R by that of R and the first rows of X, which are overwritten, too.
+
+    Parameters
+    ----------
+    R : Array, shape (n, n)
+        The upper triangular factor.
+    X : Array, shape (rows, n)
+        The rows.
+    count : int
+        How many of them are used.
+    work : Array, shape (n,)
+        Room for n numbers.
+
+    Examples
+    --------
+    >>> R = np.array([[3.0]])
+    >>> fold_rows(R, np.array([[4.0]]), 1, np.empty(1))
+    >>> np.abs(R)
+    array([[5.]])
+    """
     n = R.shape[0]
     for j in range(n):
         below = 0.0
@@ -106,7 +125,21 @@ def fold_rows(R: Array, X: Array, count: int, work: Array) -> None:
 
 @compiled
 def solve_symmetric(A: Array, b: Array) -> bool:
-    """Overwrite b by the solution of A x = b for a positive definite A, which is overwritten; False if it is not."""
+    """Overwrite b by the solution of A x = b; return False if A is not positive definite.
+
+    Parameters
+    ----------
+    A : Array, shape (n, n)
+        A symmetric matrix, which is overwritten.
+    b : Array, shape (n,)
+        The right-hand side.
+
+    Examples
+    --------
+    >>> b = np.array([6.0])
+    >>> solve_symmetric(np.array([[2.0]]), b), b
+    (True, array([3.]))
+    """
     if not cholesky(A):
         return False
     n = b.size
