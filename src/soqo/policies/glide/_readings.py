@@ -41,7 +41,7 @@ from soqo.policies.glide._plain_readings import learn_plain, mean_value
 from soqo.policies.glide._reviews import doubt_first_readings, review
 from soqo.typing import Array, BoolArray
 
-_LOG_CORRECT_AGAIN = math.log(0.5)
+LOG_CORRECT_AGAIN = math.log(0.5)
 """The logarithm of the probability of a correct reading after a wrong one; the two need not add up to one."""
 
 
@@ -131,7 +131,7 @@ def learn(
     square = np.square(error / deviation)
     penalty = negative_penalty(model, before, yb, density)
     in_a_row = beliefs.in_a_row > 0.0
-    accept = density + penalty + np.where(in_a_row, _LOG_CORRECT_AGAIN, 0.0)
+    accept = density + penalty + np.where(in_a_row, LOG_CORRECT_AGAIN, 0.0)
     size = np.log(np.maximum(np.maximum(np.abs(error), deviation), 1e-300))
     first_wrong = np.where(before.readings < model.unknowns, LOG_EARLY_WRONG, LOG_FIRST_WRONG)
     reject = np.where(in_a_row, LOG_NEXT_WRONG, first_wrong) - LOG_ERROR_RANGE - size

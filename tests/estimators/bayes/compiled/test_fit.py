@@ -16,7 +16,9 @@ from soqo.estimators.bayes.compiled import fit_variants, offset_deviation
 from soqo.typing import Array
 
 
-def compiled_fit(model: ReadingModel, posterior: Posterior, rows: Array, *, few: bool, review: bool) -> dict[str, Any]:
+def compiled_fit(
+    model: ReadingModel, posterior: Posterior, rows: Array, *, few: bool, review: bool, evidence_only: bool = False
+) -> dict[str, Any]:
     """Fit the only run of a posterior by the compiled function."""
     d, m = model.dim, model.size
     known = posterior.noise[0] if posterior.readings[0] > 2 * model.unknowns else math.nan
@@ -25,7 +27,7 @@ def compiled_fit(model: ReadingModel, posterior: Posterior, rows: Array, *, few:
         *(posterior.scale_deviation[0], known, posterior.prior_unit[0]),
         offset_deviation(posterior.log_sizes[0, 0], posterior.total_readings[0]),
     ]
-    mean, root, variants = np.empty(m), np.empty((m, m)), posterior.variants[0].copy()
+    mean, root, variants = np.zeros(m), np.zeros((m, m)), posterior.variants[0].copy()
     finite, noise, scale, log_marginal = fit_variants(
         np.ascontiguousarray(rows[0]),
         rows.shape[1] if few else model.biases,
@@ -37,7 +39,7 @@ def compiled_fit(model: ReadingModel, posterior: Posterior, rows: Array, *, few:
         np.array(numbers),
         bool(posterior.level_variance[0] > 0.0) and model.extras > 0,
         review,
-        False,
+        evidence_only,
         variants,
         mean,
         root,
@@ -100,8 +102,13 @@ def test_the_evidence_alone_is_that_of_a_whole_fit() -> None:
         posterior = posterior.update(model, u, np.vecdot(u, u) + rng.uniform(-0.1, 0.1, 1))
     rows = posterior.buffer[:, : int(posterior.buffer_rows[0])]
     whole = compiled_fit(model, posterior, rows, few=True, review=True)
-    expected = numpy_fit(model, posterior, rows, triangular=False, review=True)
-    assert whole["log_marginal"] == pytest.approx(expected["log_marginal"][0], rel=1e-10)
+    alone = compiled_fit(model, posterior, rows, few=True, review=True, evidence_only=True)
+    for name in ("noise", "scale", "log_marginal"):
+        assert alone[name] == pytest.approx(whole[name], rel=1e-12)
+    np.testing.assert_allclose(alone["variants"], whole["variants"], rtol=1e-12)
+    assert whole["root"].any()
+    assert not alone["mean"].any()
+    assert not alone["root"].any()
 
 
 def test_readings_that_overflow_are_reported() -> None:

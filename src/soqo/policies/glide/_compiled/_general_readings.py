@@ -83,11 +83,9 @@ from soqo.policies.glide._outliers import (
     SAME_GAIN_RARELY,
     SURPRISE_SQUARE,
 )
+from soqo.policies.glide._readings import LOG_CORRECT_AGAIN
 from soqo.policies.glide._reviews import DOUBT_AGE
 from soqo.typing import Array, BoolArray, IntArray
-
-_LOG_CORRECT_AGAIN = math.log(0.5)
-"""As in ``_readings``."""
 
 NEW_BELIEFS = BASE_LOADS + 3
 """The largest number of beliefs that a review fits: two without a first reading, base loads, and a fresh one."""
@@ -184,7 +182,7 @@ def _weigh(
     accept = density + negative_penalty(old, y, density, model.kappa, p, m)
     reject, repeated = log_wrong(old, error, deviation, p), False
     if old[IN_A_ROW] > 0.0:
-        accept += _LOG_CORRECT_AGAIN
+        accept += LOG_CORRECT_AGAIN
         reject, repeated = wrong_again(old, reject, y, mean, deviation)
     tested = not diffuse and (old[AGE] >= 2.0 or old[EPOCH] > 0.0)
     nats = branch_nats(old, p)
