@@ -12,6 +12,7 @@ from scipy import stats
 
 from soqo.estimators._measurements import measure, smat, svec
 from soqo.estimators.bayes import RELATIVE_ERROR, Posterior, ReadingModel
+from soqo.estimators.bayes._fits import VARIANTS, fit_variant, without_bias
 from soqo.estimators.bayes._marginal_likelihood import (
     KNOWN_NOISE_DEVIATION,
     KNOWN_NOISE_RANGE,
@@ -19,10 +20,22 @@ from soqo.estimators.bayes._marginal_likelihood import (
     LOG_SCALES,
     NOISE_PRIOR_EXPONENT,
 )
+from soqo.estimators.bayes._mixture import mixture
 from soqo.typing import Array
 
 Bias = Literal["direction", "constant", "none"]
 BIASES: tuple[Bias, ...] = ("direction", "constant", "none")
+
+
+def only_variant(
+    model: ReadingModel, posterior: Posterior, rows: Array, *, triangular: bool, offset: bool, biased: bool
+) -> dict[str, Array]:
+    """Return the fit of one variant, with the bias N among its unknowns."""
+    white = without_bias(model, rows, triangular, evidence_only=False) if biased else None
+    found = fit_variant(model, posterior, rows if white is None else white.rows, offset=offset, white=white)
+    alone = np.array([[variant == (offset, biased) for variant in VARIANTS]])
+    fits = [found if own else {} for own in alone[0]]
+    return {**found, **mixture(model, fits, alone, alone.astype(np.float64), white)}
 
 
 # ---- readings ------------------------------------------------------------------------------------------------------

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from dense_posterior import only_variant
 
 from soqo.estimators.bayes import Posterior, ReadingModel
-from soqo.estimators.bayes._fits import _fit_variant, fit_variants, triangular_factor
+from soqo.estimators.bayes._fits import fit_variants
+from soqo.estimators.bayes._mixture import triangular_factor
 from soqo.typing import Array
 
 
@@ -31,8 +33,8 @@ def test_a_fit_to_the_rows_is_that_to_their_factor(n: int, biased: bool, offset:
     posterior, rows = rows_of(model, n)
     assert posterior.buffer_rows[0] == n - 1
     factor = triangular_factor(np.concatenate([np.zeros_like(posterior.factor), rows], axis=1))
-    of_rows = _fit_variant(model, posterior, rows, triangular=False, offset=offset, biased=biased)
-    of_factor = _fit_variant(model, posterior, factor, triangular=True, offset=offset, biased=biased)
+    of_rows = only_variant(model, posterior, rows, triangular=False, offset=offset, biased=biased)
+    of_factor = only_variant(model, posterior, factor, triangular=True, offset=offset, biased=biased)
     for fit in (of_rows, of_factor):
         fit["covariance"] = fit["root"] @ fit["root"].mT
     for name in ("mean", "covariance", "noise", "scale", "log_evidence"):
@@ -46,7 +48,7 @@ def test_the_weights_of_the_variants_are_their_posterior_probabilities() -> None
     found = fit_variants(model, posterior, rows, triangular=False, review=True)
     # Fewer than 4p readings: with the bias only.
     evidence = [
-        _fit_variant(model, posterior, rows, triangular=False, offset=offset, biased=True)["log_evidence"][0]
+        only_variant(model, posterior, rows, triangular=False, offset=offset, biased=True)["log_evidence"][0]
         for offset in (False, True)
     ]
     odds = 3.0 / 7.0 * np.exp(evidence[1] - evidence[0])

@@ -24,6 +24,7 @@ from dense_posterior import (
     learn,
     learn_batch,
     mixed_runs,
+    only_variant,
     prior_covariance,
     readings,
 )
@@ -39,8 +40,9 @@ from soqo.estimators.bayes import (
     with_walking_offset,
     without_readings,
 )
-from soqo.estimators.bayes._fits import LOG_VARIANT_PRIORS, _fit_variant, fit_variants, triangular_factor
+from soqo.estimators.bayes._fits import LOG_VARIANT_PRIORS, fit_variants
 from soqo.estimators.bayes._marginal_likelihood import LOG_SCALE_DEVIATION, LOG_SCALES, MIN_NOISE
+from soqo.estimators.bayes._mixture import triangular_factor
 from soqo.estimators.bayes._row_algebra import LOG_BASE_LOAD_RANGE
 from soqo.typing import Array
 
@@ -125,7 +127,7 @@ def test_without_the_bias_a_variant_is_the_model_without_bias(grids: list[Array]
     _, U, y = readings(46, 2, 10)
     posterior, weights = learn(model, U, y)
     factor = triangular_factor(np.concatenate([posterior.factor, posterior.buffer], axis=1))
-    found = _fit_variant(model, posterior, factor, triangular=True, offset=False, biased=False)
+    found = only_variant(model, posterior, factor, triangular=True, offset=False, biased=False)
     largest = float(posterior.max_abs_reading[0])
     dense = Dense(ReadingModel(2, "none"), U, y, weights, grids[-1], max_abs_reading=largest)
     np.testing.assert_array_equal(found["mean"][0, :3], 0.0)
@@ -195,7 +197,7 @@ def test_the_bias_given_A_and_the_offset_follows_from_the_normal_equations(offse
     q, k = model.biases, 2 if offset else 0
     G = gram(posterior)
     factor = triangular_factor(np.concatenate([posterior.factor, posterior.buffer], axis=1))
-    found = _fit_variant(model, posterior, factor, triangular=True, offset=offset, biased=True)
+    found = only_variant(model, posterior, factor, triangular=True, offset=offset, biased=True)
     mean, joint = found["mean"][0], (found["root"] @ found["root"].mT)[0]
     used = np.arange(q + 2 - k, model.size)
     np.testing.assert_array_equal(mean[q : q + 2 - k], 0.0)

@@ -5,25 +5,24 @@ integrated out, the noise of the rows B N has covariance I + kappa^2 B B' = L L'
 other columns, whitened by L, gives the marginal likelihood of every pair (sigma, s) in closed form, and the average of
 the posterior over them. With n rows it costs O(n^2 m): directions that no row contains keep the prior.
 
-A square root of (I + kappa^2 B'B)^{-1}, the covariance of N, is I - kappa^2 B' L^{-T} (I + L)^{-1} B (Andrews, "A
-square root formulation of the Kalman covariance equations", 1968).
-
 Whether there is an offset, and whether there is a bias N, is decided by the marginal likelihood: the variants that the
-model allows are fitted, and the posterior is the mixture of them with the same mean and covariance.
+model allows are fitted, and the posterior is the mixture of them with the same mean and covariance
+(``soqo.estimators.bayes._mixture``).
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from soqo._foundation.blas import is_finite_quick
 from soqo.estimators._measurements import svec
 from soqo.estimators.bayes._marginal_likelihood import MarginalLikelihood
+from soqo.estimators.bayes._mixture import WhiteRows, mixture, triangular_factor
 from soqo.estimators.bayes._model import ReadingModel, prior_root
-from soqo.typing import Array, BoolArray, IntArray
+from soqo.typing import Array, BoolArray
 
 if TYPE_CHECKING:
     from soqo.estimators.bayes._posterior import Posterior
@@ -40,34 +39,6 @@ LOG_VARIANT_PRIORS = np.log([0.7, 0.3, 0.7, 0.3])
 NEGLIGIBLE, UNLIKELY = 1e-3, 0.05
 """A variant of lower probability than the first does not count, and one of lower probability than the second is not
 evaluated again until the number of readings has doubled."""
-
-
-class WhiteRows(NamedTuple):
-    """Rows whose noise, together with N, has covariance sigma^2 I, and what the distribution of N follows from.
-
-    Attributes
-    ----------
-    rows : Array, shape (runs, n, m + 1)
-        The whitened rows.
-    L : Array, shape (runs, b, b)
-        The Cholesky factor of the covariance of the first b rows, which are those that contain N.
-    half : Array, shape (runs, b, q)
-        (I + L)^{-1} B, or B where only the evidence is wanted.
-    """
-
-    rows: Array
-    L: Array
-    half: Array
-
-    def take(self, index: IntArray) -> WhiteRows:
-        """Return those of some of the runs."""
-        return WhiteRows(self.rows[index], self.L[index], self.half[index])
-
-
-def triangular_factor(rows: Array) -> Array:
-    """Return R of the QR decomposition of the rows."""
-    R: Any = np.linalg.qr(rows, mode="r")
-    return np.asarray(R)
 
 
 def fit_variants(
@@ -92,25 +63,25 @@ def fit_variants(
     """
     wanted = _wanted_variants(model, part, review)
     log_weights = np.full(wanted.shape, -np.inf)
-    fits: list[dict[str, Array] | None] = [None] * len(VARIANTS)
+    fits: list[dict[str, Array]] = []
     # The same for all variants with a bias.
-    white = _without_bias(model, rows, triangular, evidence_only) if model.biases and model.kappa else None
+    white = without_bias(model, rows, triangular, evidence_only) if model.biases and model.kappa else None
     for index, (offset, biased) in enumerate(VARIANTS):
         chosen = np.flatnonzero(wanted[:, index])
-        if not chosen.size:
-            continue
-        every = chosen.size == len(rows)
-        chosen_part, chosen_rows, chosen_white = part, rows, white if biased else None
-        if not every:
-            chosen_part = part.take(chosen)
-            if chosen_white is not None:
-                chosen_white = chosen_white.take(chosen)
-            else:
-                chosen_rows = rows[chosen]
-        fits[index] = fit = _fit_variant(
-            model, chosen_part, chosen_rows, triangular, offset, biased, chosen_white, evidence_only
-        )
-        log_weights[chosen, index] = fit["log_evidence"] + LOG_VARIANT_PRIORS[index]
+        own_white = white if biased else None
+        own_rows = rows if own_white is None else own_white.rows
+        if chosen.size == len(rows):
+            fit = fit_variant(model, part, own_rows, offset=offset, white=own_white, evidence_only=evidence_only)
+        elif chosen.size:
+            own_white = None if own_white is None else own_white.take(chosen)
+            own_rows = rows[chosen] if own_white is None else own_white.rows
+            own_part = part.take(chosen)
+            fit = fit_variant(model, own_part, own_rows, offset=offset, white=own_white, evidence_only=evidence_only)
+        else:
+            fit = {}
+        fits.append(fit)
+        if chosen.size:
+            log_weights[chosen, index] = fit["log_evidence"] + LOG_VARIANT_PRIORS[index]
     top = log_weights.max(axis=1, keepdims=True)
     weights = np.exp(log_weights - top)
     total = weights.sum(axis=1, keepdims=True)
@@ -118,7 +89,7 @@ def fit_variants(
     # A variant that hardly matters is left out of the mixture.
     shares = np.where(weights > NEGLIGIBLE, weights, 0.0)
     shares /= shares.sum(axis=1, keepdims=True)
-    result = {} if evidence_only else _mixture(fits, wanted, shares)
+    result = {} if evidence_only else mixture(model, fits, wanted, shares, white)
     result["noise"] = _mixed_noise(fits, wanted, shares)
     result["log_marginal"] = (top + np.log(total))[:, 0]
     result["variants"] = weights
@@ -139,99 +110,39 @@ def _wanted_variants(model: ReadingModel, part: Posterior, review_all: bool) -> 
     return np.where(review[:, None], wanted, likely)
 
 
-def _mixture(fits: list[dict[str, Array] | None], wanted: BoolArray, shares: Array) -> dict[str, Array]:
-    """Return the normal distribution with the mean and the covariance of the mixture of the variants."""
-    runs = len(shares)
-    best = shares.argmax(axis=1)
-    result: dict[str, Array] = {}
-    for index, fit in enumerate(fits):
-        if fit is None:
-            continue
-        rows = np.flatnonzero(wanted[:, index])
-        chosen = best[rows] == index
-        for name in ("mean", "root", "scale"):
-            if name not in result:
-                result[name] = np.zeros((runs, *fit[name].shape[1:]))
-            result[name][rows[chosen]] = fit[name][chosen]
-    mixed = np.flatnonzero((shares > 0.0).sum(axis=1) > 1)
-    if not mixed.size:
-        return result
-    parts = (shares > 0.0).sum(axis=1)
-    for count in set(parts[mixed].tolist()):
-        _mix(fits, wanted, shares, np.flatnonzero(parts == count), count, result)
-    return result
-
-
-def _mix(
-    fits: list[dict[str, Array] | None],
-    wanted: BoolArray,
-    shares: Array,
-    mixed: IntArray,
-    count: int,
-    result: dict[str, Array],
-) -> None:
-    """Write the mixtures of so many variants, in the runs that have them, to the result."""
-    size, runs = result["mean"].shape[1], len(shares)
-    share = shares[mixed]
-    # The variants that count, one after the other: rows of zeros for the others would cost time.
-    slot = np.cumsum(share > 0.0, axis=1) - 1
-    means = np.zeros((mixed.size, count, size))
-    stack = np.empty((mixed.size, count * (size + 1), size))
-    weight, scale = np.zeros((mixed.size, count)), np.zeros(mixed.size)
-    for index, fit in enumerate(fits):
-        where = np.flatnonzero(share[:, index] > 0.0)
-        if fit is None or not where.size:
-            continue
-        place = np.empty(runs, dtype=np.int64)
-        place[wanted[:, index]] = np.arange(len(fit["noise"]))
-        rows, at, own = place[mixed[where]], slot[where, index], share[where, index]
-        means[where, at], weight[where, at] = fit["mean"][rows], own
-        for k in set(at.tolist()):
-            here = at == k
-            root = np.sqrt(own[here])[:, None, None] * fit["root"][rows[here]]
-            stack[where[here], k * size : (k + 1) * size] = root.swapaxes(-1, -2)
-        scale[where] += own * fit["scale"][rows]
-    mean = (weight[:, :, None] * means).sum(axis=1)
-    stack[:, count * size :] = np.sqrt(weight)[:, :, None] * (means - mean[:, None])
-    result["mean"][mixed], result["root"][mixed] = mean, triangular_factor(stack).swapaxes(-1, -2)
-    result["scale"][mixed] = scale
-
-
-def _mixed_noise(fits: list[dict[str, Array] | None], wanted: BoolArray, shares: Array) -> Array:
+def _mixed_noise(fits: list[dict[str, Array]], wanted: BoolArray, shares: Array) -> Array:
     """Return the geometric mean of the noise of the variants, shape (runs,)."""
     noise = np.ones(shares.shape)
     for index, fit in enumerate(fits):
-        if fit is not None:
+        if fit:
             noise[wanted[:, index], index] = fit["noise"]
     alone = noise[np.arange(len(noise)), shares.argmax(axis=1)]
     mixed = np.exp((shares * np.log(noise)).sum(axis=1))
     return np.asarray(np.where((shares > 0.0).sum(axis=1) > 1, mixed, alone))
 
 
-def _fit_variant(
+def fit_variant(
     model: ReadingModel,
     part: Posterior,
     rows: Array,
-    triangular: bool,
+    *,
     offset: bool,
-    biased: bool,
     white: WhiteRows | None = None,
     evidence_only: bool = False,
 ) -> dict[str, Array]:
-    """Return mean, root, noise, scale and evidence of one variant; ``white`` is that of a variant with a bias."""
-    p, q, e = model.unknowns, model.biases, model.extras
-    runs, kappa = len(part.readings), model.kappa if biased and q else 0.0
+    """Return mean and root of the unknowns without N, shape (runs, e + p, ...), noise, scale and evidence of a variant.
+
+    With a bias, ``rows`` are those of ``white``.
+    """
+    p, e, runs = model.unknowns, model.extras, len(part.readings)
     k = e if offset else 0
     n, first = k + p, model.size - k - p
-    if kappa and white is None:
-        white = _without_bias(model, rows, triangular, evidence_only)
-    whole = rows if white is None else white.rows
     center, prior = _prior(model, part, k)
-    if whole.shape[1] > n:
-        T = triangular_factor(whole[:, :, first:])
+    if rows.shape[1] > n:
+        T = triangular_factor(rows[:, :, first:])
         white_rows, y, rest = T[:, :n, :n], T[:, :n, n], np.square(T[:, n, n])
     else:
-        white_rows, y, rest = whole[:, :, first:-1], whole[:, :, -1], np.zeros(runs)
+        white_rows, y, rest = rows[:, :, first:-1], rows[:, :, -1], np.zeros(runs)
     design = white_rows @ prior
     overflows = np.empty(0, dtype=np.int64)
     if not is_finite_quick(design):
@@ -256,27 +167,16 @@ def _fit_variant(
     if evidence_only:
         return {"noise": average.noise, "log_evidence": log_evidence}
     spread = np.sqrt(average.variance)
-    inner = average.scale[:, None] * center + np.matvec(prior, np.vecmat(average.mean, Vt))
+    mean, root = np.zeros((runs, e + p)), np.zeros((runs, e + p, e + p))
+    mean[:, e - k :] = average.scale[:, None] * center + np.matvec(prior, np.vecmat(average.mean, Vt))
     if D.shape[1] == n:
-        inner_root = (prior @ Vt.swapaxes(-1, -2)) * spread[:, None, :]
+        root[:, e - k :, e - k :] = (prior @ Vt.swapaxes(-1, -2)) * spread[:, None, :]
     else:
         # What the rows do not contain has the variance of the prior.
         unseen = np.sqrt(average.mean_square_scale)[:, None]
         change = Vt.swapaxes(-1, -2) @ ((spread - unseen)[:, :, None] * Vt)
         change[:, np.arange(n), np.arange(n)] += unseen
-        inner_root = prior @ change
-    mean = np.zeros((runs, model.size))
-    root = np.zeros((runs, model.size, model.size))
-    mean[:, first:], root[:, first:, first:] = inner, inner_root
-    if white is not None:
-        # The conditional distribution of N given the other unknowns.
-        b = white.L.shape[1]
-        gain = kappa**2 * whole[:, :b, :q].swapaxes(-1, -2)
-        given = whole[:, :b, first:-1]
-        mean[:, :q] = np.matvec(gain, whole[:, :b, -1] - np.matvec(given, inner))
-        own = np.eye(q) - gain @ white.half
-        np.multiply((kappa * average.noise)[:, None, None], own, out=root[:, :q, :q])
-        np.matmul(-gain, given @ inner_root, out=root[:, :q, first:])
+        np.matmul(prior, change, out=root[:, e - k :, e - k :])
     mean[overflows] = math.nan  # what is not a number is not used, see Posterior.update
     return {
         "mean": mean,
@@ -287,7 +187,7 @@ def _fit_variant(
     }
 
 
-def _without_bias(model: ReadingModel, rows: Array, triangular: bool, evidence_only: bool) -> WhiteRows:
+def without_bias(model: ReadingModel, rows: Array, triangular: bool, evidence_only: bool) -> WhiteRows:
     """Return the rows with the covariance of noise and N removed."""
     q, kappa = model.biases, model.kappa
     # Of a triangular factor, only the first q rows contain N.

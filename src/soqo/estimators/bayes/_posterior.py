@@ -25,8 +25,9 @@ from soqo._foundation.one_number import concatenate_entries, take_entries
 from soqo._storage.registry import register, rename_fields
 from soqo.estimators._measurements import smat, svec
 from soqo.estimators.bayes._fit_schedule import fit_is_due, frequent_fits
-from soqo.estimators.bayes._fits import VARIANTS, fit_variants, triangular_factor
+from soqo.estimators.bayes._fits import VARIANTS, fit_variants
 from soqo.estimators.bayes._marginal_likelihood import LOG_SCALE_DEVIATION, PRIOR_MEAN_SCALE, PRIOR_MEAN_SQUARE_SCALE
+from soqo.estimators.bayes._mixture import triangular_factor
 from soqo.estimators.bayes._model import RELATIVE_ERROR, ReadingModel, prior_root
 from soqo.estimators.bayes._row_algebra import (
     log_first_density,

@@ -31,9 +31,9 @@ from scipy.special import log_ndtr, ndtri_exp
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.spectrum import Spectrum
 from soqo.estimators._measurements import smat, svec, svec_rows
-from soqo.estimators.bayes._fits import triangular_factor
 from soqo.estimators.bayes._map_estimate import map_in_cone
 from soqo.estimators.bayes._marginal_likelihood import LOG_SCALE_DEVIATION
+from soqo.estimators.bayes._mixture import triangular_factor
 from soqo.estimators.bayes._model import RELATIVE_ERROR, clip_inputs, prior_root
 from soqo.estimators.bayes._posterior import directional_deviations
 from soqo.typing import Array, BoolArray

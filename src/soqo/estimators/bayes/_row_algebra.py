@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from soqo.estimators.bayes._fits import triangular_factor
+from soqo.estimators.bayes._mixture import triangular_factor
 from soqo.typing import Array, IntArray
 
 LOG_BASE_LOAD_RANGE = math.log(40.0)

@@ -9,6 +9,7 @@ import numpy as np
 from soqo._foundation.compilation import compiled
 from soqo.estimators.bayes._fits import GROWTH, LOG_VARIANT_PRIORS, NEGLIGIBLE, UNLIKELY
 from soqo.estimators.bayes._model import ENTRY_DEVIATION, OFFSET_SIZE, TRACE_DEVIATION
+from soqo.estimators.bayes.compiled._mixture import mixture
 from soqo.estimators.bayes.compiled._scale_average import average
 from soqo.estimators.bayes.compiled._small_matrices import cholesky, solve_lower, triangular_factor
 from soqo.typing import Array, IntArray
@@ -37,12 +38,24 @@ def _apply_prior(X: Array, k: int, p: int, diagonal: IntArray, unit: float, extr
 
 
 @compiled
+def _whiten(rows: Array, bias_rows: int, q: int, kappa: float, white: Array, L: Array) -> bool:
+    """Fill in rows without the covariance of noise and N, and its Cholesky factor; return False if there is none."""
+    B = np.ascontiguousarray(rows[:bias_rows, :q])
+    L[:, :] = kappa**2 * np.dot(B, B.T)
+    for i in range(bias_rows):
+        L[i, i] += 1.0
+    if not cholesky(L):
+        return False
+    white[:, :] = rows
+    solve_lower(L, 0.0, white[:bias_rows])
+    return True
+
+
+@compiled
 def _fit_variant(
     rows: Array,
-    bias_rows: int,
     sizes: IntArray,
     k: int,
-    kappa: float,
     diagonal: IntArray,
     center: Array,
     numbers: Array,
@@ -50,30 +63,19 @@ def _fit_variant(
     mean: Array,
     root: Array,
 ) -> tuple[bool, float, float, float]:
-    """Fill in mean and root of one variant; return whether all is finite, the noise, the scale and the log evidence.
+    """Fill in mean and root of the unknowns without N; return whether all is finite, noise, scale and log evidence.
 
-    ``numbers`` are the readings, the largest absolute reading, the bound on the noise, the known noise, the deviation
-    of log s, the guess of the noise, the unit of s, and the deviation of an entry of the offset for s = 1.
+    The rows of a variant with a bias are whitened. ``numbers`` are the readings, the largest absolute reading, the
+    bound on the noise, the known noise, the deviation of log s, the guess of the noise, the unit of s, and the
+    deviation of an entry of the offset for s = 1.
     """
-    p, q, m = sizes[1], sizes[2], sizes[4]
+    p, m = sizes[1], sizes[4]
     n, first, count = k + p, m - k - p, rows.shape[0]
     unit, extra = numbers[6], numbers[6] * numbers[7]
-    white = np.empty((count, q + n + 1))
-    white[:, :q] = rows[:, :q]
-    white[:, q:] = rows[:, first:]
-    L = np.empty((0, 0))
-    if kappa:
-        B = np.ascontiguousarray(rows[:bias_rows, :q])
-        L = kappa**2 * np.dot(B, B.T)
-        for i in range(bias_rows):
-            L[i, i] += 1.0
-        if not cholesky(L):
-            return False, 0.0, 0.0, 0.0
-        solve_lower(L, 0.0, white[:bias_rows])
     used, rest = min(count, n), 0.0
     transposed, y = np.empty((n, used)), np.empty(used)
     if count > n:
-        T = triangular_factor(white, q)
+        T = triangular_factor(rows, first)
         rest = T[n, n] ** 2
         for i in range(n):
             y[i] = T[n, i]
@@ -81,9 +83,9 @@ def _fit_variant(
                 transposed[i, j] = T[i, j] if j <= i else 0.0
     else:
         for j in range(used):
-            y[j] = white[j, q + n]
+            y[j] = rows[j, m]
             for i in range(n):
-                transposed[i, j] = white[j, q + i]
+                transposed[i, j] = rows[j, first + i]
     design = np.empty((n, used))
     _apply_prior(transposed, k, p, diagonal, unit, extra, design)
     if not math.isfinite(np.sum(design)):
@@ -102,14 +104,9 @@ def _fit_variant(
     scale, mean_square_scale, noise, log_evidence = average(
         D, c, c0, rest, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], coordinates, variance
     )
-    if evidence_only:
-        for i in range(L.shape[0]):
-            log_evidence -= math.log(L[i, i])
-        return math.isfinite(log_evidence), noise, scale * unit, log_evidence
-    _inner(V, coordinates, variance, scale, mean_square_scale, k, p, diagonal, unit, extra, center, first, mean, root)
-    if kappa:
-        log_evidence -= _given_the_rest(rows, white, L, bias_rows, q, n, first, kappa, noise, mean, root)
-    return math.isfinite(np.sum(mean)) and math.isfinite(noise), noise, scale * unit, log_evidence
+    if not evidence_only:
+        _inner(V, coordinates, variance, scale, mean_square_scale, k, p, diagonal, unit, extra, center, mean, root)
+    return math.isfinite(log_evidence) and math.isfinite(noise), noise, scale * unit, log_evidence
 
 
 @compiled
@@ -125,14 +122,13 @@ def _inner(
     unit: float,
     extra: float,
     center: Array,
-    first: int,
     mean: Array,
     root: Array,
 ) -> None:
-    """Fill in mean and root of all unknowns but N."""
+    """Fill in mean and root of all unknowns but N; those of an offset that a variant does not have are zero."""
     n, used = V.shape
-    mean[:] = 0.0
-    root[:, :] = 0.0
+    first = mean.size - n
+    mean[:first], root[:first, :], root[:, :first] = 0.0, 0.0, 0.0
     solution, out = np.zeros((n, 1)), np.empty((n, 1))
     for j in range(used):
         for i in range(n):
@@ -158,43 +154,6 @@ def _inner(
         for i in range(n):
             scaled[i, i] += unseen
     _apply_prior(scaled, k, p, diagonal, unit, extra, root[first:, first:])
-
-
-@compiled
-def _given_the_rest(
-    rows: Array,
-    white: Array,
-    L: Array,
-    b: int,
-    q: int,
-    n: int,
-    first: int,
-    kappa: float,
-    noise: float,
-    mean: Array,
-    root: Array,
-) -> float:
-    """Fill in mean and root of N given the other unknowns; return the logarithm of the determinant of L."""
-    log_determinant = 0.0
-    residual = np.empty(b)
-    for i in range(b):
-        log_determinant += math.log(L[i, i])
-        total = white[i, q + n]
-        for j in range(n):
-            total -= white[i, q + j] * mean[first + j]
-        residual[i] = total
-    gain = np.ascontiguousarray(white[:b, :q].T) * kappa**2
-    mean[:q] = np.dot(gain, residual)
-    half = rows[:b, :q].copy()
-    solve_lower(L, 1.0, half)
-    own = np.dot(gain, half)
-    for i in range(q):
-        for j in range(q):
-            root[i, j] = -kappa * noise * own[i, j]
-        root[i, i] += kappa * noise
-    given = np.dot(np.ascontiguousarray(white[:b, q : q + n]), np.ascontiguousarray(root[first:, first:]))
-    root[:q, first:] = -np.dot(gain, given)
-    return log_determinant
 
 
 @compiled
@@ -276,90 +235,60 @@ def fit_variants(
     >>> finite, mean.round(6)
     (True, array([3.]))
     """
-    m = sizes[4]
+    q, e, m = sizes[2], sizes[3], sizes[4]
     wanted, log_weights = np.zeros(4), np.full(4, -np.inf)
     _wanted(sizes, optional_bias, numbers[0], offset, review, variants, wanted)
-    candidates = int(wanted.sum())
-    means, roots = np.empty((candidates, m)), np.empty((candidates, m, m))
-    noises, scales, index = np.empty(candidates), np.empty(candidates), np.empty(candidates, np.int64)
-    found = 0
+    has_bias = kappa != 0.0 and q > 0
+    white, L, log_determinant = rows, np.empty((0, 0)), 0.0
+    if has_bias and wanted[0] + wanted[1] > 0.0:
+        white, L = np.empty(rows.shape), np.empty((bias_rows, bias_rows))
+        if not _whiten(rows, bias_rows, q, kappa, white, L):
+            return False, 0.0, 0.0, 0.0
+        for i in range(bias_rows):
+            log_determinant += math.log(L[i, i])
+    means, roots = np.empty((4, m - q)), np.empty((4, m - q, m - q))
+    noises, scales = np.ones(4), np.zeros(4)
     for variant in range(4):
         if wanted[variant] == 0.0:
             continue
-        k = sizes[3] if variant in (1, 3) else 0
-        own_kappa = kappa if variant < 2 and sizes[2] > 0 else 0.0
-        finite, noises[found], scales[found], evidence = _fit_variant(
-            rows,
-            bias_rows,
+        finite, noises[variant], scales[variant], evidence = _fit_variant(
+            white if variant < 2 else rows,
             sizes,
-            k,
-            own_kappa,
+            e if variant in (1, 3) else 0,
             diagonal,
             center,
             numbers,
             evidence_only,
-            means[found],
-            roots[found],
+            means[variant],
+            roots[variant],
         )
         if not finite:
             return False, 0.0, 0.0, 0.0
-        log_weights[variant] = evidence + (_LOG_OFFSET if variant in (1, 3) else _LOG_PLAIN)
-        index[found] = variant
-        found += 1
+        log_weights[variant] = evidence - (log_determinant if variant < 2 else 0.0)
+        log_weights[variant] += _LOG_OFFSET if variant in (1, 3) else _LOG_PLAIN
     top, total = log_weights.max(), 0.0
     for variant in range(4):
         variants[variant] = math.exp(log_weights[variant] - top)
         total += variants[variant]
     for variant in range(4):
         variants[variant] /= total
-    shares = _shares(variants, index)
+    shares = _shares(variants)
     noise, scale = math.exp(np.sum(shares * np.log(noises))), np.sum(shares * scales)
+    finite = math.isfinite(top)
     if not evidence_only:
-        _mixture(shares, means, roots, mean, root)
-    return math.isfinite(top), noise, scale, top + math.log(total)
+        mixture(shares, means, roots, noises, rows, white, L, bias_rows, kappa if has_bias else 0.0, e, mean, root)
+        finite &= math.isfinite(np.sum(mean))
+    return finite, noise, scale, top + math.log(total)
 
 
 @compiled
-def _shares(weights: Array, index: IntArray) -> Array:
-    """Return the shares of the candidates in the mixture; a variant that hardly matters is left out."""
-    shares = np.zeros(index.size)
-    for j in range(index.size):
-        if weights[index[j]] > NEGLIGIBLE:
-            shares[j] = weights[index[j]]
+def _shares(weights: Array) -> Array:
+    """Return the shares of the variants in the mixture; one that hardly matters is left out."""
+    shares = np.zeros(4)
+    for variant in range(4):
+        if weights[variant] > NEGLIGIBLE:
+            shares[variant] = weights[variant]
     return shares / np.sum(shares)
-
-
-@compiled
-def _mixture(shares: Array, means: Array, roots: Array, mean: Array, root: Array) -> None:
-    """Fill in the mean and a root of the covariance of the mixture."""
-    candidates, m = means.shape
-    counted, best = 0, 0
-    for j in range(candidates):
-        counted += shares[j] > 0.0
-        if shares[j] > shares[best]:
-            best = j
-    if counted == 1:
-        mean[:] = means[best]
-        root[:, :] = roots[best]
-        return
-    mean[:] = 0.0
-    for j in range(candidates):
-        if shares[j] > 0.0:
-            mean += shares[j] * means[j]
-    stack, begin = np.empty((counted * (m + 1), m)), 0
-    for j in range(candidates):
-        if shares[j] > 0.0:
-            factor = math.sqrt(shares[j])
-            for i in range(m):
-                for k in range(m):
-                    stack[begin + i, k] = factor * roots[j, k, i]
-            for k in range(m):
-                stack[begin + m, k] = factor * (means[j, k] - mean[k])
-            begin += m + 1
-    R = triangular_factor(stack, 0)
-    for k in range(m):
-        for i in range(m):
-            root[k, i] = R[k, i] if i <= k else 0.0
 
 
 @compiled
