@@ -7,11 +7,11 @@ that was taken out stays in the arrays of its old batch until half of them are u
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from soqo.policies import Policy, State
 from soqo.typing import IntArray
@@ -44,42 +44,60 @@ class Batches:
 
     def __init__(self, player: Policy[Any]) -> None:
         self._player = player
-        self._rows: dict[int, tuple[_Batch, int]] = {}
+        self._batches: dict[int, _Batch] = {}
+        self._begun = 0
+        # The batch of each plant, -1 for none, and its row there: a call of many plants must not be a loop over them.
+        self._batch_of = np.empty(0, dtype=np.int64)
+        self._row_of = np.empty(0, dtype=np.int64)
 
-    def put(self, state: State[Any], plants: Sequence[int]) -> None:
+    def put(self, state: State[Any], plants: ArrayLike) -> None:
         """Give plants, new or known, the runs of a state in this order."""
-        self.drop(plant for plant in plants if plant in self._rows)
-        batch = _Batch(state, np.array(plants), len(plants))
-        self._rows.update({plant: (batch, row) for row, plant in enumerate(plants)})
+        numbers = np.array(plants, dtype=np.int64)
+        missing = int(numbers.max()) + 1 - self._batch_of.size
+        if missing > 0:
+            missing = max(missing, self._batch_of.size)  # so that many calls take linear time
+            self._batch_of = np.concatenate([self._batch_of, np.full(missing, -1)])
+            self._row_of = np.concatenate([self._row_of, np.zeros(missing, dtype=np.int64)])
+        known = self._batch_of[numbers]
+        last = self._batches.get(int(known[0]))
+        if last is not None and np.array_equal(last.plants, numbers):
+            last.state = state
+            return
+        self.drop(numbers[known >= 0])
+        self._batches[self._begun] = _Batch(state, numbers, numbers.size)
+        self._batch_of[numbers], self._row_of[numbers] = self._begun, np.arange(numbers.size)
+        self._begun += 1
 
-    def drop(self, plants: Iterable[int]) -> None:
+    def drop(self, plants: ArrayLike) -> None:
         """Remove plants."""
-        touched = set()
-        for plant in plants:
-            batch, row = self._rows.pop(plant)
-            batch.plants[row] = -1
-            batch.left -= 1
-            touched.add(batch)
-        for batch in touched:
-            if 0 < 2 * batch.left <= batch.plants.size:
+        numbers = np.asarray(plants, dtype=np.int64)
+        owners = self._batch_of[numbers]
+        self._batch_of[numbers] = -1
+        for owner in np.unique(owners).tolist():
+            batch, mine = self._batches[owner], numbers[owners == owner]
+            batch.plants[self._row_of[mine]] = -1
+            batch.left -= mine.size
+            if not batch.left:
+                del self._batches[owner]
+            elif 2 * batch.left <= batch.plants.size:
                 self._compact(batch)
 
     def _compact(self, batch: _Batch) -> None:
         rows = np.flatnonzero(batch.plants >= 0)
         batch.state, batch.plants = self._player.take(batch.state, rows), batch.plants[rows]
-        self._rows.update({int(plant): (batch, row) for row, plant in enumerate(batch.plants)})
+        self._row_of[batch.plants] = np.arange(rows.size)
 
     def state_of(self, plant: int) -> State[Any]:
         """Return the state of one plant, of the batch (1,)."""
         (part,) = self.select([plant])
         return part.state
 
-    def select(self, plants: Sequence[int], *, settle: bool = False) -> list[Part]:
+    def select(self, plants: ArrayLike, *, settle: bool = False) -> list[Part]:
         """Return the states of some plants, joined as far as they can be.
 
         Parameters
         ----------
-        plants : sequence of int
+        plants : array_like of int
             The numbers of the plants.
         settle : bool
             Whether the pending reading of a plant counts as missed, if it cannot be late.
@@ -93,18 +111,21 @@ class Batches:
             pieces.append(Part(piece, places))
         return pieces if len(pieces) == 1 else self._join(pieces)
 
-    def locate(self, plants: Sequence[int]) -> list[tuple[State[Any], IntArray, IntArray]]:
+    def locate(self, plants: ArrayLike) -> list[tuple[State[Any], IntArray, IntArray]]:
         """Return the states that some plants are in, with their rows there and their places among the plants.
 
         Nothing is copied.
         """
-        found: dict[_Batch, tuple[list[int], list[int]]] = {}
-        for place, plant in enumerate(plants):
-            batch, row = self._rows[plant]
-            rows, places = found.setdefault(batch, ([], []))
-            rows.append(row)
-            places.append(place)
-        return [(batch.state, np.array(rows), np.array(places)) for batch, (rows, places) in found.items()]
+        numbers = np.asarray(plants, dtype=np.int64)
+        owners, rows = self._batch_of[numbers], self._row_of[numbers]
+        if numbers.size and (owners == owners[0]).all():
+            return [(self._batches[int(owners[0])].state, rows, np.arange(rows.size))]
+        _, first = np.unique(owners, return_index=True)
+        found: list[tuple[State[Any], IntArray, IntArray]] = []
+        for owner in owners[np.sort(first)].tolist():
+            places = np.flatnonzero(owners == owner)
+            found.append((self._batches[owner].state, rows[places], places))
+        return found
 
     def _join(self, pieces: list[Part]) -> list[Part]:
         alike: dict[Any, list[Part]] = {}
@@ -124,8 +145,7 @@ class Batches:
 
     def all(self) -> list[tuple[State[Any], IntArray]]:
         """Return every batch without unused runs, with the numbers of its plants."""
-        batches = {id(batch): batch for batch, _ in self._rows.values()}
-        for batch in batches.values():
+        for batch in self._batches.values():
             if batch.left < batch.plants.size:
                 self._compact(batch)
-        return [(batch.state, batch.plants) for batch in batches.values()]
+        return [(batch.state, batch.plants) for batch in self._batches.values()]

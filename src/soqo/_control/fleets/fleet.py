@@ -404,7 +404,7 @@ class Fleet:
             names, single = select(self._plants, plants)
             status = self._plants.status(names)
             found: dict[str, Any] = {"round": status.rounds - status.pending, "missed": status.missed}
-            for state, places in self._plants.batches.select(self._plants.numbers_of(names).tolist()):
+            for state, places in self._plants.batches.select(self._plants.numbers_of(names)):
                 for name, value in self._plants.player.diagnostics(state).items():
                     rows = np.asarray(value)
                     if name not in found:

@@ -61,7 +61,7 @@ class Plants:
         for batch in snapshot.batches:
             state = batch.state if batch.x0 is None else self.start(batch.plants.tolist(), batch.x0)
             assert state is not None
-            self.batches.put(state, batch.plants.tolist())
+            self.batches.put(state, batch.plants)
 
     def snapshot(self) -> FleetSnapshot:
         """Return the complete state."""
@@ -115,7 +115,7 @@ class Plants:
         plants = self.numbers_of(names)
         rounds, missed = np.zeros(len(plants), dtype=np.int64), [self._missed[plant] for plant in plants.tolist()]
         pending, x = np.zeros(len(plants), dtype=np.bool_), np.zeros((len(plants), self.settings.dim))
-        for state, rows, places in self.batches.locate(plants.tolist()):
+        for state, rows, places in self.batches.locate(plants):
             rounds[places] = state.round if state.began is None else state.round - state.began[rows]
             pending[places] = state.pending if state.awaiting is None else state.pending & state.awaiting[rows]
             x[places] = state.x[rows]
@@ -125,7 +125,7 @@ class Plants:
         """Return whether a round of each plant waits for its reading."""
         plants = self.numbers_of(names)
         result = np.zeros(len(plants), dtype=np.bool_)
-        for state, rows, places in self.batches.locate(plants.tolist()):
+        for state, rows, places in self.batches.locate(plants):
             when = rounds[places] if state.began is None else rounds[places] + state.began[rows]
             awaiting = state.pending if state.awaiting is None else state.pending & state.awaiting[rows]
             result[places] = (when == state.round) & awaiting
@@ -139,7 +139,7 @@ class Plants:
         """Return the actions of some plants, and what they change."""
         missed = self._closing(plants)
         x, parts = np.empty(v.shape), []
-        for state, places in self.batches.select(plants.tolist(), settle=True):
+        for state, places in self.batches.select(plants, settle=True):
             some = {name: None if value is None else value[places] for name, value in given.items()}
             x[places], after = self.limited_player(plants[places].tolist()).act(state, v[places], **some)
             parts.append(Part(after, places))
@@ -148,7 +148,7 @@ class Plants:
     def _closing(self, plants: IntArray) -> IntArray:
         """Return how many rounds without a reading close when some plants act."""
         result = np.zeros(len(plants), dtype=np.int64)
-        for state, rows, places in self.batches.locate(plants.tolist()):
+        for state, rows, places in self.batches.locate(plants):
             if not state.max_delay:
                 result[places] = int(state.pending)
             for one in state.open_rounds:
@@ -159,7 +159,7 @@ class Plants:
     def observe(self, call: ObserveCall) -> Change:
         """Return what the readings of some plants change."""
         parts = []
-        for state, places in self.batches.select(call.plants.tolist()):
+        for state, places in self.batches.select(call.plants):
             after = (self._observe_late if state.max_delay else self._observe_now)(state, _rows(call, places))
             parts.append(Part(after, places))
         return Change(call.plants, parts, np.isnan(call.y) * np.int64(not self.settings.max_delay))
@@ -191,7 +191,7 @@ class Plants:
     def store(self, change: Change) -> None:
         """Let a call take effect."""
         for state, places in change.parts:
-            self.batches.put(state, change.plants[places].tolist())
+            self.batches.put(state, change.plants[places])
         for place in np.flatnonzero(change.missed).tolist():
             self._missed[int(change.plants[place])] += int(change.missed[place])
 

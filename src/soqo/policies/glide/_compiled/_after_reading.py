@@ -9,6 +9,7 @@ import numpy as np
 from soqo._foundation.compilation import compiled
 from soqo.estimators.bayes import MAX_DISTANCE, OFFSET_SIZE
 from soqo.estimators.bayes.compiled import map_estimate, solve_symmetric, to_vector
+from soqo.policies.glide._compiled._belief_update import zero_block
 from soqo.policies.glide._compiled._judgment import base_load
 from soqo.policies.glide._compiled._layout import (
     ALARMS,
@@ -112,8 +113,11 @@ def _estimate(run: Array, row: Array, root: Array, sizes: IntArray) -> None:
     d, p, q, e, m = sizes[0], sizes[1], sizes[2], sizes[3], sizes[4]
     first, last = RUN_NUMBERS, RUN_NUMBERS + d
     mean = row[BELIEF_NUMBERS + m - p : BELIEF_NUMBERS + m]
+    # The first columns are zero after a fit: they are those of a bias, which A does not depend on.
+    _, left = zero_block(root[m - p :])
+    root_A = np.ascontiguousarray(root[m - p :, left:])
     values, vectors = map_estimate(
-        mean, root[m - p :], row[READINGS], row[SCALE], run[first:last].copy(),
+        mean, root_A, row[READINGS], row[SCALE], run[first:last].copy(),
         run[last : last + d * d].copy().reshape(d, d),
     )  # fmt: skip
     for i in range(d):

@@ -70,26 +70,47 @@ def log_first_density(reading: float, noise: float) -> float:
 
 
 @compiled
+def zero_block(root: Array) -> tuple[int, int]:
+    """Return the number of first rows and of first columns that are zero.
+
+    They are those of unknowns that the evidence has excluded: of a bias, and of an offset. At d = 10 this leaves a
+    quarter of the entries.
+    """
+    m, top = root.shape[0], 0
+    while top < m and not np.any(root[top]):
+        top += 1
+    left = root.shape[1]
+    for i in range(top, m):
+        j = 0
+        while j < left and root[i, j] == 0.0:
+            j += 1
+        left = j
+        if left == 0:
+            break
+    return top, left
+
+
+@compiled
 def predict(
     row: Array, root: Array, f: Array, y: float, sizes: IntArray, difference: Array, spread: Array
-) -> tuple[float, float]:
-    """Fill in the row without the level and its spread; return the explained part and its variance."""
+) -> tuple[float, float, tuple[int, int]]:
+    """Fill in the row without the level and its spread; return the explained part, its variance and the zero block."""
     m = sizes[4]
+    top, left = zero_block(root)
     level, explained = BELIEF_NUMBERS + m, 0.0
     for i in range(m):
         difference[i] = f[i] - row[level + i]
         explained += difference[i] * row[BELIEF_NUMBERS + i]
         spread[i] = 0.0
     difference[m] = y - row[level + m]
-    for i in range(m):
+    for i in range(top, m):
         factor = difference[i]
-        if factor != 0.0:
-            for j in range(m):
-                spread[j] += factor * root[i, j]
+        for j in range(left, m):
+            spread[j] += factor * root[i, j]
     variance = 0.0
-    for j in range(m):
+    for j in range(left, m):
         variance += spread[j] * spread[j]
-    return explained, variance
+    return explained, variance, (top, left)
 
 
 @compiled
@@ -173,19 +194,29 @@ def log_density(innovation: float, variance: float, weight: float, noise: float)
 
 @compiled
 def potter(
-    row: Array, old: Array, new: Array, spread: Array, innovation: float, variance: float, weight: float
+    row: Array,
+    old: Array,
+    new: Array,
+    spread: Array,
+    innovation: float,
+    variance: float,
+    weight: float,
+    zeros: tuple[int, int],
 ) -> None:
     """Update the mean, and write the root of the covariance after a row with this weight to ``new``."""
     m, noise = spread.size - 1, row[NOISE]
+    top, left = zeros
     total = weight * weight * variance + noise * noise
     factor, shrink = weight * weight * innovation / total, weight * weight / (total + noise * math.sqrt(total))
-    for i in range(m):
+    new[:top, :] = 0.0
+    for i in range(top, m):
         gain = 0.0
-        for j in range(m):
+        for j in range(left, m):
             gain += old[i, j] * spread[j]
         row[BELIEF_NUMBERS + i] += gain * factor
         gain *= shrink
-        for j in range(m):
+        new[i, :left] = 0.0
+        for j in range(left, m):
             new[i, j] = old[i, j] - gain * spread[j]
 
 

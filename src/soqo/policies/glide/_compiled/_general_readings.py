@@ -119,7 +119,7 @@ def _accept(
     """Let a belief learn from a reading; return whether all is finite, what was expected, its deviation and noise."""
     sizes, m = model.sizes, model.sizes[4]
     difference, spread = work[0], work[1]
-    explained, variance = predict(old, root, f, y, sizes, difference, spread)
+    explained, variance, zeros = predict(old, root, f, y, sizes, difference, spread)
     P, own_noise = old[LEVEL_VARIANCE], old[NOISE]
     innovation, noise = difference[m] - explained, own_noise * math.sqrt(1.0 + P)
     wide = variance + (RELATIVE_ERROR * square_length) ** 2
@@ -134,7 +134,7 @@ def _accept(
     elif due:
         finite = fit(row, new_root, factor, buffer, model, False, False, work[2])
     else:
-        potter(row, root, new_root, spread, innovation, variance, weight)
+        potter(row, root, new_root, spread, innovation, variance, weight, zeros)
     if weight > 0.0:
         if exact:
             row[LOG_EVIDENCE] = marginal_evidence(row)

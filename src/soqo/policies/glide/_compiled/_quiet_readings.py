@@ -85,7 +85,7 @@ def _quiet_belief(
     """Let a belief learn from a reading without a fit; return False if the reading needs more than this."""
     p, m = sizes[1], sizes[4]
     difference, spread = work[0], work[1]
-    explained, variance = predict(old, root, f, y, sizes, difference, spread)
+    explained, variance, zeros = predict(old, root, f, y, sizes, difference, spread)
     P, own_noise = old[LEVEL_VARIANCE], old[NOISE]
     innovation, noise = difference[m] - explained, own_noise * math.sqrt(1.0 + P)
     mean = explained + old[BELIEF_NUMBERS + 2 * m]
@@ -105,7 +105,7 @@ def _quiet_belief(
     if is_ready(old, y, error, noise, curvature, square_length, sizes):
         row[SURPRISE] = ratio
     weight = store(row, buffer, buffer, u, y, sizes, difference, R, old[LEVEL_SPEED] ** 2, work[2])
-    potter(row, root, new_root, spread, innovation, variance, weight)
+    potter(row, root, new_root, spread, innovation, variance, weight, zeros)
     row[LOG_EVIDENCE] += density
     row[LOG_WEIGHT] += accept - density
     row[AGE] += 1.0

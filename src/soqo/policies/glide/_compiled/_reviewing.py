@@ -197,12 +197,12 @@ def was_misled(
     for t in range(decisive, rows):
         u, y = recent[t, :d], recent[t, d]
         square_length = features(u, sizes, model.bias, f)
-        explained, variance = predict(row, root, f, y, sizes, difference, spread)
+        explained, variance, zeros = predict(row, root, f, y, sizes, difference, spread)
         innovation = difference[m] - explained
         R = reading_variance(row, square_length, model.trusted_distance)
         weight = store(row, factor, buffer, u, y, sizes, difference, R, row[LEVEL_SPEED] ** 2, work[2])
         won += log_density(innovation, variance, weight, row[NOISE])
-        potter(row, root, root, spread, innovation, variance, weight)
+        potter(row, root, root, spread, innovation, variance, weight, zeros)
     # A start that was misled seems to have large noise, unless its belief rejects all later readings.
     misled = row[NOISE] < 0.2 * leader[NOISE] or leader[IN_A_ROW] > DECISIVE_READINGS
     return not won <= DECISIVE_NATS and misled
