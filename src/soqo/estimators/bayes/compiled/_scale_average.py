@@ -27,8 +27,7 @@ from soqo.typing import Array
 
 _SCALES = LOG_SCALES.size
 _LOG_TWO_PI = math.log(2.0 * math.pi)
-_LARGE, _SMALL, _FACTORS = 1e37, 1e-37, 8
-"""Eight factors within these limits have a product that does not overflow."""
+_LARGE, _SMALL = 1e100, 1e-100
 _ROUND_OFF_NATS = 45.0
 """What is this far below the maximum is below the round-off of the sums."""
 
@@ -36,32 +35,20 @@ _ROUND_OFF_NATS = 45.0
 @compiled
 def _sums(D2: Array, products: Array, r2: float) -> tuple[float, float, float, float]:
     """Return the sums of log(D^2 + r^2) and of the products divided by D^2 + r^2."""
+    log_determinant, product = 0.0, 1.0
     s0, s1, s2 = 0.0, 0.0, 0.0
-    for i in range(D2.size):  # without a condition, so that several terms are computed at once
-        inverse = 1.0 / (D2[i] + r2)
+    for i in range(D2.size):
+        variance = D2[i] + r2
+        inverse = 1.0 / variance
         s0 += products[0, i] * inverse
         s1 += products[1, i] * inverse
         s2 += products[2, i] * inverse
-    return _log_determinant(D2, r2), s0, s1, s2
-
-
-@compiled
-def _log_determinant(D2: Array, r2: float) -> float:
-    """Return the sum of log(D^2 + r^2), for D^2 in decreasing order."""
-    n, total = D2.size, 0.0
-    if not (D2[0] + r2 < _LARGE and D2[n - 1] + r2 > _SMALL):
-        for i in range(n):
-            total += math.log(D2[i] + r2)
-        return total
-    # One logarithm for several factors, whose product does not overflow.
-    i = 0
-    while i < n:
-        product, end = 1.0, min(i + _FACTORS, n)
-        while i < end:
-            product *= D2[i] + r2
-            i += 1
-        total += math.log(product)
-    return total
+        # One logarithm for several factors, as long as their product does not overflow.
+        if product > _LARGE or product < _SMALL or variance > _LARGE or variance < _SMALL:
+            log_determinant += math.log(product)
+            product = 1.0
+        product *= variance
+    return log_determinant + math.log(product), s0, s1, s2
 
 
 @compiled
