@@ -31,7 +31,7 @@ serve: $(VENV)/installed  ## Serve a simulated plant with a live page on http://
 	$(BIN)/soqo serve --demo --store results/demo.sqlite
 
 test: check browser database  ## Run every check and every test
-	$(BIN)/pytest -n $(JOBS) -q $(TESTS)
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup -q $(TESTS)
 
 check: $(VENV)/installed  ## Check format, lint rules, types and the layers of imports
 	$(BIN)/ruff format --check .
@@ -76,7 +76,7 @@ docs-check: docs browser  ## Open every page of the site in a browser, at two wi
 
 coverage: $(VENV)/installed browser database  ## Run the tests with branch coverage; fail below the threshold in pyproject.toml
 	$(BIN)/coverage erase
-	$(BIN)/pytest -n $(JOBS) -q --cov --cov-report=term-missing:skip-covered --cov-report=html \
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup -q --cov --cov-report=term-missing:skip-covered --cov-report=html \
 		$(if $(TESTS),--cov-fail-under=0) $(TESTS)
 
 bench: $(VENV)/installed  ## Measure the speed against a literal transcription of the paper (minutes)

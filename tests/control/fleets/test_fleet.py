@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -620,8 +621,10 @@ def test_a_fleet_shows_what_it_is(tmp_path: Path) -> None:
         assert repr(fleet) == f"Fleet(FTM(), 2 plants of 3 actuators, journal={str(tmp_path / 'journal')!r})"
 
 
-def test_plants_in_several_threads_act_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("soqo.policies.glide._policy.can_compile", lambda: True)
+def test_plants_in_several_threads_act_as_in_one(
+    monkeypatch: pytest.MonkeyPatch, use_compiled: Callable[[bool], None]
+) -> None:
+    use_compiled(True)
     walk = np.random.default_rng(0).standard_normal((12, 40, 2)).cumsum(axis=0)
     found = []
     for threads in (1, 2):

@@ -57,6 +57,7 @@ from soqo.policies.glide._compiled._layout import (
     LEVEL_VARIANCE,
     LOG_EVIDENCE,
     LOG_WEIGHT,
+    NO,
     NOISE,
     OFFSET_STEP,
     PROTECTED,
@@ -132,7 +133,7 @@ def _accept(
     if weight == 0.0:
         new_root[:, :] = root
     elif due:
-        finite = fit(row, new_root, factor, buffer, model, False, False, work[2])
+        finite = fit(row, new_root, factor, buffer, model, NO, NO, work[2])
     else:
         potter(row, root, new_root, spread, innovation, variance, weight, zeros)
     if weight > 0.0:
@@ -391,9 +392,8 @@ def learn_general(
     The factors have no entries while all readings of all beliefs are in their buffers.
     """
     d, p, m = model.sizes[0], model.sizes[1], model.sizes[4]
-    f, work, largest, out = np.empty(m), np.empty((3, m + 1)), 0, 0
-    for r in range(y.size):
-        largest = max(largest, starts[r + 1] - starts[r])
+    f, work, out = np.empty(m), np.empty((3, m + 1)), 0
+    largest = np.max(np.diff(starts))
     rows = np.empty((2 * largest + NEW_BELIEFS, table.shape[1]))
     chosen, keep = np.empty(len(rows), np.int64), np.empty(len(rows), np.bool_)
     roots, factors = np.empty((NEW_BELIEFS, m, m)), np.empty((NEW_BELIEFS, m + 1, m + 1))

@@ -253,9 +253,14 @@ def pack_beliefs(beliefs: Beliefs) -> tuple[Array, Array, Array, Array]:
         (columns.prior_mean, posterior.prior_mean),
     )
     few = bool((posterior.buffer_rows == posterior.total_readings).all()) and posterior.factor.size
-    factor = posterior.factor[:0] if few else posterior.factor
-    root, factor, buffer = (np.ascontiguousarray(array) for array in (posterior.root, factor, posterior.buffer))
-    return table, root, factor, buffer
+    # An array that cannot be written would have a type of its own, for which all functions are compiled again.
+    factor = np.empty((0, *posterior.factor.shape[1:])) if few else _writable(posterior.factor)
+    return table, _writable(posterior.root), factor, _writable(posterior.buffer)
+
+
+def _writable(array: Array) -> Array:
+    """Return a contiguous array that can be written: a copy, if this one cannot."""
+    return np.require(array, requirements=["C", "W"])
 
 
 def _fill(rows: Array, *blocks: tuple[int, Any]) -> None:

@@ -29,9 +29,11 @@ from soqo.policies.glide._compiled._layout import (
     LEVEL_VARIANCE,
     LOG_EVIDENCE,
     LOG_WEIGHT,
+    NO,
     NOISE,
     REJECTED,
     TOTAL_READINGS,
+    YES,
     Constants,
 )
 from soqo.policies.glide._outliers import LOG_ERROR_RANGE, LOG_FIRST_WRONG, LOG_NEXT_WRONG
@@ -90,7 +92,7 @@ def _fit_rows(
         store(row, factor, buffer, recent[t, :d], y, sizes, difference, R, row[LEVEL_SPEED] ** 2, work[2])
     if row[TOTAL_READINGS] == 0.0:
         return False
-    finite = fit(row, root, factor, buffer, model, True, evidence_only, work[2])
+    finite = fit(row, root, factor, buffer, model, YES, evidence_only, work[2])
     row[LOG_EVIDENCE] = marginal_evidence(row)
     return finite
 
@@ -120,7 +122,7 @@ def doubt_first_reading(
             log_weight -= math.log(max(abs(y), 1e-300))
         follows = dropped
     _start(row, factor, buffer, model.fresh, np.nan)
-    finite = _fit_rows(row, root, factor, buffer, recent, first, rows, skip, False, model, work)
+    finite = _fit_rows(row, root, factor, buffer, recent, first, rows, skip, NO, model, work)
     row[LOG_WEIGHT], row[AGE], row[REJECTED] = log_weight, DOUBT_AGE, 1.0
     return finite
 
@@ -139,14 +141,14 @@ def add_base_loads(
 ) -> bool:
     """Fill in beliefs with other base loads than the best one's, and mark those that the latest readings support."""
     count, d = recent.shape[0], model.sizes[0]
-    skip, evidence = np.zeros(count), np.empty(BASE_LOADS)
+    start, skip, evidence = count - count, np.zeros(count), np.empty(BASE_LOADS)
     for t in range(count):
         # What the best belief has rejected, and what came before it started to learn.
         skip[t] = 1.0 if recent[t, d + 1] > 0.0 or t < count - leader[AGE] else 0.0
     mode, reference, walk_top = leader[LEVEL_VARIANCE] > 0.0, 0.0, -np.inf
     for k in range(BASE_LOADS):
         _start(rows[k], factors[k], buffers[k], model.fresh, _KINDS[k])
-        if not _fit_rows(rows[k], roots[k], factors[k], buffers[k], recent, 0, count, skip, True, model, work):
+        if not _fit_rows(rows[k], roots[k], factors[k], buffers[k], recent, start, count, skip, YES, model, work):
             return False
         evidence[k] = rows[k, LOG_EVIDENCE] + _LOG_PRIORS[k]
         if (mode and leader[LEVEL_SPEED] == _KINDS[k]) if k else not mode:
@@ -162,7 +164,7 @@ def add_base_loads(
         wanted[k] = 1.0 if not same and evidence[k] >= walk_top and gain > least else 0.0
         rows[k, LOG_WEIGHT] = total_weight(leader) + gain - cost - rows[k, LOG_EVIDENCE]
         rows[k, AGE], rows[k, EPOCH] = leader[AGE], leader[EPOCH]
-        if wanted[k] > 0.0 and not fit(rows[k], roots[k], factors[k], buffers[k], model, True, False, work[2]):
+        if wanted[k] > 0.0 and not fit(rows[k], roots[k], factors[k], buffers[k], model, YES, NO, work[2]):
             return False
     return True
 
@@ -188,7 +190,7 @@ def was_misled(
     speed = leader[LEVEL_SPEED] if leader[LEVEL_VARIANCE] > 0.0 else np.nan
     _start(row, factor, buffer, model.fresh, speed)
     decisive = rows - DECISIVE_READINGS
-    if not _fit_rows(row, root, factor, buffer, recent, rows - count, decisive, np.zeros(rows), False, model, work):
+    if not _fit_rows(row, root, factor, buffer, recent, rows - count, decisive, np.zeros(rows), NO, model, work):
         return True
     f, won = np.empty(m), 0.0
     for j in range(DENSITIES, DENSITIES + 5):
