@@ -636,4 +636,4 @@ def test_plants_in_several_threads_act_as_in_one(
             fleet.observe(np.vecdot(u, u))
         assert len(fleet._plants.batches.all()) == threads
         found.append(fleet.x)
-    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(found[0], found[1])

@@ -116,7 +116,7 @@ def _in_runs(fit: dict[str, Array], own: BoolArray, runs: IntArray) -> Moments:
     moments = Moments(fit["mean"], fit["root"], np.square(fit["noise"]), fit["scale"])
     if len(moments.mean) == own.size == runs.size:
         return moments
-    place = np.cumsum(own) - own  # of a run that does not want the variant, any
+    place: IntArray = np.cumsum(own) - own  # of a run that does not want the variant, any
     return moments.take(np.minimum(place[runs], len(moments.mean) - 1))
 
 
@@ -135,22 +135,22 @@ def _mix(parts: list[tuple[Array, Moments]]) -> Moments:
     both = np.flatnonzero((first > 0.0) & (second > 0.0))
     if both.size == 0 and (first > 0.0).all():
         return one
-    chosen = second > first
-    mean, root = (
-        np.where(chosen.reshape(-1, *(1,) * (a.ndim - 1)), b, a) for a, b in zip(one[:2], other[:2], strict=True)
-    )
-    numbers = []
-    for a, b in zip(one[2:], other[2:], strict=True):
-        numbers.append(np.where(first > 0.0, first * a, 0.0) + np.where(second > 0.0, second * b, 0.0))
+    larger = second > first
+    mean = np.where(larger[:, None], other.mean, one.mean)
+    root = np.where(larger[:, None, None], other.root, one.root)
+    numbers = [
+        np.where(first > 0.0, first * a, 0.0) + np.where(second > 0.0, second * b, 0.0)
+        for a, b in zip(one[2:], other[2:], strict=True)
+    ]
     if both.size:
-        w, v = first[both, None], second[both, None]
-        a, b, size = one.take(both), other.take(both), mean.shape[1]
-        mean[both] = w * a.mean + v * b.mean
+        w, v, size = first[both, None], second[both, None], mean.shape[1]
+        left, right = one.take(both), other.take(both)
+        mean[both] = w * left.mean + v * right.mean
         stack = np.empty((both.size, 2 * size + 1, size))
-        stack[:, :size] = np.sqrt(w)[:, :, None] * a.root.swapaxes(-1, -2)
-        stack[:, size:-1] = np.sqrt(v)[:, :, None] * b.root.swapaxes(-1, -2)
+        stack[:, :size] = np.sqrt(w)[:, :, None] * left.root.swapaxes(-1, -2)
+        stack[:, size:-1] = np.sqrt(v)[:, :, None] * right.root.swapaxes(-1, -2)
         # w (a - c)(a - c)' + v (b - c)(b - c)' = w v (a - b)(a - b)' for c = w a + v b
-        stack[:, -1] = np.sqrt(w * v) * (a.mean - b.mean)
+        stack[:, -1] = np.sqrt(w * v) * (left.mean - right.mean)
         root[both] = triangular_factor(stack).swapaxes(-1, -2)
     return Moments(mean, root, *numbers)
 
