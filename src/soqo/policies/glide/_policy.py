@@ -331,7 +331,7 @@ class GLIDE(Policy[Any]):
         """
         due = is_due(memory.beliefs, state.round, memory.last_probe) if self.alarms else _NOWHERE
         if memory.companion is not None:
-            follows = memory.companion.leads()
+            follows = memory.companion.leads
             due, probing = due & ~follows, probing & ~follows
             posterior = posterior if any_entry(probing) else None
         if posterior is None and not any_entry(due):
@@ -406,7 +406,7 @@ class GLIDE(Policy[Any]):
 
     def _companion_options(self) -> Options:
         """Return what companions of a dense posterior are told about the readings."""
-        return Options(self.noise_cap, self.alarms, self.window, False, self.trusted_distance)
+        return Options(self.noise_cap, self.alarms, self.window, False, self.trusted_distance, flat=False)
 
     def learn(self, state: State[Any], y: Array) -> Any:
         if isinstance(state.memory, LargeMemory):
@@ -469,7 +469,7 @@ class GLIDE(Policy[Any]):
         if companion is not None:
             expected = before.played_estimate().predicted_mean(features)
             companion = companion.observe(u, reading, factor, expected, self._companion_options(), state.round)
-            leads = companion.leads()
+            leads = companion.leads
             if leads.any():
                 # The offset belongs to an estimate that predicts worse than the companion, which has none.
                 played, shift = companion.spectrum(played, leads), np.where(leads[:, None, None], 0.0, shift)

@@ -81,7 +81,7 @@ def decide(
     """
     own = _constants(model)
     runs, x = memory.runs.copy(), np.empty(told.shape)
-    follows = np.zeros(len(runs), dtype=np.bool_) if memory.companion is None else memory.companion.leads()
+    follows = np.zeros(len(runs), dtype=np.bool_) if memory.companion is None else memory.companion.leads
     decide_runs(
         memory.table, memory.root, memory.starts, runs, np.ascontiguousarray(told), np.ascontiguousarray(x_prev),
         np.ascontiguousarray(last_v), own_rounds, next_round,

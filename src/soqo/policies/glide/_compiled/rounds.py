@@ -96,7 +96,7 @@ def learn(
 
 def _with_companion(memory: CompiledMemory, companion: Companion) -> CompiledMemory:
     """Return the memory in which runs play for their companions where these predict clearly better."""
-    leads = companion.leads()
+    leads = companion.leads
     if not leads.any():
         return memory.replace(companion=companion)
     runs, columns = memory.runs.copy(), memory.of_run

@@ -27,7 +27,7 @@ _LEAST_NATS = -3.0
 """A base load with less evidence is taken as zero."""
 
 
-def with_levels(stream: Stream, y: float, error: float, *, base_load: bool) -> Stream:
+def with_levels(stream: Stream, y: float, error: float, *, base_load: bool, flat: bool = True) -> Stream:
     """Return the stream with the noise and the base load after one more reading.
 
     Parameters
@@ -40,9 +40,14 @@ def with_levels(stream: Stream, y: float, error: float, *, base_load: bool) -> S
         The error of its prediction; NaN for none.
     base_load : bool
         Whether there may be a base load.
+    flat : bool
+        Whether A may be near a multiple of the identity; if not, the errors of predictions show the noise, and there
+        is no base load.
     """
     predictions = np.concatenate([stream.predictions[1:], [[y + error, error]]])
     stream = evolve(stream, predictions=predictions)
+    if not flat:
+        return evolve(stream, sigma=noise_size(_pure_noise(stream), predictions, stream.readings(100).y))
     pause = min(max(1, stream.levels_fitted // _GROWTH), _MAX_PAUSE)
     if stream.seen >= _EVERY_ROUND and stream.seen < stream.levels_fitted + pause:
         return stream
