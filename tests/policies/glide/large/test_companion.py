@@ -65,6 +65,7 @@ def test_where_the_stream_leads_there_is_no_offset_and_no_probe(compiles: bool) 
         x, state = policy.act(state, v)
         state = policy.observe(state, 0.5 * (x - v) @ A @ (x - v) + rng.uniform(-10.0, 10.0))
     plain = with_plain_memory(state)
+    assert plain.memory.companion is not None
     assert plain.memory.companion.leads.all()
     state = evolve(plain, memory=evolve(plain.memory, shift=np.ones((1, 10, 1))))
     learn = policy.learn if compiles else policy._learn_dense
