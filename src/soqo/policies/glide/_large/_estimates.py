@@ -186,6 +186,9 @@ def combine(stream: Stream) -> Array:
         if share:
             estimate = share * positive_part(flat.matrix) + (1.0 - share) * soft
     share = sharp_weight(stream)
+    if sharp is not None and share and flat is not None:
+        # A soft estimate that is worse than the flat one is easily surpassed.
+        share = min(share, _round(weight(stream.errors, "sharp", "flat", 12, handicap=3.0)))
     if sharp is not None and share:
         estimate = share * sharp + (1.0 - share) * estimate
     return estimate
