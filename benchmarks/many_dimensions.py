@@ -2,6 +2,7 @@
 
     python benchmarks/many_dimensions.py                    all tables (an hour)
     python benchmarks/many_dimensions.py --tables regret    some of: regret, others, estimators, farm
+    python benchmarks/many_dimensions.py --tables regret --dims 30 --alone     some dimensions, GLIDE and FTM only
     python benchmarks/many_dimensions.py --runs 1 --quick   shorter, without d = 300
     python benchmarks/many_dimensions.py --tables farm --sides 10 --seeds 0     a farm of 100 turbines (ten minutes)
 
@@ -108,8 +109,9 @@ def baseline(setting: Setting, policies: dict[str, Any], runs: int) -> float:
 def regret_table(settings: tuple[Setting, ...], runs: int, *, others: bool) -> None:
     """Print regret and times."""
     shown = ("FTM", "POL*", "SCaLE", "HySCaLE") if others else ("FTM",)
-    print("| setting |", " | ".join(shown), "| **GLIDE** | held out | of SCaLE | ms: mean | p99 | max |")
-    print("|---|" + "--:|" * (len(shown) + 6))
+    ratio = " of SCaLE |" if others else ""
+    print("| setting |", " | ".join(shown), f"| **GLIDE** | held out |{ratio} ms: mean | p99 | max |")
+    print("|---|" + "--:|" * (len(shown) + 5 + others))
     for setting in settings:
         found = {"FTM": baseline(setting, {"FTM": soqo.FTM()}, runs)}
         if others and setting.dim <= 100:
@@ -123,7 +125,8 @@ def regret_table(settings: tuple[Setting, ...], runs: int, *, others: bool) -> N
         times = np.concatenate([ms for group in groups for _, ms in group])
         cells = [format_short(found[name]) if name in found else "" for name in shown]
         cells += [format_short(medians[0]), format_short(medians[1])]
-        cells.append(f"{100.0 * medians[0] / found['SCaLE']:.1f} %" if "SCaLE" in found else "")
+        if others:
+            cells.append(f"{100.0 * medians[0] / found['SCaLE']:.1f} %" if "SCaLE" in found else "")
         cells += [f"{value:.2g}" for value in (times.mean(), np.quantile(times, 0.99), times.max())]
         print(f"| {setting.name} |", " | ".join(cells), "|", flush=True)
     print()
@@ -163,13 +166,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=4)
     parser.add_argument("--tables", nargs="+", default=["regret", "others", "estimators", "farm"])
+    parser.add_argument("--dims", type=int, nargs="+", default=[10, 30, 100, 300], help="of the table of regret")
+    parser.add_argument("--alone", action="store_true", help="without the other policies")
     parser.add_argument("--sides", type=int, nargs="+", default=[4, 6, 10], help="of the farms, in turbines")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="of the farms")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
-    settings = tuple(setting for setting in SETTINGS if setting.dim < 300 or not options.quick)
+    settings = tuple(s for s in SETTINGS if s.dim in options.dims and (s.dim < 300 or not options.quick))
     if "regret" in options.tables:
-        regret_table(settings, options.runs, others=True)
+        regret_table(settings, options.runs, others=not options.alone)
     if "others" in options.tables:
         regret_table(OTHERS, 3 * options.runs, others=False)
     if "estimators" in options.tables:

@@ -799,3 +799,16 @@ def test_a_bound_on_the_noise_holds_in_its_own_run_only() -> None:
     np.testing.assert_allclose(posterior.mean[0], alone.mean[0], rtol=1e-9)
     assert posterior.noise[0] == pytest.approx(alone.noise[0], rel=1e-9)
     np.testing.assert_allclose(posterior.noise[1:], [0.1, 0.4], rtol=0.05)  # noise of one pushes both to the bound
+
+
+def test_readings_far_from_v_show_that_a_is_zero_there() -> None:
+    rng, model = np.random.default_rng(0), ReadingModel(2, "none")
+    U = rng.standard_normal((80, 2)) * [3.0, 1.0]
+    U[40:, 1] *= 1e4  # the noise is known by then
+    y = 0.5 * np.square(U[:, 0]) + rng.uniform(-1.0, 1.0, 80)
+    posterior, _ = learn(model, U, y)
+    deviation = posterior.deviations(np.array([[[0.0, 1.0]]]))[0, 0]
+    # What the noise of 1/sqrt(3) leaves: the relative error of a reading adds little to it.
+    expected = np.sqrt(1.0 / 3.0 / np.square(0.5 * U[:, 1] ** 2).sum())
+    assert deviation < 3.0 * expected
+    assert abs(posterior.mean[0, -1]) < 5.0 * expected

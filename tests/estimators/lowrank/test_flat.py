@@ -30,10 +30,15 @@ def test_it_is_the_posterior_mean_of_its_prior(n: int) -> None:
     np.testing.assert_allclose(flat.matrix, expected, rtol=1e-9)
 
 
-def test_there_is_none_for_a_low_rank() -> None:
+def test_for_a_low_rank_the_deviation_is_large() -> None:
     A = random_curvature(20, 1, min_eigenvalue=4.0, rng=0)
     data = readings(A, 60)
-    assert fit_flat(data, 0.01, fit_levels(data.Z, np.ones(60), data.y, np.zeros(3))) is None
+    levels = fit_levels(data.Z, np.ones(60), data.y, np.zeros(3))
+    assert not levels.is_flat
+    assert levels.deviation > levels.scale
+    # It still fits the readings.
+    residual = measure(data.Z, fit_flat(data, 0.01, levels).matrix) - data.y
+    assert np.abs(residual).max() < 0.5
 
 
 def test_it_is_stored_and_files_of_the_first_version_are_read() -> None:

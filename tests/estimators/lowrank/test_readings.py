@@ -80,3 +80,19 @@ def test_sums_of_files_of_the_first_version_are_read() -> None:
     now = Moments.of(Z, y, np.ones((30, 1)))
     old = {"products": now.products, "sums": now.sums, "features": now.cross[:, 0], "square": now.square}
     assert build("lowrank.moments", 1, {**old, "total": float(y.sum()), "count": 30}) == now
+
+
+def test_the_base_load_is_that_of_least_squares_together_with_a() -> None:
+    Z, y, S = problem(40)
+    X = np.random.default_rng(2).uniform(0.5, 1.0, (40, 1))
+    covariance = np.column_stack([svec(S @ smat(e) @ S) for e in np.eye(D * (D + 1) // 2)])
+    F = svec_rows(Z)
+    # Given b, the readings have this covariance and the mean of the prior plus b x.
+    weight = np.linalg.inv(F @ covariance @ F.T + NOISE2 * np.eye(40))
+    information = float(X[:, 0] @ weight @ X[:, 0])
+    expected = float(X[:, 0] @ weight @ (y - MEAN * F @ svec(S))) / information
+    load, deviation, square = Moments.of(Z, y, X).first_part(S, MEAN, NOISE2)
+    assert load == pytest.approx(expected, rel=1e-7)
+    assert deviation == pytest.approx(information**-0.5, rel=1e-7)
+    mean, _ = dense_posterior(Z, y - load * X[:, 0], S)
+    assert square == pytest.approx(np.square(y - load * X[:, 0] - F @ mean).sum(), rel=1e-6)

@@ -33,8 +33,10 @@ ENTRY_DEVIATION = 1.0
 TRACE_DEVIATION = 3.0
 """The prior's deviation of A along the identity, in units of the scale s."""
 
-RELATIVE_ERROR = 1e-6
-"""The least deviation of a reading's relative error, in units of |u|^2. It bounds the weight of readings at large u."""
+RELATIVE_ERROR = 1e-9
+"""The least deviation of a reading's relative error, in units of |u|^2. It bounds the weight of readings at large u, so
+that round-off does not matter. Where A is zero, u grows without bound and the reading does not: a larger error would
+hide for ever that A is zero there."""
 
 OFFSET_SIZE = 3.0
 """The prior's deviation of an offset, in units of the typical size of an entry of u."""

@@ -1,8 +1,8 @@
-r"""An estimate for an A that is near a multiple of the identity.
+r"""An estimate for an A whose entries are independent, around a multiple of the identity.
 
 The prior is A ~ N(t I, a^2 per entry). The scale t and the deviation a come from the marginal likelihood
-(:mod:`soqo.estimators.lowrank._evidence`). A large a says that A is not near a multiple of the identity; the other
-estimates are better then.
+(:mod:`soqo.estimators.lowrank._evidence`). A large a says that A is not near a multiple of the identity; for a low rank
+the other estimates are better then.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Flat(Value):
     scale: float
 
 
-def fit_flat(data: Readings | Moments, noise2: float, levels: LevelFit) -> Flat | None:
-    """Return the estimate from readings; None if A is not near a multiple of the identity.
+def fit_flat(data: Readings | Moments, noise2: float, levels: LevelFit) -> Flat:
+    """Return the estimate from readings.
 
     Parameters
     ----------
@@ -64,8 +64,6 @@ def fit_flat(data: Readings | Moments, noise2: float, levels: LevelFit) -> Flat 
     >>> found.matrix.diagonal().round(3)
     array([2., 2., 2.])
     """
-    if not levels.is_flat:
-        return None
     t = levels.scale
     a = max(levels.deviation, _LEAST_SPREAD * t)
     return Flat(data.posterior_mean(a * np.eye(levels.dim), t / a, noise2), t)

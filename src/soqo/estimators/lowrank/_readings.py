@@ -247,6 +247,32 @@ class Moments(Value):
         prior = (max(noise2, 1e-300) * m) * svec(inverse)
         return smat(np.asarray(cho_solve(factor, self.sums + prior, check_finite=False)))
 
+    def first_part(self, S: Array, m: float, noise2: float) -> tuple[float, float, float]:
+        """Return the mean and the deviation of the first of the other parts, such as a base load, with a flat prior.
+
+        The third number is the sum of squared residuals, with the mean of A.
+
+        Parameters
+        ----------
+        S : Array, shape (d, d)
+            A positive definite matrix.
+        m : float
+            The prior mean of A, in units of S.
+        noise2 : float
+            The variance of the noise.
+        """
+        factor, inverse = self._precision_factor(S, noise2)
+        noise2 = max(noise2, 1e-300)
+        prior = (noise2 * m) * svec(inverse)
+        solved = cho_solve(factor, np.stack([self.sums + prior, self.cross[:, 0]], axis=1), check_finite=False)
+        left, gram = self.linear[0] - self.cross[:, 0] @ solved[:, 0], self.gram[0, 0] - self.cross[:, 0] @ solved[:, 1]
+        gram = max(float(gram), 1e-12 * float(self.gram[0, 0]) + 1e-300)
+        part = float(left) / gram
+        parts = np.zeros(len(self.gram))
+        parts[0] = part
+        residual_square = self.without(parts).residual_square(smat(solved[:, 0] - part * solved[:, 1]))
+        return part, float(np.sqrt(noise2 / gram)), residual_square
+
     def deviations(self, S: Array, noise2: float, W: Array) -> Array:
         """Return the posterior deviations of w'A w under the same prior, shape (k,).
 

@@ -325,8 +325,15 @@ class GLIDE(Policy[Any]):
         posterior: Posterior | None,
         probing: BoolArray,
     ) -> Array | None:
-        """Return the probe of each run, zero for none: one that pays, or one that verifies the estimate."""
+        """Return the probe of each run, zero for none: one that pays, or one that verifies the estimate.
+
+        A run that plays for its companion does not probe: the dense posterior does not know what that knows.
+        """
         due = is_due(memory.beliefs, state.round, memory.last_probe) if self.alarms else _NOWHERE
+        if memory.companion is not None:
+            follows = memory.companion.leads
+            due, probing = due & ~follows, probing & ~follows
+            posterior = posterior if any_entry(probing) else None
         if posterior is None and not any_entry(due):
             return None
         probe = np.zeros_like(planned)
@@ -399,7 +406,7 @@ class GLIDE(Policy[Any]):
 
     def _companion_options(self) -> Options:
         """Return what companions of a dense posterior are told about the readings."""
-        return Options(self.noise_cap, self.alarms, self.window, False, self.trusted_distance)
+        return Options(self.noise_cap, self.alarms, self.window, False, self.trusted_distance, flat=False)
 
     def learn(self, state: State[Any], y: Array) -> Any:
         if isinstance(state.memory, LargeMemory):
@@ -460,10 +467,12 @@ class GLIDE(Policy[Any]):
                 shift = np.where(which[:, None, None], minimizer_shift(model, posterior, spectrum), shift)
         played, companion = hedge(model, beliefs, spectrum, state.round), memory.companion
         if companion is not None:
-            options = Options(self.noise_cap, self.alarms, self.window, base_load=False)
             expected = before.played_estimate().predicted_mean(features)
-            companion = companion.observe(u, reading, factor, expected, options, state.round)
-            played = companion.spectrum(played, companion.leads())
+            companion = companion.observe(u, reading, factor, expected, self._companion_options(), state.round)
+            leads = companion.leads
+            if leads.any():
+                # The offset belongs to an estimate that predicts worse than the companion, which has none.
+                played, shift = companion.spectrum(played, leads), np.where(leads[:, None, None], 0.0, shift)
         result: GlideMemory = evolve(
             memory,
             beliefs=beliefs,

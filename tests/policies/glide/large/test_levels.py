@@ -38,3 +38,17 @@ def test_a_low_rank_is_not_taken_for_noise() -> None:
     assert abs(stream.load) < stream.sigma
     assert stream.levels is not None
     assert not stream.levels.is_flat
+
+
+@pytest.mark.parametrize("load", [0.0, 40.0])
+def test_many_readings_tell_a_base_load_from_eigenvalues_of_many_sizes(load: float) -> None:
+    """A player who follows v where A is large has readings that are nearly alike, as those of a base load."""
+    rng, values = np.random.default_rng(0), np.geomspace(0.01, 4.0, 14)
+    stream = learn(Stream.start(14), make_row(np.zeros(14), load + 3.0), OPTIONS, 1)
+    for t in range(220):
+        z = 5.0 * rng.standard_normal(14) * values**-0.25
+        y = load + 0.5 * z @ (values * z) + rng.uniform(-10.0, 10.0)
+        stream = learn(stream, make_row(z, y), OPTIONS, t + 2)
+    assert stream.moments is not None
+    assert abs(stream.load - load) < 6.0
+    assert 0.6 * 10.0 / np.sqrt(3.0) < stream.sigma < 1.8 * 10.0 / np.sqrt(3.0)

@@ -42,7 +42,7 @@ from soqo.policies.glide._verification import (
     PROBE_DEVIATIONS,
     VERIFIED_DEVIATIONS,
 )
-from soqo.typing import Array, IntArray
+from soqo.typing import Array, BoolArray, IntArray
 
 _ROOT_HALF = math.sqrt(0.5)
 _SIZES = PROBE_SIZES.size
@@ -278,6 +278,7 @@ def decide(
     bias: int,
     uses_drift: bool,
     may_probe: bool,
+    follows: BoolArray,
     verification_ages: Array,
     recent: Array,
     x: Array,
@@ -308,6 +309,8 @@ def decide(
         Whether the predictable part of the steps of v is used.
     may_probe : bool
         Whether runs explore and probe.
+    follows : BoolArray, shape (runs,)
+        The runs that play for their companions, which do not probe.
     verification_ages : Array
         The ages at which estimates are verified, sorted, with infinity at the end.
     recent : Array, shape (runs, rows, d + 2)
@@ -361,7 +364,7 @@ def decide(
             step[i] = x_prev[r, i] - target[i]
         _clip(step)
         _update_moment(run, shift + d, step, rounds)
-        if not may_probe:
+        if not may_probe or follows[r]:
             continue
         probed, save = False, rounds_to_go - 1.0 if has_horizon else float(max(rounds, 100))
         if rounds > 0 and rounds % (EARLY_PROBE_PERIOD if rounds <= EARLY_ROUNDS else LATE_PROBE_PERIOD) == 0:

@@ -81,11 +81,12 @@ def decide(
     """
     own = _constants(model)
     runs, x = memory.runs.copy(), np.empty(told.shape)
+    follows = np.zeros(len(runs), dtype=np.bool_) if memory.companion is None else memory.companion.leads
     decide_runs(
         memory.table, memory.root, memory.starts, runs, np.ascontiguousarray(told), np.ascontiguousarray(x_prev),
         np.ascontiguousarray(last_v), own_rounds, next_round,
         MAX_ROUNDS if horizon is None else float(horizon - next_round + 1), horizon is not None, own.sizes, own.bias,
-        drift, probing, _VERIFICATION_AGES, memory.recent, x,
+        drift, probing, follows, _VERIFICATION_AGES, memory.recent, x,
     )  # fmt: skip
     return x, memory.replace(runs=runs)
 

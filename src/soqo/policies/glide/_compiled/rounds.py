@@ -96,13 +96,15 @@ def learn(
 
 def _with_companion(memory: CompiledMemory, companion: Companion) -> CompiledMemory:
     """Return the memory in which runs play for their companions where these predict clearly better."""
-    leads = companion.leads()
+    leads = companion.leads
     if not leads.any():
         return memory.replace(companion=companion)
     runs, columns = memory.runs.copy(), memory.of_run
     played = companion.spectrum(memory.plain.spectrum, leads)
     spectra = np.concatenate([played.values, played.vectors.reshape(len(runs), -1)], axis=1)
     runs[:, columns.played_values : columns.shift] = spectra
+    # As in NumPy's code, there is no offset where a companion leads.
+    runs[leads, columns.shift : columns.shift + played.values.shape[1]] = 0.0
     return memory.replace(runs=runs, companion=companion)
 
 

@@ -1,8 +1,9 @@
 r"""Streams beside a dense posterior, for dimensions in which both are affordable.
 
 The dense posterior knows more about plants, and a stream knows more about a low rank. Both learn from the same
-readings, and predict each before it comes. The policy plays for the estimate of the stream while that predicts clearly
-better.
+readings, and predict each before it comes. The policy plays for the estimate of the stream once that shows a low rank
+and predicts clearly better, until the dense posterior predicts better again. A stream without a low rank computes only
+now and then, since the dense posterior is as good.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.spectrum import Spectrum, quadratic_form
 from soqo._storage.registry import register
-from soqo.policies.glide._large._learning import Options, learn
-from soqo.policies.glide._large._row import make_row
+from soqo.policies.glide._large._learning import Options, collect, learn
+from soqo.policies.glide._large._row import make_row, place
 from soqo.policies.glide._large._stream import Stream
 from soqo.typing import Array, BoolArray, IntArray
 
@@ -30,11 +32,28 @@ _MEMORY = 12
 _ENOUGH = 1.5
 """A stream without a factor learns from this many times as many readings as there are unknowns."""
 
+_FIRST = 4
+"""The number of readings with which a stream begins to compute; before, a few readings determine no rank."""
+
+_FULL_RANK, _PERIOD = 0.85, 4
+"""While the effective rank of a stream's estimate is above this share of the dimensions, it computes only in every
+fourth round."""
+
+_MAX_RANK, _MAX_ERROR = 0.6, 0.5
+"""A stream without a factor leads only if the effective rank of its estimate is below this share of the dimensions, and
+the squares of its errors are below this share of those of the readings."""
+
 _LEAD_NATS = 3.0
-"""The lead that a stream needs, in the logarithm of the odds."""
+"""The lead that a stream needs to begin, in the logarithm of the odds."""
 
 
-@register("GLIDE.companion")
+def _with_leads(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of the first version, which found out anew in each round which streams lead."""
+    leads = [_learns(stream) and _lead(errors) > _LEAD_NATS for stream, errors in zip(*fields.values(), strict=True)]
+    return {**fields, "leads": np.array(leads, dtype=np.bool_)}
+
+
+@register("GLIDE.companion", version=2, migrations={1: _with_leads})
 @dataclass(frozen=True)
 class Companion(Value):
     """Streams and the latest prediction errors, for each run.
@@ -45,10 +64,13 @@ class Companion(Value):
         The streams.
     errors : Array, shape (runs, 12, 2)
         The latest squared errors of the dense estimate and of the stream's; NaN for none.
+    leads : BoolArray, shape (runs,)
+        The runs that play for their streams.
     """
 
     streams: tuple[Stream, ...]
     errors: Array
+    leads: BoolArray
 
     @classmethod
     def start(cls, runs: int, dim: int) -> Companion:
@@ -59,7 +81,7 @@ class Companion(Value):
         runs, dim : int
             The number of runs and of dimensions.
         """
-        return cls((Stream.start(dim),) * runs, np.full((runs, _MEMORY, 2), np.nan))
+        return cls((Stream.start(dim),) * runs, np.full((runs, _MEMORY, 2), np.nan), np.zeros(runs, dtype=np.bool_))
 
     def observe(
         self, u: Array, y: Array, factor: Array | None, expected: Array, options: Options, round_number: int
@@ -79,13 +101,16 @@ class Companion(Value):
         round_number : int
             The round.
         """
-        streams, errors = list(self.streams), self.errors.copy()
+        streams, errors, leads = list(self.streams), self.errors.copy(), self.leads.copy()
         scale = np.ones(len(y)) if factor is None else factor
         for i in np.flatnonzero(~np.isnan(y)):
             before = streams[i]
-            if not _learns(before):
+            if not (leads[i] or _learns(before)):
                 continue
             row = make_row(u[i], y[i], scale[i])
+            if _waits(before) and place(row).any():
+                streams[i] = collect(before, row, options)
+                continue
             own = np.nan
             if before.spectrum.values.size:
                 own = float(before.hitting_cost(row)) - scale[i] * float(quadratic_form(before.estimate, u[i]))
@@ -93,12 +118,9 @@ class Companion(Value):
                 latest = np.minimum(np.square([y[i] - expected[i], own]), 1e300)
             errors[i] = np.concatenate([errors[i, 1:], latest[None]])
             streams[i] = learn(before, row, options, round_number)
-        return Companion(tuple(streams), errors)
-
-    def leads(self) -> BoolArray:
-        """Return the runs in which the stream predicts clearly better than the dense estimate, shape (runs,)."""
-        found = zip(self.streams, self.errors, strict=True)
-        return np.array([_learns(stream) and _leads(errors) for stream, errors in found], dtype=np.bool_)
+            # A stream that leads goes on while it predicts as well: small readings say little about either.
+            leads[i] = _has_low_rank(streams[i]) and _lead(errors[i]) > (0.0 if leads[i] else _LEAD_NATS)
+        return Companion(tuple(streams), errors, leads)
 
     def spectrum(self, dense: Spectrum, where: BoolArray) -> Spectrum:
         """Return the spectra that the policy plays for: those of the streams in some of the runs.
@@ -129,7 +151,7 @@ class Companion(Value):
         index : IntArray, shape (k,)
             The runs.
         """
-        return Companion(tuple(self.streams[i] for i in index), self.errors[index])
+        return Companion(tuple(self.streams[i] for i in index), self.errors[index], self.leads[index])
 
     def with_runs(self, index: IntArray, part: Companion) -> Companion:
         """Return the streams with others in some of the runs.
@@ -141,11 +163,11 @@ class Companion(Value):
         part : Companion
             Their streams.
         """
-        streams, errors = list(self.streams), self.errors.copy()
-        for place, stream in zip(index.tolist(), part.streams, strict=True):
-            streams[place] = stream
-        errors[index] = part.errors
-        return Companion(tuple(streams), errors)
+        streams, errors, leads = list(self.streams), self.errors.copy(), self.leads.copy()
+        for i, stream in zip(index.tolist(), part.streams, strict=True):
+            streams[i] = stream
+        errors[index], leads[index] = part.errors, part.leads
+        return Companion(tuple(streams), errors, leads)
 
     @staticmethod
     def join_runs(parts: Sequence[Companion]) -> Companion:
@@ -157,7 +179,8 @@ class Companion(Value):
             The streams.
         """
         streams = tuple(stream for part in parts for stream in part.streams)
-        return Companion(streams, np.concatenate([part.errors for part in parts]))
+        errors, leads = (np.concatenate([getattr(part, name) for part in parts]) for name in ("errors", "leads"))
+        return Companion(streams, errors, leads)
 
     def runs_key(self) -> type:
         """Return what companions must have in common to be joined."""
@@ -171,7 +194,7 @@ class Companion(Value):
         by : int
             What is added to them.
         """
-        return Companion(tuple(stream.shift_rounds(by) for stream in self.streams), self.errors)
+        return Companion(tuple(stream.shift_rounds(by) for stream in self.streams), self.errors, self.leads)
 
 
 def _learns(stream: Stream) -> bool:
@@ -179,10 +202,34 @@ def _learns(stream: Stream) -> bool:
     return stream.factored is not None or stream.seen < _ENOUGH * stream.unknowns
 
 
-def _leads(errors: Array) -> bool:
-    """Return whether the errors of the second column are clearly smaller."""
+def _lead(errors: Array) -> float:
+    """Return the logarithm of the odds that the second column predicts better."""
     known = errors[~np.isnan(errors).any(axis=1)]
     if not len(known):
-        return False
+        return 0.0
     dense, own = (known.mean(axis=0) + 1e-300).tolist()
-    return 0.5 * len(known) * math.log(dense / own) > _LEAD_NATS
+    return 0.5 * len(known) * math.log(dense / own)
+
+
+def _waits(stream: Stream) -> bool:
+    """Return whether a stream only stores the next reading: it cannot lead soon."""
+    if stream.factored is not None:
+        return False
+    n = stream.seen + 1
+    return n < _FIRST or (n % _PERIOD != 0 and _effective_rank(stream) > _FULL_RANK * stream.dim)
+
+
+def _effective_rank(stream: Stream) -> float:
+    """Return the square of the sum of the eigenvalues over the sum of their squares."""
+    values = stream.spectrum.values
+    return float(values.sum()) ** 2 / max(float(values @ values), 1e-300)
+
+
+def _has_low_rank(stream: Stream) -> bool:
+    """Return whether a stream shows a low rank, and not only noise; otherwise the dense posterior knows more."""
+    if stream.factored is not None:
+        return True
+    latest = stream.predictions[-_MEMORY:]
+    expected, error = latest[~np.isnan(latest[:, 1])].T
+    shows_noise = float(error @ error) > _MAX_ERROR * float(np.square(expected - error).sum())
+    return not shows_noise and _effective_rank(stream) < _MAX_RANK * stream.dim

@@ -30,7 +30,8 @@ _PRIOR_SHARE, _PRIOR_MEAN = 0.6, 0.6
 """The soft estimate's prior: the share of the cautious shape, and the mean in units of the shape."""
 
 _FLAT_NATS = 2.0
-"""The lead of the flat estimate where it applies. If noise dominates, the others follow the noise and have no part."""
+"""The lead of the flat estimate if A is near a multiple of the identity, and its handicap if not. If noise dominates,
+the others follow the noise and have no part."""
 
 _ROUNDS_PER_ANNEALING = 12.0
 """An annealing with n readings is spread over n divided by this many rounds, and at least five."""
@@ -177,12 +178,17 @@ def combine(stream: Stream) -> Array:
         return stream.estimate
     estimate = soft
     if flat is not None:
-        if stream.levels is not None and stream.levels.noise_dominates:
+        is_flat = stream.levels is not None and stream.levels.is_flat
+        if stream.levels is not None and is_flat and stream.levels.noise_dominates:
             return positive_part(flat.matrix)
-        share = _round(weight(stream.errors, "flat", "soft", 20, handicap=-_FLAT_NATS))
+        handicap = -_FLAT_NATS if is_flat else _FLAT_NATS
+        share = _round(weight(stream.errors, "flat", "soft", 20, handicap=handicap))
         if share:
             estimate = share * positive_part(flat.matrix) + (1.0 - share) * soft
     share = sharp_weight(stream)
+    if sharp is not None and share and flat is not None:
+        # A soft estimate that is worse than the flat one is easily surpassed.
+        share = min(share, _round(weight(stream.errors, "sharp", "flat", 12, handicap=3.0)))
     if sharp is not None and share:
         estimate = share * sharp + (1.0 - share) * estimate
     return estimate

@@ -49,6 +49,9 @@ class Options(NamedTuple):
         Whether the readings may contain a base load.
     trusted_distance : float or None
         The distance from v at which the hitting cost deviates from a quadratic function by as much as the noise.
+    flat : bool
+        Whether A may be near a multiple of the identity, so that the noise and the scale follow from the marginal
+        likelihood of such an A.
     """
 
     noise_cap: float | None
@@ -56,6 +59,7 @@ class Options(NamedTuple):
     window: float | None
     base_load: bool
     trusted_distance: float | None = None
+    flat: bool = True
 
 
 def learn(stream: Stream, row: Array, options: Options, round_number: int) -> Stream:
@@ -89,6 +93,22 @@ def learn(stream: Stream, row: Array, options: Options, round_number: int) -> St
         return _without_update(stream, row, options)
 
 
+def collect(stream: Stream, row: Array, options: Options) -> Stream:
+    """Return the stream with a reading of which nothing is computed yet.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream.
+    row : Array, shape (d + 2,)
+        The reading.
+    options : Options
+        What the policy is told.
+    """
+    row = bound_weight(row, stream.noise(options.noise_cap), options.trusted_distance)
+    return evolve(stream, rows=stream.rows.append(row, limit=_limit(options)), seen=stream.seen + 1)
+
+
 def _learn(stream: Stream, row: Array, noise: float, options: Options, round_number: int) -> Stream:
     z, y = place(row), float(stream.hitting_cost(row))
     known = stream.soft is not None or stream.factored is not None
@@ -110,7 +130,7 @@ def _learn(stream: Stream, row: Array, noise: float, options: Options, round_num
     )
     if stream.factored is None:
         error = errors["played"] if known else math.nan
-        stream = with_levels(stream, y, error, base_load=options.base_load)
+        stream = with_levels(stream, y, error, base_load=options.base_load, flat=options.flat)
         noise = stream.noise(options.noise_cap)
     if stream.factored is not None:
         stream = follow(stream)

@@ -1,16 +1,18 @@
 r"""The size of the noise and the base load of a stream.
 
 The marginal likelihood of the latest readings gives both, with the scale of A (:mod:`soqo.estimators.lowrank`). If A is
-not near a multiple of the identity, the errors of predictions say more about the noise: the estimates that are played
-know the shape of A.
+not near a multiple of the identity, the errors of predictions may show more noise: the estimates that are played know
+the shape of A. With more readings than unknowns, both follow from least squares together with A.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from soqo._foundation.frozen_dataclasses import evolve
-from soqo.estimators.lowrank import LevelFit, bases, fit_levels
+from soqo.estimators.lowrank import LevelFit, Moments, bases, fit_levels
 from soqo.policies.glide._large._noise import noise_size
 from soqo.policies.glide._large._row import place
 from soqo.policies.glide._large._stream import Stream
@@ -19,15 +21,24 @@ from soqo.typing import Array
 _LATEST = 256
 """The number of latest readings that decide, so that a base load may vary slowly."""
 
-_EVERY_ROUND, _GROWTH, _MAX_PAUSE = 30, 20, 16
-"""Up to so many readings the fit is repeated with each, then when there are more by a share of one to the second
-number, but at most by the third one."""
+_GROWTH, _MAX_PAUSE = 10, 32
+"""The fit is repeated when there are more readings by a share of one to the first number, but at most by the second."""
+
+_ENOUGH = 1.25
+"""With this many times as many readings as unknowns, least squares shows whether there is a base load."""
+
+_SHAPE_SHARE, _REPETITIONS = 0.3, 3
+"""The share of the identity in the shape of the prior of A in this fit, and how often the noise is found anew."""
+
+_SMALL_LOAD, _LARGE_LOAD = 3.0, 10.0
+"""A base load of fewer deviations than the first number is taken as zero. One of more than the second is beyond doubt
+and may vary: if A is near a multiple of the identity, the latest readings decide about it."""
 
 _LEAST_NATS = -3.0
 """A base load with less evidence is taken as zero."""
 
 
-def with_levels(stream: Stream, y: float, error: float, *, base_load: bool) -> Stream:
+def with_levels(stream: Stream, y: float, error: float, *, base_load: bool, flat: bool = True) -> Stream:
     """Return the stream with the noise and the base load after one more reading.
 
     Parameters
@@ -40,19 +51,60 @@ def with_levels(stream: Stream, y: float, error: float, *, base_load: bool) -> S
         The error of its prediction; NaN for none.
     base_load : bool
         Whether there may be a base load.
+    flat : bool
+        Whether A may be near a multiple of the identity; if not, the errors of predictions show the noise, and there
+        is no base load.
     """
     predictions = np.concatenate([stream.predictions[1:], [[y + error, error]]])
     stream = evolve(stream, predictions=predictions)
+    if not flat:
+        return evolve(stream, sigma=noise_size(_pure_noise(stream), predictions, stream.readings(100).y))
     pause = min(max(1, stream.levels_fitted // _GROWTH), _MAX_PAUSE)
-    if stream.seen >= _EVERY_ROUND and stream.seen < stream.levels_fitted + pause:
+    if stream.seen < stream.levels_fitted + pause:
         return stream
+    if stream.seen >= _ENOUGH * stream.unknowns and stream.moments is not None and stream.soft is not None:
+        load, deviations = _load_of_sums(stream, stream.moments, stream.soft) if base_load else (0.0, 0.0)
+        is_flat = stream.levels is not None and stream.levels.is_flat
+        if not is_flat or deviations < _LARGE_LOAD:
+            load = load if deviations > _SMALL_LOAD else 0.0
+            return _with_load(stream, stream.moments, stream.soft, load)
     rows = stream.rows.latest(_LATEST)
     levels = _fit(stream, rows, base_load)
     load = levels.load if levels.load_nats > _LEAST_NATS else 0.0
     stream = evolve(stream, load=load, levels=levels, levels_fitted=stream.seen)
     if levels.is_flat:
         return evolve(stream, sigma=levels.noise)
-    return evolve(stream, sigma=noise_size(_pure_noise(stream), predictions, stream.readings(100).y))
+    # Each underestimates the noise at times: predictions fail, or A takes the part of noise.
+    shown = noise_size(_pure_noise(stream), predictions, stream.readings(100).y)
+    return evolve(stream, sigma=max(shown, levels.noise))
+
+
+def _load_of_sums(stream: Stream, moments: Moments, soft: Array) -> tuple[float, float]:
+    """Return the base load by least squares together with A, and its absolute value in deviations.
+
+    With more readings than unknowns there is no need for a simple A, which would leave a part of the readings to a base
+    load.
+    """
+    shape = soft + _SHAPE_SHARE * float(np.trace(soft)) / stream.dim * np.eye(stream.dim)
+    # The noise that is known may contain a base load that is not, so the residuals show it anew.
+    load, deviation, noise2 = 0.0, math.inf, stream.sigma**2
+    for _ in range(_REPETITIONS):
+        load, deviation, square = moments.first_part(shape, 1.0, noise2)
+        noise2 = square / _degrees_of_freedom(stream, moments)
+    return load, abs(load) / max(deviation, 1e-300)
+
+
+def _degrees_of_freedom(stream: Stream, moments: Moments) -> float:
+    return max(moments.count - stream.unknowns, 0.2 * moments.count)
+
+
+def _with_load(stream: Stream, moments: Moments, soft: Array, load: float) -> Stream:
+    """Return the stream with a base load, and with the noise that the residuals of all readings show."""
+    square = moments.without(np.array([load])).residual_square(soft)
+    sigma = math.sqrt(square / _degrees_of_freedom(stream, moments))
+    # Otherwise the scale and the deviation of A are those of another model.
+    levels = stream.levels if stream.levels is not None and stream.levels.is_flat else None
+    return evolve(stream, load=load, sigma=sigma, levels=levels, levels_fitted=stream.seen)
 
 
 def _fit(stream: Stream, rows: Array, base_load: bool) -> LevelFit:
@@ -67,7 +119,7 @@ def _fit(stream: Stream, rows: Array, base_load: bool) -> LevelFit:
     shaped = fit_levels(Z @ np.linalg.cholesky(shape), rows[:, -2], y, stream.zeros, base_load=base_load)
     if plain.is_flat and (shaped.is_flat or plain.nats + plain.flat_lead > shaped.nats):
         return plain
-    return evolve(shaped, is_flat=False)
+    return evolve(shaped, is_flat=False, scale=plain.scale, deviation=plain.deviation)
 
 
 def with_zero_reading(stream: Stream, y: float) -> Stream:

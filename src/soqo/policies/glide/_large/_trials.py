@@ -182,7 +182,8 @@ def _adopt(stream: Stream, factored: Factored) -> Stream:
 def _is_plausible(stream: Stream, L: Array) -> bool:
     """Return whether the other estimates leave room for a factor of low rank."""
     soft, flat = stream.soft, stream.flat
-    if soft is None or flat is not None or L.shape[1] > _MAX_RANK * len(L):
+    is_flat = flat is not None and stream.levels is not None and stream.levels.is_flat
+    if soft is None or is_flat or L.shape[1] > _MAX_RANK * len(L):
         return False
     basis = np.linalg.qr(L)[0]
     kept = float((basis * (soft @ basis)).sum())
