@@ -112,7 +112,7 @@ def test_a_fall_of_an_eigenvalue_along_which_the_policy_follows_v_is_found(monke
     environment = Environment(Problem(STEEP), Gaussian(50.0), Uniform(10.0), changes=(change,))
 
     def late_losses() -> Array:
-        result = simulate(environment, {"G": GLIDE()}, horizon=300, runs=8, seed=0)["G"]
+        result = simulate(environment, {"G": GLIDE()}, horizon=300, runs=16, seed=0)["G"]
         return np.asarray(result.low_variance_regret[:, -60:].mean(axis=1))
 
     found = late_losses()
