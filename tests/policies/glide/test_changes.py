@@ -11,10 +11,16 @@ from disturbed_plants import FULL, simulate_both
 
 from burst_tables import Laplace
 from soqo import GLIDE, Change, simulate
+from soqo._foundation.frozen_dataclasses import evolve
+from soqo._model.spectrum import Spectrum
+from soqo.estimators.bayes import ReadingModel
 from soqo.meters import Meter, Transmission
 from soqo.noise import Gaussian, Noise, StudentT
 from soqo.policies import State
+from soqo.policies.glide._beliefs import Beliefs
+from soqo.policies.glide._changes import rescale, restart
 from soqo.policies.glide._memory import GlideMemory
+from soqo.policies.glide._readings import learn
 from soqo.typing import Array
 
 
@@ -142,3 +148,90 @@ def test_without_a_change_alarms_are_rare_and_cost_almost_nothing(noise: str, al
     assert found["outliers"].mean() <= outliers  # of 300 readings
     regret, without = (result[name].low_variance_regret.sum(axis=1) for name in policies)
     assert (regret < 1.05 * without).all()
+
+
+MODEL, TRUE_A = ReadingModel(2, "none"), np.diag([2.0, 0.5])
+LONG = 100_000
+
+
+def learn_reading(beliefs: Beliefs, u: Array, y: float, round_number: int) -> Beliefs:
+    """Return the beliefs after one more reading."""
+    return learn(
+        beliefs,
+        MODEL,
+        u[None],
+        np.array([y]),
+        MODEL.features(u[None]),
+        w=None,
+        spectrum=Spectrum.of(TRUE_A[None]),
+        probed=np.zeros(1, dtype=np.bool_),
+        round_number=round_number,
+        alarms=True,
+        base_load=False,
+    )
+
+
+def quiet_beliefs() -> Beliefs:
+    """Return the beliefs after 60 readings with Gaussian noise of deviation 0.1."""
+    rng, beliefs = np.random.default_rng(5), Beliefs.start(MODEL, 1, base_load=False)
+    for t in range(1, 61):
+        u = 3.0 * rng.standard_normal(2)
+        beliefs = learn_reading(beliefs, u, float(0.5 * u @ TRUE_A @ u + 0.1 * rng.standard_normal()), t)
+    assert beliefs.owner.size == 1
+    return beliefs
+
+
+def after_quiet(beliefs: Beliefs, readings: float, rejected: float = 0.0) -> Beliefs:
+    """Return the beliefs as if there had been so many readings, some of them rejected, with the same estimate."""
+    posterior = evolve(beliefs.posterior, readings=np.full(1, readings - rejected))
+    return evolve(beliefs, posterior=posterior, age=np.full(1, readings), rejected=np.full(1, rejected))
+
+
+def log_prior_of_restart(beliefs: Beliefs, round_number: int) -> float:
+    """Return the log weight of a belief that starts again, without the evidence of its first reading."""
+    u, true, false = np.array([[3.0, 1.0]]), np.ones(1, dtype=np.bool_), np.zeros(1, dtype=np.bool_)
+    found = restart(
+        beliefs, beliefs, MODEL, true, false, u, np.array([40.0]), MODEL.features(u), None, TRUE_A[None], round_number
+    )
+    return float(found.log_weight[-1] - beliefs.total[0])
+
+
+def log_density_of_multiple(beliefs: Beliefs, gain: float, mean: float, deviation: float, round_number: int) -> float:
+    """Return the log density of a reading of which a belief says that A is now a multiple of what it was."""
+    y, error = np.array([gain * mean]), np.array([deviation / mean])
+    found = rescale(beliefs, beliefs, MODEL, np.ones(1, dtype=np.bool_), y, np.array([gain]), error, round_number)
+    return float(found.log_weight[-1] - beliefs.log_weight[0])
+
+
+def test_a_change_is_less_probable_the_longer_there_has_been_none() -> None:
+    start = quiet_beliefs()
+    ages = np.array([100.0, 1000.0, 10_000.0, float(LONG)])
+    for log_prior in (log_prior_of_restart, lambda b, t: log_density_of_multiple(b, 0.5, 10.0, 0.1, t)):
+        waiting = np.array([math.exp(-log_prior(after_quiet(start, age), int(age))) for age in ages])
+        # The probability is a / (b + age), so the mean number of rounds until a change is (b + age) / a.
+        slopes = np.diff(waiting) / np.diff(ages)
+        np.testing.assert_allclose(slopes, slopes[0], rtol=1e-9)
+        assert waiting[1] < 1.35 * waiting[0]  # runs of a thousand rounds hardly notice it
+        assert waiting[-1] > 20.0 * waiting[0]
+
+
+def test_a_reading_near_zero_is_no_evidence_of_a_change_to_a_multiple() -> None:
+    # The logarithm of the multiple is uniform, which makes readings near zero probable if there is no noise.
+    beliefs, mean, deviation = quiet_beliefs(), 10.0, 1.0
+    found = [log_density_of_multiple(beliefs, gain, mean, deviation, 60) for gain in (0.4, 0.2, 0.1, 0.05, 0.04)]
+    np.testing.assert_allclose(np.diff(found), [math.log(2.0), math.log(2.0), 0.0, 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("deviations", "rejected"), [(4.5, 0.0), (4.5, 200.0), (5.0, 200.0), (6.0, 200.0), (8.0, 200.0)]
+)
+def test_after_a_long_quiet_run_a_low_reading_is_no_change(deviations: float, rejected: float) -> None:
+    # Normal noise has the first of these from time to time, and noise with heavy tails, of which two of a thousand
+    # readings were rejected, all of them.
+    beliefs = after_quiet(quiet_beliefs(), LONG, rejected)
+    deviation = float(beliefs.posterior.noise[0])
+    u = np.array([math.sqrt((deviations + 0.5) * deviation), 0.0])
+    after = learn_reading(beliefs, u, 0.5 * deviation, LONG + 1)
+    assert after.epoch[after.best[0]] == 0.0
+    weight = np.exp(after.total - after.total[after.best[0]])
+    assert weight[after.epoch > 0.0].sum() < 0.1 * weight.sum()

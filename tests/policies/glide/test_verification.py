@@ -11,6 +11,7 @@ import pytest
 from disturbed_plants import FULL
 
 from soqo import Change, Environment, Problem, simulate
+from soqo._foundation.frozen_dataclasses import evolve
 from soqo._model.spectrum import Spectrum
 from soqo.noise import Uniform
 from soqo.policies.glide import GLIDE, _policy
@@ -94,12 +95,24 @@ def test_the_ages_grow_geometrically() -> None:
     assert ages[-1] > 0.8e5
 
 
+@pytest.mark.parametrize(("lead", "due"), [(2.0, False), (4.0, True)])
+def test_nothing_is_verified_while_a_suspected_change_is_uncertain(lead: float, due: bool) -> None:
+    beliefs = believe(16, STEEP, np.ones(2))
+    old = beliefs.take(beliefs.best)
+    changed = {**old, "epoch": old["epoch"] + 100.0, "log_weight": old["log_weight"] + lead}
+    both = evolve(beliefs, **old).join(changed)
+    assert is_due(evolve(both, best=np.array([1])), 116, np.zeros(1)).all() == due
+    # A belief that a change has taken place is no reason to wait.
+    other = evolve(both, log_weight=both.log_weight[::-1], best=np.array([0]))
+    assert is_due(other, 116, np.zeros(1)).all()
+
+
 def test_a_fall_of_an_eigenvalue_along_which_the_policy_follows_v_is_found(monkeypatch: Any) -> None:
     change = Change(60, Problem(FLAT))
     environment = Environment(Problem(STEEP), Gaussian(50.0), Uniform(10.0), changes=(change,))
 
     def late_losses() -> Array:
-        result = simulate(environment, {"G": GLIDE()}, horizon=300, runs=8, seed=0)["G"]
+        result = simulate(environment, {"G": GLIDE()}, horizon=300, runs=16, seed=0)["G"]
         return np.asarray(result.low_variance_regret[:, -60:].mean(axis=1))
 
     found = late_losses()

@@ -49,8 +49,8 @@ SETTLED_NATS = 3.0
 """After 4p readings, beliefs with a base load that are this far below the best one are dropped."""
 
 
-MANY_UNKNOWNS = 30
-"""With so many unknowns, beliefs that predict the same are merged."""
+MANY_UNKNOWNS, MANY_READINGS = 30, 1000
+"""With so many unknowns, or so many readings, beliefs that predict the same are merged."""
 
 SAME_NATS = 0.1
 """Two beliefs predict the same if the log densities of the latest readings differ by no more than this."""
@@ -522,12 +522,15 @@ class Beliefs(Value):
     def _repeats_best(self, model: ReadingModel, best: IntArray, round_number: int) -> BoolArray:
         """Return which beliefs differ from the best one only by early readings that no longer matter.
 
-        With many readings, beliefs that have rejected different ones predict the same: nothing can tell them apart. If
-        there are few unknowns, they cost little time; they are kept, because heavy-tailed noise causes fewer alarms.
+        With many readings, beliefs that have rejected different ones predict the same: nothing can tell them apart. In
+        a long run with heavy-tailed noise they would leave no place for a belief in which A has changed. If there are
+        few unknowns, they are kept for a while, because heavy-tailed noise causes fewer alarms.
         """
         mine, of_best = self.posterior, best[self.owner]
         many = mine.readings[of_best] >= 2 * model.unknowns
-        if model.unknowns < MANY_UNKNOWNS or not many.any():
+        if model.unknowns < MANY_UNKNOWNS:
+            many &= mine.readings[of_best] >= MANY_READINGS
+        if not many.any():
             return np.zeros(many.size, dtype=np.bool_)
         same = many & (self.epoch == self.epoch[of_best]) & (self.in_a_row == 0.0) & (self.in_a_row[of_best] == 0.0)
         same &= ((mine.level_variance > 0.0) == (mine.level_variance[of_best] > 0.0)) & (self.protected < round_number)

@@ -21,12 +21,17 @@ from soqo.policies.glide._beliefs import Beliefs, best_index, best_total, push
 from soqo.policies.glide._outliers import (
     MAX_CHANGE,
     SAME_GAIN,
+    log_rarity,
     negative_penalty,
 )
 from soqo.typing import Array, BoolArray
 
 _LOG_HAZARD = math.log(1e-5)
-"""The logarithm of the prior probability of each kind of change in a round."""
+"""The logarithm of the prior probability of each kind of change in a round, at first.
+
+With a constant probability, the number of false alarms, and what they cost, would grow in proportion to the number of
+rounds, while all else grows with its logarithm. It decreases with the number of readings (see ``log_rarity``), as the
+probability of wrong readings does."""
 
 _FORCED_NATS = 3.0
 """After such evidence, a belief that starts again is at first this far below the best one."""
@@ -35,7 +40,7 @@ MIN_SCALE_CHANGE = 1.5
 """A change of A to a multiple of itself by less than this factor is not considered: to ignore it costs little."""
 
 _LOG_SCALE_HAZARD = math.log(4e-5)
-"""The logarithm of the prior probability of a change of A to a multiple of itself in a round."""
+"""The same for a change of A to a multiple of itself."""
 
 _RESTART_UNITS = (1.0, 0.1)
 """The deviations of A after a change, in units of its scale."""
@@ -80,7 +85,7 @@ def restart(
     )
     scale = np.maximum(np.trace(estimate[runs], axis1=1, axis2=2) / model.dim, 1e-150)
     context = None if w is None else w[runs]
-    total = before.total[old] + _LOG_HAZARD
+    total = before.total[old] + _LOG_HAZARD + log_rarity(before.age[old])
     parts = []
     for unit in _RESTART_UNITS:
         start = evolve(fresh, prior_unit=unit * scale)
@@ -156,7 +161,10 @@ def rescale(
         return beliefs
     old = before.best[runs]
     part = before.take(old)
-    density = _LOG_SCALE_HAZARD - math.log(2.0 * math.log(MAX_CHANGE)) - np.log(np.abs(y[runs]))
+    # The logarithm of the multiple is uniform. Near zero the density 1 / |y| is that of readings without noise.
+    spread = np.abs(y[runs]) * np.maximum(1.0, gain_error[runs] / gain[runs])
+    density = _LOG_SCALE_HAZARD - math.log(2.0 * math.log(MAX_CHANGE)) - np.log(spread)
+    density = density + log_rarity(before.age[old])
     scaled = with_rescaled_curvature(part["posterior"], model, gain[runs], gain_error[runs])
     return beliefs.join(_changed(part, scaled, density, density, round_number))
 
@@ -177,13 +185,14 @@ def forget_eigenvalue(
     runs = np.flatnonzero(which & (before.posterior.readings[before.best] > frequent_fits(model)))
     if not runs.size:
         return beliefs
-    part = before.take(before.best[runs])
+    old = before.best[runs]
+    part = before.take(old)
     values, vectors = np.linalg.eigh(estimate[runs])
     largest = (values * np.square(np.vecmat(u[runs], vectors))).argmax(axis=1)
     start = without_direction(part["posterior"], model, vectors[np.arange(runs.size), :, largest])
     learned = start.update(model, u[runs], y[runs], features[runs], w=None if w is None else w[runs])
     density = learned.log_evidence - start.log_evidence
-    weight = _LOG_HAZARD + negative_penalty(model, start, y[runs], density)
+    weight = _LOG_HAZARD + log_rarity(before.age[old]) + negative_penalty(model, start, y[runs], density)
     return beliefs.join(_changed(part, learned, weight, density, round_number))
 
 

@@ -11,11 +11,29 @@ from soqo.estimators.bayes import Posterior, ReadingModel
 from soqo.typing import Array, BoolArray
 
 LOG_EARLY_WRONG, LOG_FIRST_WRONG, LOG_NEXT_WRONG = math.log(0.05), math.log(1e-3), math.log(0.8)
-"""The logarithms of the probability of a wrong reading after a correct one, while there are fewer readings than
+"""The logarithms of the prior probability of a wrong reading after a correct one, while there are fewer readings than
 unknowns (a plant that is put into operation) and later, and after a wrong one."""
+
+LOG_CORRECT_AGAIN = math.log(0.5)
+"""The logarithm of the least probability of a correct reading after a wrong one; the two need not add up to one."""
+
+PRIOR_READINGS = 3000.0
+"""Prior probabilities of what is rare, wrong readings and changes, count as much as so many readings."""
+
+PRIOR_WRONG = PRIOR_READINGS * math.exp(LOG_FIRST_WRONG)
+"""As if so many of them had been wrong."""
 
 LOG_ERROR_RANGE = math.log(40.0)
 """The range of the logarithm of the error of a wrong reading, both signs."""
+
+TAIL_SQUARE, TAIL_INDEX = 16.0, 5.0
+"""The square of the normalized error at which heavy tails of the noise begin, and the exponent by which they fall."""
+
+TAIL_REJECTED = 10.0
+"""After so many rejected readings, half of the next ones are expected to be of a tail."""
+
+TAIL_RATIO = 0.5 * TAIL_INDEX * math.exp(LOG_ERROR_RANGE)
+"""The density of such a tail where it begins, over that of errors of any size."""
 
 SAME_GAIN, SAME_GAIN_AGAIN, SAME_GAIN_RARELY = 0.32, 0.95, 0.2
 """The probability that a wrong reading is wrong by the same factor as the one before: of the second in a row, and of
@@ -35,6 +53,75 @@ noise are at most 3. Each square is clipped to the second."""
 
 MAX_CHANGE = 30.0
 """A reading whose error would need a change of A by more than this many times its scale is wrong in any case."""
+
+
+def log_rarity(age: Array) -> Array:
+    """Return the logarithm of b / (b + age): how much rarer something has become that was not seen so far.
+
+    If something happens at a constant rate, whose prior is a Gamma distribution with shape a and rate b, its
+    probability in a round after n without it is a / (b + n).
+
+    Parameters
+    ----------
+    age : Array
+        The numbers n of readings.
+    """
+    return np.asarray(-np.log1p(age / PRIOR_READINGS))
+
+
+def log_first_wrong(readings: Array, age: Array, rejected: Array, unknowns: int) -> Array:
+    """Return the logarithm of the probability of a wrong reading after a correct one.
+
+    Parameters
+    ----------
+    readings, age, rejected : Array, shape (beliefs,)
+        The numbers of accepted readings, of all readings, and of those that were rejected.
+    unknowns : int
+        The number p of unknowns in A.
+    """
+    later = LOG_FIRST_WRONG + log_rarity(age) + np.log1p(rejected / PRIOR_WRONG)
+    return np.where(readings < unknowns, LOG_EARLY_WRONG, later)
+
+
+def log_tail(square: Array, rejected: Array) -> Array:
+    """Return the logarithm of the factor by which a wrong reading is more probable because it may be one of a tail.
+
+    Readings that were rejected may have been faults of a meter, with errors of any size, or the tails of the noise. The
+    latter is a density that falls as a power of the error, which says more about errors of a few deviations.
+
+    Parameters
+    ----------
+    square, rejected : Array, shape (beliefs,)
+        The squared normalized errors, and the numbers of readings that were rejected.
+    """
+    falls = np.power(TAIL_SQUARE / np.maximum(square, TAIL_SQUARE), 0.5 * TAIL_INDEX)
+    share = rejected / (TAIL_REJECTED + rejected)
+    return np.where(square > TAIL_SQUARE, np.log1p(TAIL_RATIO * share * falls), 0.0)
+
+
+def log_next_wrong(in_a_row: Array, rejected: Array) -> Array:
+    """Return the logarithm of the probability of a wrong reading after a wrong one.
+
+    Noise with heavy tails leads to single readings that are rejected, and says nothing about bursts: how probable it is
+    that one begins does not depend on their number.
+
+    Parameters
+    ----------
+    in_a_row, rejected : Array, shape (beliefs,)
+        The numbers of readings that were rejected in a row, and in total.
+    """
+    return LOG_NEXT_WRONG - np.where(in_a_row == 1.0, np.log1p(np.maximum(rejected - 1.0, 0.0) / PRIOR_WRONG), 0.0)
+
+
+def log_correct_again(next_wrong: Array) -> Array:
+    """Return the logarithm of the probability of a correct reading after a wrong one.
+
+    Parameters
+    ----------
+    next_wrong : Array
+        The logarithm of the probability of another wrong reading.
+    """
+    return np.maximum(np.log1p(-np.exp(next_wrong)), LOG_CORRECT_AGAIN)
 
 
 def gain_of_readings(y: Array, mean: Array, deviation: Array, diffuse: BoolArray) -> tuple[Array, Array]:

@@ -22,12 +22,11 @@ from soqo.policies.glide._outliers import (
     BRANCH_NATS,
     CHANGE_RATIO,
     LATE_BRANCH_NATS,
-    LOG_EARLY_WRONG,
     LOG_ERROR_RANGE,
-    LOG_FIRST_WRONG,
     MAX_CHANGE,
     MAX_SQUARE,
     SURPRISE_SQUARE,
+    log_first_wrong,
     negative_penalty,
 )
 from soqo.policies.glide._reviews import review_ages
@@ -74,10 +73,9 @@ def learn_plain(
     if min_entry(yb) < 0.0:
         accept = density + negative_penalty(model, before, yb, density)
     readings, distance = before.readings, np.abs(error)
-    first_wrong: float | Array = LOG_FIRST_WRONG
+    first_wrong = log_first_wrong(readings, beliefs.age, beliefs.rejected, model.unknowns)
     nats: float | Array = LATE_BRANCH_NATS
     if min_entry(readings) < 2 * model.unknowns:
-        first_wrong = np.where(readings < model.unknowns, LOG_EARLY_WRONG, LOG_FIRST_WRONG)
         nats = np.where(readings >= 2 * model.unknowns, LATE_BRANCH_NATS, BRANCH_NATS)
     size = np.log(np.maximum(np.maximum(distance, deviation), 1e-300))
     margin = accept - ((first_wrong - LOG_ERROR_RANGE) - size) - nats

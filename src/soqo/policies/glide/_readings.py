@@ -23,10 +23,7 @@ from soqo.policies.glide._outliers import (
     BRANCH_NATS,
     CHANGE_RATIO,
     LATE_BRANCH_NATS,
-    LOG_EARLY_WRONG,
     LOG_ERROR_RANGE,
-    LOG_FIRST_WRONG,
-    LOG_NEXT_WRONG,
     MAX_CHANGE,
     MAX_SQUARE,
     SAME_GAIN,
@@ -34,15 +31,16 @@ from soqo.policies.glide._outliers import (
     SAME_GAIN_RARELY,
     SURPRISE_SQUARE,
     gain_of_readings,
+    log_correct_again,
+    log_first_wrong,
+    log_next_wrong,
+    log_tail,
     negative_penalty,
     one_sided,
 )
 from soqo.policies.glide._plain_readings import learn_plain, mean_value
 from soqo.policies.glide._reviews import doubt_first_readings, review
 from soqo.typing import Array, BoolArray
-
-LOG_CORRECT_AGAIN = math.log(0.5)
-"""The logarithm of the probability of a correct reading after a wrong one; the two need not add up to one."""
 
 
 def learn(
@@ -131,14 +129,15 @@ def learn(
     square = np.square(error / deviation)
     penalty = negative_penalty(model, before, yb, density)
     in_a_row = beliefs.in_a_row > 0.0
-    accept = density + penalty + np.where(in_a_row, LOG_CORRECT_AGAIN, 0.0)
+    next_wrong = log_next_wrong(beliefs.in_a_row, beliefs.rejected)
+    accept = density + penalty + np.where(in_a_row, log_correct_again(next_wrong), 0.0)
     size = np.log(np.maximum(np.maximum(np.abs(error), deviation), 1e-300))
-    first_wrong = np.where(before.readings < model.unknowns, LOG_EARLY_WRONG, LOG_FIRST_WRONG)
-    reject = np.where(in_a_row, LOG_NEXT_WRONG, first_wrong) - LOG_ERROR_RANGE - size
+    first_wrong = log_first_wrong(before.readings, beliefs.age, beliefs.rejected, model.unknowns)
+    reject = np.where(in_a_row, next_wrong, first_wrong + log_tail(square, beliefs.rejected)) - LOG_ERROR_RANGE - size
     gain, gain_error = gain_of_readings(yb, mean, deviation, diffuse)
     same_gain = np.full(owner.size, SAME_GAIN)
     if in_a_row.any():
-        again, repeated = _wrong_again(beliefs, reject, yb, mean, deviation)
+        again, repeated = _wrong_again(beliefs, reject, next_wrong, yb, mean, deviation)
         same_gain = np.where(in_a_row, np.where(repeated, SAME_GAIN_AGAIN, SAME_GAIN_RARELY), SAME_GAIN)
         reject = np.where(in_a_row, again, reject)
     tested = observed & ~diffuse & ~limited & ((beliefs.age >= 2.0) | (beliefs.epoch > 0.0))
@@ -200,13 +199,15 @@ def learn(
     return evolve(after, recent_refused=np.concatenate([after.recent_refused[:, :-1], recent_refused[:, None]], axis=1))
 
 
-def _wrong_again(beliefs: Beliefs, reject: Array, y: Array, mean: Array, deviation: Array) -> tuple[Array, BoolArray]:
+def _wrong_again(
+    beliefs: Beliefs, reject: Array, next_wrong: Array, y: Array, mean: Array, deviation: Array
+) -> tuple[Array, BoolArray]:
     """Return the log density of a wrong reading after another, and whether it repeats the factor of that one."""
     known = ~np.isnan(beliefs.gain) & ~np.isnan(y)
     y = np.where(known, y, 0.0)
     g, error = np.where(known, beliefs.gain, 1.0), np.where(known, beliefs.gain_error, 0.0)
     spread = np.maximum(np.abs(g) * np.hypot(deviation, mean * error), 1e-300)
     same = -0.5 * np.square((y - g * mean) / spread) - np.log(spread) - 0.5 * math.log(2.0 * math.pi)
-    same = same + LOG_NEXT_WRONG + np.log(beliefs.same_gain)
+    same = same + next_wrong + np.log(beliefs.same_gain)
     other = np.where(known, reject, 0.0) + np.log1p(-beliefs.same_gain)
     return np.where(known, np.logaddexp(other, same), reject), known & (same > other)

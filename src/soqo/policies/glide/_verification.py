@@ -50,6 +50,10 @@ MANY_READINGS, MANY_DEVIATIONS = 300.0, 10.0
 PROBE_DEVIATIONS = 6.0
 """The reading that a probe should give, in units of the noise."""
 
+UNCERTAIN_NATS = 3.5
+"""Nothing is verified after a suspected change while a belief from before it is less than this below the best one: if
+there was none, the probe would be the most expensive part of the false alarm."""
+
 ERROR_PROBABILITY = 1e-3
 """The prior probability that an eigenvalue that is not verified is an error."""
 
@@ -71,6 +75,10 @@ def is_due(beliefs: Beliefs, round_number: int, last_probe: Array) -> BoolArray:
         return np.zeros(best.size, dtype=np.bool_)
     age = beliefs.age[best]
     at_age = _AGES.contain(age)
+    if best.size < beliefs.owner.size and any_entry(at_age):
+        total, epoch = beliefs.total, beliefs.epoch
+        before = (epoch < epoch[best][beliefs.owner]) & (total > total[best][beliefs.owner] - UNCERTAIN_NATS)
+        at_age &= np.bincount(beliefs.owner[before], minlength=best.size) == 0
     in_a_row = beliefs.in_a_row[best]
     return np.asarray(at_age | ((last_probe == round_number) & (in_a_row > 0.0) & (age >= FIRST_AGE)))
 

@@ -8,8 +8,18 @@ from compiled_states import rounds_of
 
 from soqo import GLIDE
 from soqo.policies.glide._beliefs import _selection
-from soqo.policies.glide._compiled._judgment import base_load, negative_penalty, select, total_weight
+from soqo.policies.glide._compiled._judgment import (
+    base_load,
+    log_correct_again,
+    log_wrong,
+    negative_penalty,
+    select,
+    total_weight,
+)
+from soqo.policies.glide._compiled._layout import AGE, IN_A_ROW, READINGS, REJECTED
 from soqo.policies.glide._compiled._packed import pack
+from soqo.policies.glide._outliers import LOG_ERROR_RANGE, log_first_wrong, log_next_wrong, log_tail
+from soqo.policies.glide._outliers import log_correct_again as numpy_correct_again
 from soqo.policies.glide._outliers import negative_penalty as numpy_penalty
 
 
@@ -26,6 +36,22 @@ def test_weights_base_loads_and_penalties_are_those_of_numpy() -> None:
         expected = numpy_penalty(model, posterior, y, density)
         penalties = [negative_penalty(row, -3.0, -1.0, float(model.kappa), model.unknowns, model.size) for row in table]
         np.testing.assert_allclose(penalties, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("in_a_row", [0.0, 1.0, 2.0])
+@pytest.mark.parametrize("rejected", [2.0, 300.0])
+@pytest.mark.parametrize("age", [2.0, 500.0, 1e5])
+def test_the_probability_of_wrong_readings_is_that_of_numpy(age: float, rejected: float, in_a_row: float) -> None:
+    policy = GLIDE()
+    *_, (_, _, state) = rounds_of(policy, rounds=12)
+    p, row = policy._model(2).unknowns, pack(state.memory).table[0].copy()
+    row[[AGE, READINGS, REJECTED, IN_A_ROW]] = age, age, rejected, in_a_row
+    n, r, k = np.array([age]), np.array([rejected]), np.array([in_a_row])
+    for error in (0.5, 7.0, 12.0):
+        first = log_first_wrong(n, n, r, p) + log_tail(np.array([(error / 2.0) ** 2]), r)
+        expected = (log_next_wrong(k, r) if in_a_row else first) - LOG_ERROR_RANGE - np.log(max(error, 2.0))
+        assert log_wrong(row, error, 2.0, p) == pytest.approx(expected[0], rel=1e-12)
+    assert log_correct_again(row) == pytest.approx(numpy_correct_again(log_next_wrong(k, r))[0], rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))

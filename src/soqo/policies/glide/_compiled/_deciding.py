@@ -10,10 +10,12 @@ from soqo._foundation.compilation import compiled
 from soqo.estimators.bayes import MAX_DISTANCE, TRACE_DEVIATION
 from soqo.estimators.bayes.compiled import deviation
 from soqo.policies.glide._compiled._belief_update import features
+from soqo.policies.glide._compiled._judgment import total_weight
 from soqo.policies.glide._compiled._layout import (
     AGE,
     BELIEF_NUMBERS,
     BEST,
+    EPOCH,
     IN_A_ROW,
     LAST_PROBE,
     NOISE,
@@ -40,6 +42,7 @@ from soqo.policies.glide._verification import (
     MANY_DEVIATIONS,
     MANY_READINGS,
     PROBE_DEVIATIONS,
+    UNCERTAIN_NATS,
     VERIFIED_DEVIATIONS,
 )
 from soqo.typing import Array, BoolArray, IntArray
@@ -372,7 +375,8 @@ def decide(
                 step[i] = x[r, i] - told[r, i]
             _clip(step)
             probed = _best_probe(run, table[best], root[best], step, rounds_to_go, save, sizes, bias, probe)
-        if not probed and _verifies(run, table[best], next_round - 1, verification_ages):
+        beliefs = table[starts[r] : starts[r + 1]]
+        if not probed and _verifies(run, table[best], beliefs, next_round - 1, verification_ages):
             probed = _verification_probe(run, table[best], recent[r], rounds_to_go, save, sizes, bias, probe)
         if probed:
             for i in range(d):
@@ -382,8 +386,12 @@ def decide(
 
 
 @compiled
-def _verifies(run: Array, row: Array, last_round: int, ages: Array) -> bool:
+def _verifies(run: Array, row: Array, beliefs: Array, last_round: int, ages: Array) -> bool:
     """Return whether the estimate is verified now: at some ages, and again after a probe that did not fit."""
     if ages[np.searchsorted(ages, row[AGE])] == row[AGE]:
-        return True
+        settled = True
+        for other in beliefs:
+            settled &= not (other[EPOCH] < row[EPOCH] and total_weight(other) > total_weight(row) - UNCERTAIN_NATS)
+        if settled:
+            return True
     return run[LAST_PROBE] == last_round and row[IN_A_ROW] > 0.0 and row[AGE] >= FIRST_AGE

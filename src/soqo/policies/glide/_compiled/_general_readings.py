@@ -38,6 +38,7 @@ from soqo.policies.glide._compiled._belief_update import (
 from soqo.policies.glide._compiled._judgment import (
     allow_return,
     branch_nats,
+    log_correct_again,
     log_wrong,
     merge_repeats,
     negative_penalty,
@@ -84,7 +85,6 @@ from soqo.policies.glide._outliers import (
     SAME_GAIN_RARELY,
     SURPRISE_SQUARE,
 )
-from soqo.policies.glide._readings import LOG_CORRECT_AGAIN
 from soqo.policies.glide._reviews import DOUBT_AGE
 from soqo.typing import Array, BoolArray, IntArray
 
@@ -183,7 +183,7 @@ def _weigh(
     accept = density + negative_penalty(old, y, density, model.kappa, p, m)
     reject, repeated = log_wrong(old, error, deviation, p), False
     if old[IN_A_ROW] > 0.0:
-        accept += LOG_CORRECT_AGAIN
+        accept += log_correct_again(old)
         reject, repeated = wrong_again(old, reject, y, mean, deviation)
     tested = not diffuse and (old[AGE] >= 2.0 or old[EPOCH] > 0.0)
     nats = branch_nats(old, p)

@@ -10,6 +10,7 @@ from soqo._foundation.compilation import compiled
 from soqo.policies.glide._beliefs import (
     EARLY_PRUNE_NATS,
     LATE_PRUNE_NATS,
+    MANY_READINGS,
     MANY_UNKNOWNS,
     MAX_BELIEFS,
     RETURN_NATS,
@@ -17,6 +18,7 @@ from soqo.policies.glide._beliefs import (
     SETTLED_NATS,
 )
 from soqo.policies.glide._compiled._layout import (
+    AGE,
     BELIEF_NUMBERS,
     DENSITIES,
     EPOCH,
@@ -32,16 +34,24 @@ from soqo.policies.glide._compiled._layout import (
     OFFSET_STEP,
     PROTECTED,
     READINGS,
+    REJECTED,
     SAME_GAIN_CHANCE,
     TOTAL_READINGS,
 )
 from soqo.policies.glide._outliers import (
     BRANCH_NATS,
     LATE_BRANCH_NATS,
+    LOG_CORRECT_AGAIN,
     LOG_EARLY_WRONG,
     LOG_ERROR_RANGE,
     LOG_FIRST_WRONG,
     LOG_NEXT_WRONG,
+    PRIOR_READINGS,
+    PRIOR_WRONG,
+    TAIL_INDEX,
+    TAIL_RATIO,
+    TAIL_REJECTED,
+    TAIL_SQUARE,
 )
 from soqo.typing import Array, BoolArray, IntArray
 
@@ -81,11 +91,42 @@ def negative_penalty(row: Array, y: float, density: float, kappa: float, p: int,
 
 
 @compiled
+def _log_first_wrong(row: Array, p: int) -> float:
+    """Return the logarithm of the probability of a wrong reading after a correct one."""
+    if row[READINGS] < p:
+        return LOG_EARLY_WRONG
+    return LOG_FIRST_WRONG - math.log1p(row[AGE] / PRIOR_READINGS) + math.log1p(row[REJECTED] / PRIOR_WRONG)
+
+
+@compiled
+def _log_tail(square: float, rejected: float) -> float:
+    """Return the logarithm of the factor by which a wrong reading is more probable because it may be one of a tail."""
+    if not square > TAIL_SQUARE:
+        return 0.0
+    share = rejected / (TAIL_REJECTED + rejected)
+    return math.log1p(TAIL_RATIO * share * (TAIL_SQUARE / square) ** (0.5 * TAIL_INDEX))
+
+
+@compiled
+def _log_next_wrong(row: Array) -> float:
+    """Return the logarithm of the probability of a wrong reading after a wrong one."""
+    single = row[IN_A_ROW] == 1.0
+    return LOG_NEXT_WRONG - (math.log1p(max(row[REJECTED] - 1.0, 0.0) / PRIOR_WRONG) if single else 0.0)
+
+
+@compiled
+def log_correct_again(row: Array) -> float:
+    """Return the logarithm of the probability of a correct reading after a wrong one."""
+    return max(math.log1p(-math.exp(_log_next_wrong(row))), LOG_CORRECT_AGAIN)
+
+
+@compiled
 def log_wrong(row: Array, error: float, deviation: float, p: int) -> float:
     """Return the log density of a wrong reading, without what the wrong readings before it say."""
     size = math.log(max(max(abs(error), deviation), 1e-300))
-    first = LOG_EARLY_WRONG if row[READINGS] < p else LOG_FIRST_WRONG
-    return (LOG_NEXT_WRONG if row[IN_A_ROW] > 0.0 else first) - LOG_ERROR_RANGE - size
+    if row[IN_A_ROW] > 0.0:
+        return _log_next_wrong(row) - LOG_ERROR_RANGE - size
+    return _log_first_wrong(row, p) + _log_tail((error / deviation) ** 2, row[REJECTED]) - LOG_ERROR_RANGE - size
 
 
 @compiled
@@ -96,7 +137,7 @@ def wrong_again(row: Array, reject: float, y: float, mean: float, deviation: flo
     gain = row[GAIN]
     spread = max(abs(gain) * math.hypot(deviation, mean * row[GAIN_ERROR]), 1e-300)
     same = -0.5 * ((y - gain * mean) / spread) ** 2 - math.log(spread) - _HALF_LOG_TWO_PI
-    same += LOG_NEXT_WRONG + math.log(row[SAME_GAIN_CHANCE])
+    same += _log_next_wrong(row) + math.log(row[SAME_GAIN_CHANCE])
     other = reject + math.log1p(-row[SAME_GAIN_CHANCE])
     high, low = max(same, other), min(same, other)
     return high + math.log1p(math.exp(low - high)), same > other
@@ -146,7 +187,7 @@ def merge_repeats(
 ) -> None:
     """Drop kept beliefs that predict the same as the best one, which inherits their probability."""
     leader = table[chosen[best]]
-    if p < MANY_UNKNOWNS or not leader[READINGS] >= 2 * p or leader[IN_A_ROW] != 0.0:
+    if not leader[READINGS] >= (2 * p if p >= MANY_UNKNOWNS else MANY_READINGS) or leader[IN_A_ROW] != 0.0:
         return
     top, share = total_weight(leader), 0.0
     for i in range(count):
