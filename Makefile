@@ -30,8 +30,11 @@ serve: $(VENV)/installed  ## Serve a simulated plant with a live page on http://
 	@mkdir -p results
 	$(BIN)/soqo serve --demo --store results/demo.sqlite
 
-test: check browser database  ## Run every check and every test
-	$(BIN)/pytest -n $(JOBS) --dist loadgroup -q $(TESTS)
+# Functions are compiled while the checks run: once, and not by each worker of the tests.
+test: $(VENV)/installed  ## Run every check and every test
+	@$(BIN)/soqo doctor > /dev/null & compiling=$$!; \
+	$(MAKE) --no-print-directory check browser database && wait $$compiling
+	$(BIN)/pytest -n $(JOBS) -q $(TESTS)
 
 check: $(VENV)/installed  ## Check format, lint rules, types and the layers of imports
 	$(BIN)/ruff format --check .
@@ -76,7 +79,7 @@ docs-check: docs browser  ## Open every page of the site in a browser, at two wi
 
 coverage: $(VENV)/installed browser database  ## Run the tests with branch coverage; fail below the threshold in pyproject.toml
 	$(BIN)/coverage erase
-	$(BIN)/pytest -n $(JOBS) --dist loadgroup -q --cov --cov-report=term-missing:skip-covered --cov-report=html \
+	$(BIN)/pytest -n $(JOBS) -q --cov --cov-report=term-missing:skip-covered --cov-report=html \
 		$(if $(TESTS),--cov-fail-under=0) $(TESTS)
 
 bench: $(VENV)/installed  ## Measure the speed against a literal transcription of the paper (minutes)

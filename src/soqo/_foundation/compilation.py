@@ -12,7 +12,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+NO, YES = cast(bool, np.bool_(False)), cast(bool, np.bool_(True))
+"""Arguments for large compiled functions, which would be compiled once more for each literal ``False`` and ``True``."""
 
 
 @cache

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from soqo._foundation.compilation import compiled
+from soqo._foundation.compilation import NO, compiled
 from soqo.estimators.bayes import RELATIVE_ERROR
 from soqo.policies.glide._beliefs import IMPROBABLE_NATS, MAX_BELIEFS
 from soqo.policies.glide._compiled._after_reading import (
@@ -58,7 +58,6 @@ from soqo.policies.glide._compiled._layout import (
     LEVEL_VARIANCE,
     LOG_EVIDENCE,
     LOG_WEIGHT,
-    NO,
     NOISE,
     OFFSET_STEP,
     PROTECTED,

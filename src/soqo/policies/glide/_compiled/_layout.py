@@ -6,14 +6,9 @@ run has a row with its spectra, shift, moment, meter faults, drift and counts.
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
-
-import numpy as np
+from typing import NamedTuple
 
 from soqo.typing import Array, IntArray
-
-NO, YES = cast(bool, np.bool_(False)), cast(bool, np.bool_(True))
-"""Arguments of large compiled functions, which are compiled once more for each literal ``False`` and ``True``."""
 
 LOG_WEIGHT, EPOCH, IN_A_ROW, REJECTED, AGE, PROTECTED, SURPRISE = range(7)
 GAIN, GAIN_ERROR, SAME_GAIN_CHANCE = range(7, 10)

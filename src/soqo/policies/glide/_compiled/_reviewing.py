@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from soqo._foundation.compilation import compiled
+from soqo._foundation.compilation import NO, YES, compiled
 from soqo.policies.glide._beliefs import BASE_LOAD_LOG_PRIORS, DECISIVE_READINGS
 from soqo.policies.glide._compiled._belief_update import (
     features,
@@ -29,11 +29,9 @@ from soqo.policies.glide._compiled._layout import (
     LEVEL_VARIANCE,
     LOG_EVIDENCE,
     LOG_WEIGHT,
-    NO,
     NOISE,
     REJECTED,
     TOTAL_READINGS,
-    YES,
     Constants,
 )
 from soqo.policies.glide._outliers import LOG_ERROR_RANGE, LOG_FIRST_WRONG, LOG_NEXT_WRONG
