@@ -139,10 +139,11 @@ def add_base_loads(
 ) -> bool:
     """Fill in beliefs with other base loads than the best one's, and mark those that the latest readings support."""
     count, d = recent.shape[0], model.sizes[0]
-    start, skip, evidence = count - count, np.zeros(count), np.empty(BASE_LOADS)
-    for t in range(count):
-        # What the best belief has rejected, and what came before it started to learn.
-        skip[t] = 1.0 if recent[t, d + 1] > 0.0 or t < count - leader[AGE] else 0.0
+    skip, evidence = np.zeros(count), np.empty(BASE_LOADS)
+    # Without what the best belief has rejected, and what came before it started to learn.
+    start = max(count - int(leader[AGE]), 0)
+    for t in range(start, count):
+        skip[t] = 1.0 if recent[t, d + 1] > 0.0 else 0.0
     mode, reference, walk_top = leader[LEVEL_VARIANCE] > 0.0, 0.0, -np.inf
     for k in range(BASE_LOADS):
         _start(rows[k], factors[k], buffers[k], model.fresh, _KINDS[k])
