@@ -132,8 +132,11 @@ def test_a_plant_is_steered_held_when_silent_and_found_again(live: LiveServer, m
             async def is_(word: str) -> bool:
                 return bool((await status())["state"] == word)
 
+            async def shows(word: str) -> bool:
+                return bool(await server.value("state") == word)
+
             await wait_until(lambda: is_("held"), "held")
-            assert await server.value("state") == "held"
+            await wait_until(lambda: shows("held"), "held at the server")  # the service knows it first
             place = [await server.value(name) for name in ("x1", "x2")]
             assert place == (await status())["x"]
             await asyncio.sleep(3 * PERIOD)
