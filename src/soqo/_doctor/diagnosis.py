@@ -56,7 +56,7 @@ class Diagnosis:
 
 
 def doctor() -> Diagnosis:
-    """Say what is installed, and test it in about a second; in half a minute if the extra ``fast`` compiles functions.
+    """Say what is installed, and test it in about a second; in a minute or two if the extra ``fast`` compiles.
 
     Returns
     -------
