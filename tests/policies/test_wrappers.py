@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
-from soqo import FTM, GLIDE, LAI, OAL, POL, Guarded, Limited, Policy, Problem, Weighted, random_curvature
+from soqo import FTM, GLIDE, LAI, OAL, POL, Limited, Policy, Problem, Weighted, random_curvature
 from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.policies import match_switching_weight
@@ -250,13 +249,3 @@ def test_a_forecast_reaches_the_policy_inside_in_its_own_coordinates() -> None:
     inner = LAI.for_problem(problem)
     expected, _ = inner.act(inner.start(np.zeros(2), 9), root * v, forecast=root * forecast)
     np.testing.assert_allclose(x, expected / root, atol=1e-13)
-
-
-@pytest.mark.parametrize("compiled", [False, True])
-def test_wrappers_release_the_lock_where_their_policy_does(
-    compiled: bool, use_compiled: Callable[[bool], None]
-) -> None:
-    use_compiled(compiled)
-    for policy in (Limited(Weighted(GLIDE(), W)), Guarded(GLIDE())):
-        assert policy.releases_lock == compiled
-    assert not Limited(FTM()).releases_lock

@@ -320,11 +320,6 @@ class Policy(Value, ABC, Generic[_M]):
         """
         return False
 
-    @property
-    def releases_lock(self) -> bool:
-        """Whether most of a round runs without the interpreter's lock, so that a fleet gains from threads."""
-        return False
-
     def diverged(self, state: State[_M]) -> BoolArray:
         """Return which runs have diverged, shape (*batch,).
 

@@ -236,10 +236,6 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
     def mixes_rounds(self) -> bool:
         return self.policy.mixes_rounds
 
-    @property
-    def releases_lock(self) -> bool:
-        return self.policy.releases_lock
-
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GuardMemory[_M]:
         if self.max_distance is not None and np.shape(self.max_distance) not in ((), x0.shape[-1:]):
             raise ArgumentError(f"max_distance must have shape {x0.shape[-1:]}, got {np.shape(self.max_distance)}")

@@ -141,10 +141,6 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
     def mixes_rounds(self) -> bool:
         return self.policy.mixes_rounds
 
-    @property
-    def releases_lock(self) -> bool:
-        return self.policy.releases_lock
-
     def diverged(self, state: State[State[_M]]) -> BoolArray:
         return state.diverged | self.policy.diverged(state.memory)
 

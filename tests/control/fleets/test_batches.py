@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from soqo import POL, SCaLE
 from soqo._control.fleets.batches import Batches
@@ -82,38 +81,3 @@ def test_policies_that_draw_keep_the_draws_of_each_plant() -> None:
     batches.put(start, [10, 11, 12])
     (part,) = batches.select([12, 10])
     np.testing.assert_array_equal(part.state.memory.probes, start.memory.probes[[2, 0]])
-
-
-@pytest.fixture
-def two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let there be two threads, and POL release the interpreter's lock."""
-    monkeypatch.setattr("soqo._control.fleets.batches.thread_count", lambda: 2)
-    monkeypatch.setattr(POL, "releases_lock", True)
-
-
-@pytest.mark.usefixtures("two_threads")
-def test_the_plants_of_a_call_are_divided_among_threads_once() -> None:
-    batches = batches_of(50)
-    parts = batches.select(range(50))
-    assert [part.places.tolist() for part in parts] == [list(range(25)), list(range(25, 50))]
-    for part in parts:
-        batches.put(part.state, part.places)
-    again = batches.select(range(50))
-    assert [part.state for part in again] == [part.state for part in parts]
-    assert all(one.state is other.state for one, other in zip(parts, again, strict=True))
-
-
-@pytest.mark.usefixtures("two_threads")
-def test_few_plants_are_one_batch_whatever_the_number_of_threads() -> None:
-    (part,) = batches_of(16).select(range(16))
-    assert part.places.size == 16
-
-
-@pytest.mark.usefixtures("two_threads")
-def test_small_batches_are_joined_up_to_the_share_of_a_thread() -> None:
-    batches = Batches(POL(0.1))
-    for first in range(0, 60, 10):
-        batches.put(POL(0.1).start(np.arange(float(first), first + 10.0)[:, None]), range(first, first + 10))
-    parts = batches.select(range(60))
-    assert [part.places.size for part in parts] == [30, 30]
-    np.testing.assert_array_equal(np.concatenate([part.state.x[:, 0] for part in parts]), np.arange(60.0))

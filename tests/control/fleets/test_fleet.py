@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -619,21 +618,3 @@ def test_eight_threads_on_one_fleet_lose_nothing(tmp_path: Path) -> None:
 def test_a_fleet_shows_what_it_is(tmp_path: Path) -> None:
     with Fleet(FTM(), np.zeros((2, 3)), journal=tmp_path / "journal") as fleet:
         assert repr(fleet) == f"Fleet(FTM(), 2 plants of 3 actuators, journal={str(tmp_path / 'journal')!r})"
-
-
-def test_plants_in_several_threads_act_as_in_one(
-    monkeypatch: pytest.MonkeyPatch, use_compiled: Callable[[bool], None]
-) -> None:
-    use_compiled(True)
-    walk = np.random.default_rng(0).standard_normal((12, 40, 2)).cumsum(axis=0)
-    found = []
-    for threads in (1, 2):
-        for module in ("soqo._control.fleets.batches", "soqo._foundation.threads"):
-            monkeypatch.setattr(f"{module}.thread_count", lambda: threads)  # noqa: B023  # called in this pass only
-        fleet = Fleet(GLIDE(), np.zeros((40, 2)))
-        for v in walk:
-            u = fleet.act(v) - v
-            fleet.observe(np.vecdot(u, u))
-        assert len(fleet._plants.batches.all()) == threads
-        found.append(fleet.x)
-    np.testing.assert_array_equal(found[0], found[1])

@@ -3,8 +3,6 @@
 A batch is a state whose runs are plants. A call takes the plants that it names out of their batches, joins them in the
 order of the call, and leaves them together for the next call. If the same plants act again, nothing is moved. A plant
 that was taken out stays in the arrays of its old batch until half of them are unused.
-
-If the policy releases the interpreter's lock, the plants of a call are divided among threads, a batch for each.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from soqo._foundation.threads import thread_count
 from soqo.policies import Policy, State
 from soqo.typing import IntArray
 
@@ -27,10 +24,6 @@ class _Batch:
     state: State[Any]
     plants: IntArray
     left: int
-
-
-_MIN_PLANTS_OF_A_THREAD = 16
-"""With fewer plants, a thread costs more than it saves."""
 
 
 class Part(NamedTuple):
@@ -109,23 +102,14 @@ class Batches:
         settle : bool
             Whether the pending reading of a plant counts as missed, if it cannot be late.
         """
-        numbers = np.asarray(plants, dtype=np.int64)
-        most, pieces = self._most_of_a_batch(numbers.size), []
-        for state, rows, places in self.locate(numbers):
-            for begin in range(0, rows.size, most):
-                some, at = rows[begin : begin + most], places[begin : begin + most]
-                whole = np.array_equal(some, np.arange(len(state.x)))
-                piece = state if whole else self._player.take(state, some)
-                if settle and piece.pending and not piece.max_delay:
-                    piece = self._player.observe_unchecked(piece, np.full(some.size, np.nan))
-                pieces.append(Part(piece, at))
-        return pieces if len(pieces) == 1 else self._join(pieces, most)
-
-    def _most_of_a_batch(self, plants: int) -> int:
-        """Return the largest size of a batch, for a call of some plants."""
-        if not self._player.releases_lock:
-            return max(plants, 1)
-        return max(-(-plants // thread_count()), _MIN_PLANTS_OF_A_THREAD)
+        pieces = []
+        for state, rows, places in self.locate(plants):
+            whole = np.array_equal(rows, np.arange(len(state.x)))
+            piece = state if whole else self._player.take(state, rows)
+            if settle and piece.pending and not piece.max_delay:
+                piece = self._player.observe_unchecked(piece, np.full(len(rows), np.nan))
+            pieces.append(Part(piece, places))
+        return pieces if len(pieces) == 1 else self._join(pieces)
 
     def locate(self, plants: ArrayLike) -> list[tuple[State[Any], IntArray, IntArray]]:
         """Return the states that some plants are in, with their rows there and their places among the plants.
@@ -143,25 +127,21 @@ class Batches:
             found.append((self._batches[owner].state, rows[places], places))
         return found
 
-    def _join(self, pieces: list[Part], most: int) -> list[Part]:
-        """Return the pieces with those joined that can be, up to a number of plants."""
-        alike: dict[Any, list[list[Part]]] = {}
+    def _join(self, pieces: list[Part]) -> list[Part]:
+        alike: dict[Any, list[Part]] = {}
         for piece in pieces:
-            groups = alike.setdefault(self._player.batch_key(piece.state), [[]])
-            if sum(one.places.size for one in groups[-1]) + piece.places.size > most:
-                groups.append([])
-            groups[-1].append(piece)
-        return [self._joined(group) for groups in alike.values() for group in groups if group]
-
-    def _joined(self, group: list[Part]) -> Part:
-        state, places = group[0]
-        if len(group) > 1:
-            state = self._player.join([piece.state for piece in group])
-            places = np.concatenate([piece.places for piece in group])
-            order = np.argsort(places)
-            if (order[1:] < order[:-1]).any():
-                state, places = self._player.take(state, order), places[order]
-        return Part(state, places)
+            alike.setdefault(self._player.batch_key(piece.state), []).append(piece)
+        parts = []
+        for group in alike.values():
+            state, places = group[0]
+            if len(group) > 1:
+                state = self._player.join([piece.state for piece in group])
+                places = np.concatenate([piece.places for piece in group])
+                order = np.argsort(places)
+                if (order[1:] < order[:-1]).any():
+                    state, places = self._player.take(state, order), places[order]
+            parts.append(Part(state, places))
+        return parts
 
     def all(self) -> list[tuple[State[Any], IntArray]]:
         """Return every batch without unused runs, with the numbers of its plants."""

@@ -6,7 +6,7 @@ journal in between. ``replay`` does both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -18,7 +18,6 @@ from soqo._control.fleets.records import ActCall, FleetCall, JoinCall, LeaveCall
 from soqo._control.fleets.snapshot import FleetSnapshot, pack_batch
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._foundation.random_streams import stream
-from soqo._foundation.threads import map_in_threads
 from soqo.policies import Limited, Policy, State
 from soqo.typing import Array, BoolArray, IntArray
 
@@ -138,21 +137,13 @@ class Plants:
 
     def act(self, plants: IntArray, v: Array, given: dict[str, Any]) -> tuple[Array, Change]:
         """Return the actions of some plants, and what they change."""
-        missed, x = self._closing(plants), np.empty(v.shape)
-
-        def play(part: Part) -> Part:
-            places = part.places
+        missed = self._closing(plants)
+        x, parts = np.empty(v.shape), []
+        for state, places in self.batches.select(plants, settle=True):
             some = {name: None if value is None else value[places] for name, value in given.items()}
-            player = self.limited_player(plants[places].tolist())
-            x[places], after = player.act(part.state, v[places], **some)
-            return Part(after, places)
-
-        parts = self._map(play, self.batches.select(plants, settle=True))
+            x[places], after = self.limited_player(plants[places].tolist()).act(state, v[places], **some)
+            parts.append(Part(after, places))
         return x, Change(plants, parts, missed)
-
-    def _map(self, play: Callable[[Part], Part], parts: list[Part]) -> list[Part]:
-        """Return what becomes of each part of a call."""
-        return map_in_threads(play, parts) if self.player.releases_lock else [play(part) for part in parts]
 
     def _closing(self, plants: IntArray) -> IntArray:
         """Return how many rounds without a reading close when some plants act."""
@@ -167,13 +158,10 @@ class Plants:
 
     def observe(self, call: ObserveCall) -> Change:
         """Return what the readings of some plants change."""
-
-        def learn(part: Part) -> Part:
-            own = _rows(call, part.places)
-            observe = self._observe_late if part.state.max_delay else self._observe_now
-            return Part(observe(part.state, own), part.places)
-
-        parts = self._map(learn, self.batches.select(call.plants))
+        parts = []
+        for state, places in self.batches.select(call.plants):
+            after = (self._observe_late if state.max_delay else self._observe_now)(state, _rows(call, places))
+            parts.append(Part(after, places))
         return Change(call.plants, parts, np.isnan(call.y) * np.int64(not self.settings.max_delay))
 
     def _observe_now(self, state: State[Any], call: ObserveCall) -> State[Any]:

@@ -510,10 +510,6 @@ class GLIDE(Policy[Any]):
     def mixes_rounds(self) -> bool:
         return True
 
-    @property
-    def releases_lock(self) -> bool:
-        return can_compile()
-
     def join_runs(self, memories: Sequence[Any]) -> Any:
         return join_rows([memory.plain if isinstance(memory, CompiledMemory) else memory for memory in memories])
 
