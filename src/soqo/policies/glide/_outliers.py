@@ -40,9 +40,10 @@ SAME_GAIN, SAME_GAIN_AGAIN, SAME_GAIN_RARELY = 0.32, 0.95, 0.2
 later ones if the last one repeated the factor, and if it did not."""
 
 
-BRANCH_NATS, LATE_BRANCH_NATS = 8.0, 5.0
-"""Both outcomes, accept and reject, are kept if their log weights differ by less than this, before and after 2p
-readings."""
+BRANCH_NATS = 5.0
+"""Both outcomes, accept and reject, are kept if their log weights differ by less than this. With more, each of the
+first readings would leave a belief that rejects it: nothing contradicts such a belief while there are fewer readings
+than unknowns, and improbable beliefs would take most of the time."""
 
 SURPRISE_SQUARE = 16.0
 """A squared normalized innovation above this is a reason to consider a change of A."""

@@ -21,7 +21,6 @@ from soqo.policies.glide._outliers import (
     AVERAGING_READINGS,
     BRANCH_NATS,
     CHANGE_RATIO,
-    LATE_BRANCH_NATS,
     LOG_ERROR_RANGE,
     MAX_CHANGE,
     MAX_SQUARE,
@@ -74,11 +73,8 @@ def learn_plain(
         accept = density + negative_penalty(model, before, yb, density)
     readings, distance = before.readings, np.abs(error)
     first_wrong = log_first_wrong(readings, beliefs.age, beliefs.rejected, model.unknowns)
-    nats: float | Array = LATE_BRANCH_NATS
-    if min_entry(readings) < 2 * model.unknowns:
-        nats = np.where(readings >= 2 * model.unknowns, LATE_BRANCH_NATS, BRANCH_NATS)
     size = np.log(np.maximum(np.maximum(distance, deviation), 1e-300))
-    margin = accept - ((first_wrong - LOG_ERROR_RANGE) - size) - nats
+    margin = accept - ((first_wrong - LOG_ERROR_RANGE) - size) - BRANCH_NATS
     if not min_entry(margin) >= 0.0:  # also if it is not a number
         return None
     ratio = beliefs.surprise + (np.minimum(square, MAX_SQUARE) - beliefs.surprise) / AVERAGING_READINGS

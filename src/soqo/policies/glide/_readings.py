@@ -22,7 +22,6 @@ from soqo.policies.glide._outliers import (
     AVERAGING_READINGS,
     BRANCH_NATS,
     CHANGE_RATIO,
-    LATE_BRANCH_NATS,
     LOG_ERROR_RANGE,
     MAX_CHANGE,
     MAX_SQUARE,
@@ -141,9 +140,8 @@ def learn(
         same_gain = np.where(in_a_row, np.where(repeated, SAME_GAIN_AGAIN, SAME_GAIN_RARELY), SAME_GAIN)
         reject = np.where(in_a_row, again, reject)
     tested = observed & ~diffuse & ~limited & ((beliefs.age >= 2.0) | (beliefs.epoch > 0.0))
-    nats = np.where(before.readings >= 2 * model.unknowns, LATE_BRANCH_NATS, BRANCH_NATS)
-    keep = ~tested | ~(accept <= reject - nats)  # a density that is not a number must not drop every belief
-    doubt = tested & (reject > accept - nats)
+    keep = ~tested | ~(accept <= reject - BRANCH_NATS)  # a density that is not a number must not drop every belief
+    doubt = tested & (reject > accept - BRANCH_NATS)
     # No positive semi-definite A explains a reading far below the base load.
     ready = observed & ~limited & (before.readings >= model.unknowns + 5)
     ready &= (yb >= np.minimum(before.base_load(), 0.0) - 3.0 * noise) | diffuse

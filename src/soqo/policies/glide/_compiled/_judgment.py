@@ -39,8 +39,6 @@ from soqo.policies.glide._compiled._layout import (
     TOTAL_READINGS,
 )
 from soqo.policies.glide._outliers import (
-    BRANCH_NATS,
-    LATE_BRANCH_NATS,
     LOG_CORRECT_AGAIN,
     LOG_EARLY_WRONG,
     LOG_ERROR_RANGE,
@@ -141,12 +139,6 @@ def wrong_again(row: Array, reject: float, y: float, mean: float, deviation: flo
     other = reject + math.log1p(-row[SAME_GAIN_CHANCE])
     high, low = max(same, other), min(same, other)
     return high + math.log1p(math.exp(low - high)), same > other
-
-
-@compiled
-def branch_nats(row: Array, p: int) -> float:
-    """Return how far the outcomes of a reading may differ for both to be kept."""
-    return LATE_BRANCH_NATS if row[READINGS] >= 2 * p else BRANCH_NATS
 
 
 @compiled
