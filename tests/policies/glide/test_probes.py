@@ -21,6 +21,7 @@ from soqo.policies.glide._probes import (
     PROBE_SIZES,
     SAFETY_FACTOR,
     _divided_differences,
+    _largest_saving,
     best_probe,
     exploratory_spectrum,
 )
@@ -107,10 +108,10 @@ class Uncertainty:
     def dim(self) -> int:
         return self.model.dim
 
-    def probe(self, rounds: float) -> Any:
-        """Return the best probe."""
+    @property
+    def posterior(self) -> Posterior:
         mean = np.concatenate([np.zeros(self.model.biases), svec(self.A)])
-        posterior = replace(
+        return replace(
             Posterior.start(self.model, 1),
             mean=mean[None],
             root=self.root[None],
@@ -118,7 +119,10 @@ class Uncertainty:
             readings=np.array([self.readings]),
             second_moment=self.second_moment[None],
         )
-        spectrum = Spectrum.of(self.A[None])
+
+    def probe(self, rounds: float) -> Any:
+        """Return the best probe."""
+        posterior, spectrum = self.posterior, Spectrum.of(self.A[None])
         planned, moment = self.planned[None], self.moment[None]
         options = {"moment": moment, "rounds_to_go": self.rounds_to_go, "rounds_to_save": rounds}
         return best_probe(posterior, self.model, spectrum, planned, **options)[0]
@@ -199,6 +203,18 @@ def uncertainty(dim: int, bias: Bias, planned: float) -> Uncertainty:
     case = Uncertainty(dim, bias)
     case.planned = planned * np.random.default_rng(9).standard_normal(dim)
     return case
+
+
+@pytest.mark.parametrize(("dim", "bias", "planned"), CASES)
+def test_no_reading_saves_more_than_the_bound(dim: int, bias: Bias, planned: float) -> None:
+    case = uncertainty(dim, bias, planned)
+    values = np.linalg.eigvalsh(case.A)[None]
+    c = contraction(values, case.rounds_to_go)
+    slopes = _divided_differences(values, c, case.rounds_to_go)
+    bound = _largest_saving(case.posterior, case.model, case.moment[None], c, slopes, 7.0)[0]
+    savings = [7.0 * case.saving(case.after_reading(case.planned + probe)) for probe in (*case.candidates(), 1e3)]
+    assert max(savings) < bound
+    assert max(savings) > 1e-3 * bound  # not a bound that anything satisfies
 
 
 @pytest.mark.parametrize(("dim", "bias", "planned"), CASES)

@@ -19,8 +19,10 @@ from soqo.estimators.bayes._revisions import (
     without_direction,
     without_readings,
 )
+from soqo.estimators.bayes._row_algebra import LOG_BASE_LOAD_RANGE
 
 __all__ = [
+    "LOG_BASE_LOAD_RANGE",
     "MAX_DISTANCE",
     "OFFSET_SIZE",
     "RELATIVE_ERROR",

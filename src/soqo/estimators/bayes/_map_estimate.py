@@ -38,6 +38,9 @@ EARLY_STEPS, LATE_STEPS = 12, 6
 INTERIOR_DEVIATIONS = 6.0
 """The cone projection is skipped if all eigenvalues of the mean exceed this number of standard deviations."""
 
+EXTRA_READINGS = 5.0
+"""With so many more readings than unknowns, the deviations can be trusted: there are residuals that show the noise."""
+
 SMALL_CHANGE = 0.1
 """Stop after a step that changes M by less than this share of itself: the remaining error is about its square."""
 
@@ -82,15 +85,15 @@ def map_estimate(model: ReadingModel, posterior: Posterior, last: Spectrum, whic
     new = Spectrum.of(mean)
     values[runs], vectors[runs] = new.values, new.vectors
     margin = INTERIOR_DEVIATIONS * directional_deviations(root, new.vectors[:, :, :1].mT)[:, 0]
-    few = posterior.readings[runs] <= 2.0 * p
-    near = np.flatnonzero(few | (new.values[:, 0] < margin))
+    readings = posterior.readings[runs]
+    near = np.flatnonzero((readings <= p + EXTRA_READINGS) | (new.values[:, 0] < margin))
     if near.size:
         among, root = runs[near], root[near]
         # From an eigenvalue far below its own deviation, many steps would be needed.
         start_values, start_vectors = last.values[among], last.vectors[among]
         floor = 1e-2 * directional_deviations(root, start_vectors.mT) + 1e-150
         start = Spectrum(np.maximum(start_values, floor), start_vectors)
-        steps = np.where(few[near], EARLY_STEPS, LATE_STEPS)
+        steps = np.where(readings[near] <= 2.0 * p, EARLY_STEPS, LATE_STEPS)
         inside = map_in_cone(mean[near], root @ root.mT, start, ALPHA, posterior.scale[among], steps)
         values[among], vectors[among] = inside.values, inside.vectors
     return Spectrum(values, vectors)
@@ -116,14 +119,17 @@ def map_in_cone(mean: Array, covariance: Array, start: Spectrum, alpha: float, s
     """
     # M = G diag(values) G' and Z = inv(G)' diag(values) inv(G), at first with M Z = mu I. If M is far from the
     # solution, Z must be large from the start: otherwise M reaches the boundary before Z can keep it inside.
-    mu = np.maximum(alpha, _initial_mu(mean, covariance, start, alpha, scale))
+    scaled = _scaled_covariance(covariance, start.vectors * np.sqrt(start.values)[:, None, :])
+    mu = np.maximum(alpha, _initial_mu(mean, scaled, start, alpha, scale))
     root = mu**0.25
     G = start.vectors * (np.sqrt(start.values) / root[:, None])[:, None, :]
     values = np.tile((root * root)[:, None], start.values.shape[1:])
     active = np.flatnonzero(steps > 0)
     for step in range(int(steps.max(initial=0))):
+        # At first, G has been divided by mu^(1/4), of which the covariance in its coordinates is a fourth power.
+        P = _scaled_covariance(covariance[active], G[active]) if step else (mu[:, None, None] * scaled)[active]
         G[active], values[active], change = _step_or_stay(
-            mean[active], covariance[active], G[active], values[active], alpha, scale[active]
+            mean[active], P, G[active], values[active], alpha, scale[active]
         )
         active = active[(change > SMALL_CHANGE) & (step + 1 < steps[active])]
         if not active.size:
@@ -137,16 +143,16 @@ def map_in_cone(mean: Array, covariance: Array, start: Spectrum, alpha: float, s
 
 
 def _step_or_stay(
-    mean: Array, covariance: Array, G: Array, values: Array, alpha: float, scale: Array
+    mean: Array, P: Array, G: Array, values: Array, alpha: float, scale: Array
 ) -> tuple[Array, Array, Array]:
     """Make a step in each run; one whose numbers have lost their rank to round-off stays where it is."""
     try:
-        return _primal_dual_step(mean, covariance, G, values, alpha, scale)
+        return _primal_dual_step(mean, P.copy(), G, values, alpha, scale)
     except np.linalg.LinAlgError:
         if len(G) == 1:
             return G, values, np.zeros(1)
     parts = [
-        _step_or_stay(mean[one], covariance[one], G[one], values[one], alpha, scale[one])
+        _step_or_stay(mean[one], P[one], G[one], values[one], alpha, scale[one])
         for one in (slice(run, run + 1) for run in range(len(G)))
     ]
     G_next, values_next, change = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -154,12 +160,12 @@ def _step_or_stay(
 
 
 def _primal_dual_step(
-    mean: Array, covariance: Array, G: Array, values: Array, alpha: float, scale: Array
+    mean: Array, P: Array, G: Array, values: Array, alpha: float, scale: Array
 ) -> tuple[Array, Array, Array]:
-    """Return G and the diagonal after a step, and the size of the step relative to M."""
+    """Return G and the diagonal after a step, and the size of the step relative to M; P is overwritten."""
     identity = _identity(G.shape[-1])
     diagonal = values[:, :, None] * identity
-    P, residual = _residual(mean, covariance, G, values, alpha, scale)
+    residual = _residual(mean, P, G, values, alpha, scale)
     mu = np.maximum(alpha, DECREASE * np.square(values).mean(axis=1))[:, None]
     target = svec((mu / values - values)[:, :, None] * identity)
     _add_to_diagonal(P, 1.0)
@@ -186,11 +192,12 @@ def _length(direction: Array) -> Array:
     return np.asarray(step_length(np.linalg.eigvalsh(direction)[:, 0], BOUNDARY_SHARE, np.maximum))
 
 
-def _initial_mu(mean: Array, covariance: Array, start: Spectrum, alpha: float, scale: Array) -> Array:
+def _initial_mu(mean: Array, scaled: Array, start: Spectrum, alpha: float, scale: Array) -> Array:
     """Return the squared distance of the start from the solution in deviations, with Z = alpha M^{-1}."""
     G = start.vectors * (np.sqrt(start.values) / alpha**0.25)[:, None, :]
     values = np.full(start.values.shape, math.sqrt(alpha))
-    P, residual = _residual(mean, covariance, G, values, alpha, scale)
+    P = alpha * scaled
+    residual = _residual(mean, P, G, values, alpha, scale)
     _add_to_diagonal(P, alpha)
     solution = np.linalg.solve(P, residual[..., None])[..., 0]
     return np.asarray(np.vecdot(residual, solution))
@@ -202,17 +209,18 @@ def _add_to_diagonal(P: Array, number: float) -> None:
     entries += number + 1e-13 * entries.sum(axis=1, keepdims=True)
 
 
-def _residual(
-    mean: Array, covariance: Array, G: Array, values: Array, alpha: float, scale: Array
-) -> tuple[Array, Array]:
-    """Return the covariance in the scaled coordinates, and mean + P (Z - alpha I / scale) - M in them."""
+def _scaled_covariance(covariance: Array, G: Array) -> Array:
+    """Return the covariance in the coordinates of G, in which M is G^{-1} M G^{-T}."""
+    K = _congruence(np.asarray(np.linalg.inv(G), dtype=np.float64))
+    return np.asarray(K @ covariance @ K.mT)
+
+
+def _residual(mean: Array, P: Array, G: Array, values: Array, alpha: float, scale: Array) -> Array:
+    """Return mean + P (Z - alpha I / scale) - M in the coordinates of G, in which P is the covariance."""
     inverse = np.linalg.inv(G)
-    K = _congruence(np.asarray(inverse, dtype=np.float64))
-    P = K @ covariance @ K.mT
     diagonal = values[:, :, None] * _identity(G.shape[-1])
     pull = svec(diagonal - (alpha / scale)[:, None, None] * (G.mT @ G))
-    residual = svec(inverse @ mean @ inverse.mT - diagonal) + np.matvec(P, pull)
-    return np.asarray(P), np.asarray(residual)
+    return np.asarray(svec(inverse @ mean @ inverse.mT - diagonal) + np.matvec(P, pull))
 
 
 def _congruence(F: Array) -> Array:

@@ -466,7 +466,7 @@ class GLIDE(Policy[Any]):
             if model.extras:
                 shift = np.where(which[:, None, None], minimizer_shift(model, posterior, spectrum), shift)
         played, companion = hedge(model, beliefs, spectrum, state.round), memory.companion
-        if companion is not None:
+        if companion is not None and not companion.is_idle:
             expected = before.played_estimate().predicted_mean(features)
             companion = companion.observe(u, reading, factor, expected, self._companion_options(), state.round)
             leads = companion.leads

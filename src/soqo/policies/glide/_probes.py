@@ -77,6 +77,10 @@ def best_probe(
     values = np.maximum(spectrum.values, deviation)
     c = contraction(values, rounds_to_go)
     slopes = _divided_differences(values, c, rounds_to_go)
+    if (
+        _largest_saving(posterior, model, moment, c, slopes, rounds_to_save) <= _lowest_price(posterior, c, deviation)
+    ).all():
+        return np.zeros_like(planned)
     W = Qt @ moment @ Q
     mean_moment = posterior.second_moment / np.maximum(posterior.readings, 1.0)[:, None, None]
 
@@ -105,6 +109,26 @@ def best_probe(
     # A value that is not a number is that of no probe.
     best = np.where(value > 0.0, value, 0.0).argmax(axis=1)
     return np.asarray(probe[np.arange(runs), best])
+
+
+def _largest_saving(
+    posterior: Posterior, model: ReadingModel, moment: Array, c: Array, slopes: Array, rounds_to_save: float | Array
+) -> Array:
+    r"""Return what no reading can save more than, shape (runs,).
+
+    With Y = f o X, tr(Y W Y') <= tr(W) max f^2 |X|^2, and |X|^2 is at most the variance of the reading times the trace
+    of the covariance of A. In most rounds this is far below the price of any probe.
+    """
+    square_root = np.square(posterior.root[:, -model.unknowns :]).sum(axis=2).sum(axis=1)
+    movement = np.trace(moment, axis1=1, axis2=2)
+    largest_slope = np.abs(slopes).max(axis=(1, 2))
+    return np.asarray(0.5 * rounds_to_save * movement * np.square(largest_slope) * square_root / c.min(axis=1))
+
+
+def _lowest_price(posterior: Posterior, c: Array, deviation: Array) -> Array:
+    """Return the price of the cheapest candidate, with the safety factor, shape (runs,)."""
+    length2 = 2.0 * posterior.noise[:, None] / deviation * PROBE_SIZES[0] ** 2
+    return np.asarray(SAFETY_FACTOR * 0.5 * (length2 / c).min(axis=1))
 
 
 def _features(model: ReadingModel, u: Array, w: Array | None) -> Array:

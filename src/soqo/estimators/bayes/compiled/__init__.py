@@ -2,7 +2,7 @@
 
 from soqo.estimators.bayes.compiled._estimate import deviation, map_estimate, to_matrix, to_vector
 from soqo.estimators.bayes.compiled._fit import fit_variants, offset_deviation
-from soqo.estimators.bayes.compiled._small_matrices import fold_rows, solve_symmetric
+from soqo.estimators.bayes.compiled._small_matrices import fold_rows, solve_symmetric, triangular_factor
 
 __all__ = [
     "deviation",
@@ -13,4 +13,5 @@ __all__ = [
     "solve_symmetric",
     "to_matrix",
     "to_vector",
+    "triangular_factor",
 ]

@@ -12,6 +12,7 @@ from soqo.estimators.bayes._map_estimate import (
     BOUNDARY_SHARE,
     DECREASE,
     EARLY_STEPS,
+    EXTRA_READINGS,
     INTERIOR_DEVIATIONS,
     LATE_STEPS,
     SMALL_CHANGE,
@@ -123,15 +124,18 @@ def _congruence(F: Array, K: Array) -> None:
 
 
 @compiled
-def _residual(
-    mean: Array, covariance: Array, G: Array, values: Array, alpha: float, scale: float, P: Array, residual: Array
-) -> None:
-    """Fill in the covariance in the scaled coordinates, and mean + P (Z - alpha I / scale) - M in them."""
+def _scaled_covariance(covariance: Array, G: Array) -> Array:
+    """Return the covariance in the coordinates of G, in which M is G^{-1} M G^{-T}."""
+    K = np.empty(covariance.shape)
+    _congruence(np.ascontiguousarray(np.linalg.inv(G)), K)
+    return np.dot(np.dot(K, covariance), np.ascontiguousarray(K.T))
+
+
+@compiled
+def _residual(mean: Array, P: Array, G: Array, values: Array, alpha: float, scale: float, residual: Array) -> None:
+    """Fill in mean + P (Z - alpha I / scale) - M in the coordinates of G, in which P is the covariance."""
     d, p = G.shape[0], residual.size
     inverse = np.ascontiguousarray(np.linalg.inv(G))
-    K = np.empty((p, p))
-    _congruence(inverse, K)
-    P[:, :] = np.dot(np.dot(K, covariance), np.ascontiguousarray(K.T))
     inner = np.dot(np.dot(inverse, mean), np.ascontiguousarray(inverse.T))
     square = np.dot(np.ascontiguousarray(G.T), G)
     for i in range(d):
@@ -163,11 +167,14 @@ def _length(direction: Array) -> float:
 
 
 @compiled
-def _step(mean: Array, covariance: Array, G: Array, values: Array, alpha: float, scale: float) -> float:
-    """Make a primal-dual step in place, and return its size relative to M; 0 if the run stays where it is."""
-    d, p = G.shape[0], covariance.shape[0]
-    P, residual = np.empty((p, p)), np.empty(p)
-    _residual(mean, covariance, G, values, alpha, scale, P, residual)
+def _step(mean: Array, P: Array, G: Array, values: Array, alpha: float, scale: float) -> float:
+    """Make a primal-dual step in place, and return its size relative to M; 0 if the run stays where it is.
+
+    P, the covariance in the coordinates of G, is overwritten.
+    """
+    d, p = G.shape[0], P.shape[0]
+    residual = np.empty(p)
+    _residual(mean, P, G, values, alpha, scale, residual)
     mean_square: float = np.sum(values * values) / d
     mu = max(alpha, DECREASE * mean_square)
     target = np.zeros(p)
@@ -219,12 +226,14 @@ def _map_in_cone(
 ) -> tuple[Array, Array]:
     """Return the spectrum of M, starting from one whose eigenvalues are positive."""
     d, p = vectors.shape[0], covariance.shape[0]
-    G, own, P, residual = np.empty((d, d)), np.empty(d), np.empty((p, p)), np.empty(p)
+    G, own, residual = np.empty((d, d)), np.empty(d), np.empty(p)
+    scaled = _scaled_covariance(covariance, vectors * np.sqrt(values))
     for j in range(d):
         own[j] = math.sqrt(ALPHA)
         for i in range(d):
             G[i, j] = vectors[i, j] * math.sqrt(values[j]) / ALPHA**0.25
-    _residual(mean, covariance, G, own, ALPHA, scale, P, residual)
+    P = ALPHA * scaled
+    _residual(mean, P, G, own, ALPHA, scale, residual)
     _add_to_diagonal(P, ALPHA)
     solution = residual.copy()
     mu = ALPHA
@@ -236,8 +245,12 @@ def _map_in_cone(
         own[j] = root * root
         for i in range(d):
             G[i, j] = vectors[i, j] * math.sqrt(values[j]) / root
-    for _ in range(steps):
-        if not _step(mean, covariance, G, own, ALPHA, scale) > SMALL_CHANGE:
+    # G has been divided by mu^(1/4), of which the covariance in its coordinates is a fourth power.
+    scaled *= mu
+    for step in range(steps):
+        if step:
+            scaled = _scaled_covariance(covariance, G)
+        if not _step(mean, scaled, G, own, ALPHA, scale) > SMALL_CHANGE:
             break
     M = np.dot(G * own, np.ascontiguousarray(G.T))
     if not math.isfinite(np.sum(M)):
@@ -271,8 +284,7 @@ def map_estimate(
     matrix = np.empty((d, d))
     to_matrix(mean, matrix)
     values, vectors = np.linalg.eigh(matrix)
-    few = readings <= 2.0 * p
-    if not few and values[0] >= INTERIOR_DEVIATIONS * deviation(root, vectors[:, 0]):
+    if readings > p + EXTRA_READINGS and values[0] >= INTERIOR_DEVIATIONS * deviation(root, vectors[:, 0]):
         return values, vectors
     start = np.empty(d)
     for j in range(d):
@@ -280,4 +292,6 @@ def map_estimate(
         start[j] = max(last_values[j], 1e-2 * deviation(root, last_vectors[:, j]) + 1e-150)
     own = np.ascontiguousarray(root)
     covariance = np.dot(own, np.ascontiguousarray(own.T))
-    return _map_in_cone(matrix, covariance, start, last_vectors, scale, EARLY_STEPS if few else LATE_STEPS)
+    return _map_in_cone(
+        matrix, covariance, start, last_vectors, scale, EARLY_STEPS if readings <= 2.0 * p else LATE_STEPS
+    )

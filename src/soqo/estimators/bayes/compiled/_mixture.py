@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from soqo._foundation.compilation import compiled
-from soqo.estimators.bayes.compiled._small_matrices import solve_lower, triangular_factor
+from soqo.estimators.bayes.compiled._small_matrices import fold_rows, solve_lower, triangular_factor
 from soqo.typing import Array
 
 
@@ -57,11 +57,11 @@ def mixture(
         mean[:q], root[:q, :], root[:, :q] = 0.0, 0.0, 0.0
         _mix_offsets(shares, means, roots, 2, extras, mean[q:], root[q:, q:])
         return
-    pair, pair_roots = np.zeros((2, m)), np.zeros((2, m, m))
-    for k in range(2):
-        _mix_offsets(shares, means, roots, 2 * k, extras, pair[k, q:], pair_roots[k, q:, q:])
-    _add_bias(shares, noises, rows, white, L, bias_rows, kappa, q, pair[0], pair_roots[0])
-    _mix(biased, pair[0], pair_roots[0], 0, unbiased, pair[1], pair_roots[1], mean, root)
+    with_bias, root_with_bias, without_bias, root_without = np.zeros(m), np.zeros((m, m)), np.empty(n), np.empty((n, n))
+    _mix_offsets(shares, means, roots, 0, extras, with_bias[q:], root_with_bias[q:, q:])
+    _mix_offsets(shares, means, roots, 2, extras, without_bias, root_without)
+    _add_bias(shares, noises, rows, white, L, bias_rows, kappa, q, with_bias, root_with_bias)
+    _mix_biases(biased, with_bias, root_with_bias, unbiased, without_bias, root_without, mean, root)
 
 
 @compiled
@@ -97,6 +97,36 @@ def _mix(
     for k in range(n):
         for i in range(n):
             root[k, i] = R[k, i] if i <= k else 0.0
+
+
+@compiled
+def _mix_biases(w: float, a: Array, root_a: Array, v: float, b: Array, root_b: Array, mean: Array, root: Array) -> None:
+    """Fill in the mixture of two distributions, the second of which has no bias: it is that of the other unknowns."""
+    m, n = a.size, b.size
+    q = m - n
+    stack = np.empty((m + 1, m))
+    one, other, between = math.sqrt(w), math.sqrt(v), math.sqrt(w * v)
+    for k in range(m):
+        second = b[k - q] if k >= q else 0.0
+        mean[k] = w * a[k] + v * second
+        for i in range(m):
+            stack[i, k] = one * root_a[k, i]
+        stack[m, k] = between * (a[k] - second)
+    R = triangular_factor(stack, 0)
+    # The rows of the second distribution change only the part of the factor that does not belong to the bias.
+    upper, more = np.zeros((n, n)), np.empty((n, n))
+    for k in range(n):
+        for i in range(k + 1):
+            upper[i, k] = R[q + k, q + i]
+        for i in range(n):
+            more[i, k] = other * root_b[k, i]
+    fold_rows(upper, more, n, np.empty(n))
+    for k in range(m):
+        for i in range(m):
+            if i > k:
+                root[k, i] = 0.0
+            else:
+                root[k, i] = R[k, i] if i < q else upper[i - q, k - q]
 
 
 @compiled

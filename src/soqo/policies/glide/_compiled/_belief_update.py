@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from soqo._foundation.compilation import compiled
-from soqo.estimators.bayes import RELATIVE_ERROR
+from soqo.estimators.bayes import LOG_BASE_LOAD_RANGE, RELATIVE_ERROR
 from soqo.estimators.bayes.compiled import fit_variants, fold_rows, offset_deviation, to_vector
 from soqo.policies.glide._compiled._layout import (
     BELIEF_NUMBERS,
@@ -33,7 +33,6 @@ from soqo.policies.glide._compiled._layout import (
 )
 from soqo.typing import Array, IntArray
 
-_LOG_BASE_LOAD_RANGE = math.log(40.0)
 _ROOT_HALF = math.sqrt(0.5)
 _TWO_PI = 2.0 * math.pi
 
@@ -66,7 +65,7 @@ def log_first_density(reading: float, noise: float) -> float:
     """Return the log density of the reading that defined the level; zero for none."""
     if math.isnan(reading):
         return 0.0
-    return -_LOG_BASE_LOAD_RANGE - math.log(max(reading, noise))
+    return -LOG_BASE_LOAD_RANGE - math.log(max(reading, noise))
 
 
 @compiled

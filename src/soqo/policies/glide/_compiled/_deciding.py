@@ -178,6 +178,24 @@ def _saving(
 
 
 @compiled
+def _is_too_expensive(
+    run: Array, row: Array, own_root: Array, deviations: Array, c: Array, slopes: Array, rounds: float, moments: int
+) -> bool:
+    """Return whether a bound on what any reading can save is below the price of every probe."""
+    d, movement, square_root, largest_slope, least, price = c.size, 0.0, 0.0, 0.0, c[0], np.inf
+    for i in range(own_root.shape[0]):
+        for j in range(own_root.shape[1]):
+            square_root += own_root[i, j] ** 2
+    for k in range(d):
+        movement += run[moments + k * d + k]
+        least = min(least, c[k])
+        price = min(price, SAFETY_FACTOR * row[NOISE] / deviations[k] * PROBE_SIZES[0] ** 2 / c[k])
+        for j in range(d):
+            largest_slope = max(largest_slope, abs(slopes[k, j]))
+    return 0.5 * rounds * movement * largest_slope**2 * square_root / least <= price
+
+
+@compiled
 def _best_probe(
     run: Array, row: Array, root: Array, planned: Array, n: float, rounds: float, sizes: IntArray, bias: int,
     probe: Array,
@@ -193,6 +211,8 @@ def _best_probe(
         values[k] = max(run[first + k], deviations[k])
         c[k] = _contraction(values[k], n)
     _slopes(values, c, n, slopes)
+    if _is_too_expensive(run, row, own_root, deviations, c, slopes, rounds, moments):
+        return False
     W = np.dot(np.dot(np.ascontiguousarray(Q.T), run[moments : moments + d * d].copy().reshape(d, d)), Q)
     second = BELIEF_NUMBERS + 2 * m + 1
     moment = row[second : second + d * d].copy().reshape(d, d) / max(row[READINGS], 1.0)

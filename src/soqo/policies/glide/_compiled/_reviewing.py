@@ -7,6 +7,8 @@ import math
 import numpy as np
 
 from soqo._foundation.compilation import NO, YES, compiled
+from soqo.estimators.bayes import LOG_BASE_LOAD_RANGE
+from soqo.estimators.bayes.compiled import triangular_factor
 from soqo.policies.glide._beliefs import BASE_LOAD_LOG_PRIORS, DECISIVE_READINGS
 from soqo.policies.glide._compiled._belief_update import (
     features,
@@ -22,6 +24,7 @@ from soqo.policies.glide._compiled._judgment import total_weight
 from soqo.policies.glide._compiled._layout import (
     AGE,
     BELIEF_NUMBERS,
+    BUFFER_ROWS,
     DENSITIES,
     EPOCH,
     IN_A_ROW,
@@ -31,7 +34,6 @@ from soqo.policies.glide._compiled._layout import (
     LOG_WEIGHT,
     NOISE,
     REJECTED,
-    TOTAL_READINGS,
     Constants,
 )
 from soqo.policies.glide._outliers import LOG_ERROR_RANGE, LOG_FIRST_WRONG, LOG_NEXT_WRONG
@@ -57,6 +59,15 @@ def _start(row: Array, factor: Array, buffer: Array, fresh: Array, speed: float)
 
 
 @compiled
+def _triangularize(rows: Array, factor: Array) -> None:
+    """Write the triangular factor of some rows to ``factor``, which is zero before."""
+    R = triangular_factor(rows, 0)
+    for i in range(min(rows.shape)):
+        for j in range(i, rows.shape[1]):
+            factor[i, j] = R[j, i]
+
+
+@compiled
 def _fit_rows(
     row: Array,
     root: Array,
@@ -77,7 +88,7 @@ def _fit_rows(
     sizes = model.sizes
     d, m = sizes[0], sizes[4]
     f, level = np.empty(m), BELIEF_NUMBERS + m
-    difference = work[0]
+    difference, stack = work[0], np.empty((last - first, m + 1))
     for t in range(first, last):
         y = recent[t, d]
         if math.isnan(y) or skip[t] != 0.0:
@@ -87,9 +98,15 @@ def _fit_rows(
             difference[i] = f[i] - row[level + i]
         difference[m] = y - row[level + m]
         R = reading_variance(row, square_length, model.trusted_distance)
-        store(row, factor, buffer, recent[t, :d], y, sizes, difference, R, row[LEVEL_SPEED] ** 2, work[2])
-    if row[TOTAL_READINGS] == 0.0:
+        store(row, factor, stack, recent[t, :d], y, sizes, difference, R, row[LEVEL_SPEED] ** 2, work[2])
+    count = int(row[BUFFER_ROWS])
+    if count == 0:
         return False
+    if count <= buffer.shape[0]:
+        buffer[:count] = stack[:count]
+    else:
+        _triangularize(stack[:count], factor)
+        row[BUFFER_ROWS] = 0.0
     finite = fit(row, root, factor, buffer, model, YES, evidence_only, work[2])
     row[LOG_EVIDENCE] = marginal_evidence(row)
     return finite
@@ -126,6 +143,54 @@ def doubt_first_reading(
 
 
 @compiled
+def level_evidence(residuals: Array, variances: Array, n: int, speed: float) -> float:
+    """Return the log evidence of a base load in n residuals, see ``_level_evidence``; a speed of NaN is none."""
+    squares, log_weights, count, log_first = 0.0, 0.0, n, 0.0
+    if math.isnan(speed):
+        for t in range(n):
+            squares += residuals[t] ** 2 / variances[t]
+            log_weights -= 0.5 * math.log(variances[t])
+    elif n > 0:
+        level, P, count = residuals[0], variances[0] + speed**2, n - 1
+        for t in range(1, n):
+            F, innovation = P + variances[t], residuals[t] - level
+            squares += innovation * innovation / F
+            log_weights -= 0.5 * math.log(F)
+            level += P / F * innovation
+            P = P * variances[t] / F + speed**2
+        noise = math.sqrt(squares / max(count, 1))
+        log_first = -LOG_BASE_LOAD_RANGE - math.log(max(abs(residuals[0]), noise, 1e-150))
+    half = 0.5 * max(count, 1)
+    return math.lgamma(half) - half * math.log(math.pi * max(squares, 1e-300)) + log_weights + log_first
+
+
+@compiled
+def _may_have_other_base_load(leader: Array, recent: Array, start: int, skip: Array, model: Constants) -> bool:
+    """Return whether another base load explains the residuals of the best belief better than its own."""
+    sizes = model.sizes
+    d, m, n = sizes[0], sizes[4], 0
+    f, residuals, variances = np.empty(m), np.empty(recent.shape[0]), np.empty(recent.shape[0])
+    for t in range(start, recent.shape[0]):
+        y = recent[t, d]
+        if math.isnan(y) or skip[t] != 0.0:
+            continue
+        square_length = features(recent[t, :d], sizes, model.bias, f)
+        variances[n] = reading_variance(leader, square_length, model.trusted_distance)
+        residuals[n] = y
+        for i in range(m):
+            residuals[n] -= f[i] * leader[BELIEF_NUMBERS + i]
+        n += 1
+    mode, reference, highest = leader[LEVEL_VARIANCE] > 0.0, 0.0, -np.inf
+    for k in range(BASE_LOADS):
+        found = level_evidence(residuals, variances, n, _KINDS[k]) + _LOG_PRIORS[k]
+        if (mode and leader[LEVEL_SPEED] == _KINDS[k]) if k else not mode:
+            reference = found
+        elif k:
+            highest = max(highest, found)
+    return not highest < reference
+
+
+@compiled
 def add_base_loads(
     rows: Array,
     roots: Array,
@@ -144,6 +209,10 @@ def add_base_loads(
     start = max(count - int(leader[AGE]), 0)
     for t in range(start, count):
         skip[t] = 1.0 if recent[t, d + 1] > 0.0 else 0.0
+    # The first time, the latest readings are all that there are.
+    first = leader[AGE] <= count
+    if not first and not _may_have_other_base_load(leader, recent, start, skip, model):
+        return True
     mode, reference, walk_top = leader[LEVEL_VARIANCE] > 0.0, 0.0, -np.inf
     for k in range(BASE_LOADS):
         _start(rows[k], factors[k], buffers[k], model.fresh, _KINDS[k])
@@ -154,8 +223,6 @@ def add_base_loads(
             reference = evidence[k]
         if k >= 2:
             walk_top = max(walk_top, evidence[k])
-    # The first time, the latest readings are all that there are.
-    first = leader[AGE] <= count
     least, cost = -6.0 if first else 8.0, 0.0 if first else 6.0
     for k in range(1, BASE_LOADS):
         gain = evidence[k] - reference
@@ -189,7 +256,12 @@ def was_misled(
     speed = leader[LEVEL_SPEED] if leader[LEVEL_VARIANCE] > 0.0 else np.nan
     _start(row, factor, buffer, model.fresh, speed)
     decisive = rows - DECISIVE_READINGS
-    if not _fit_rows(row, root, factor, buffer, recent, rows - count, decisive, np.zeros(rows), NO, model, work):
+    if not _fit_rows(row, root, factor, buffer, recent, rows - count, decisive, np.zeros(rows), YES, model, work):
+        return True
+    # A start that was misled seems to have large noise, unless its belief rejects all later readings.
+    if not row[NOISE] < 0.2 * leader[NOISE] and not leader[IN_A_ROW] > DECISIVE_READINGS:
+        return False
+    if not fit(row, root, factor, buffer, model, YES, NO, work[2]):
         return True
     f, won = np.empty(m), 0.0
     for j in range(DENSITIES, DENSITIES + 5):
@@ -204,6 +276,4 @@ def was_misled(
         weight = store(row, factor, buffer, u, y, sizes, difference, R, row[LEVEL_SPEED] ** 2, work[2])
         won += log_density(innovation, variance, weight, row[NOISE])
         potter(row, root, root, spread, innovation, variance, weight, zeros)
-    # A start that was misled seems to have large noise, unless its belief rejects all later readings.
-    misled = row[NOISE] < 0.2 * leader[NOISE] or leader[IN_A_ROW] > DECISIVE_READINGS
-    return not won <= DECISIVE_NATS and misled
+    return not won <= DECISIVE_NATS

@@ -81,7 +81,7 @@ def learn(
     if left.size == len(before.runs):
         return learn_dense(with_plain_memory(state), y)
     companion = before.companion
-    if companion is not None:
+    if companion is not None and not companion.is_idle:
         # The runs that are left have their companion from NumPy's code.
         known = reading.copy()
         known[left] = np.nan
@@ -91,7 +91,9 @@ def learn(
         memory = engine.insert_runs(memory, pack(part), left)
         if companion is not None:
             companion = companion.with_runs(left, part.companion)
-    return memory if companion is None else _with_companion(memory, companion)
+    if companion is None or (companion is before.companion and not companion.leads.any()):
+        return memory
+    return _with_companion(memory, companion)
 
 
 def _with_companion(memory: CompiledMemory, companion: Companion) -> CompiledMemory:

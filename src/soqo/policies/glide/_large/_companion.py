@@ -35,9 +35,9 @@ _ENOUGH = 1.5
 _FIRST = 4
 """The number of readings with which a stream begins to compute; before, a few readings determine no rank."""
 
-_FULL_RANK, _PERIOD = 0.85, 4
+_FULL_RANK, _PERIOD = 0.85, 8
 """While the effective rank of a stream's estimate is above this share of the dimensions, it computes only in every
-fourth round."""
+eighth round."""
 
 _MAX_RANK, _MAX_ERROR = 0.6, 0.5
 """A stream without a factor leads only if the effective rank of its estimate is below this share of the dimensions, and
@@ -101,12 +101,13 @@ class Companion(Value):
         round_number : int
             The round.
         """
+        learning = [i for i in np.flatnonzero(~np.isnan(y)).tolist() if self.leads[i] or _learns(self.streams[i])]
+        if not learning:
+            return self
         streams, errors, leads = list(self.streams), self.errors.copy(), self.leads.copy()
         scale = np.ones(len(y)) if factor is None else factor
-        for i in np.flatnonzero(~np.isnan(y)):
+        for i in learning:
             before = streams[i]
-            if not (leads[i] or _learns(before)):
-                continue
             row = make_row(u[i], y[i], scale[i])
             if _waits(before) and place(row).any():
                 streams[i] = collect(before, row, options)
@@ -121,6 +122,11 @@ class Companion(Value):
             # A stream that leads goes on while it predicts as well: small readings say little about either.
             leads[i] = _has_low_rank(streams[i]) and _lead(errors[i]) > (0.0 if leads[i] else _LEAD_NATS)
         return Companion(tuple(streams), errors, leads)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no stream leads or learns any more."""
+        return not any(self.leads) and not any(map(_learns, self.streams))
 
     def spectrum(self, dense: Spectrum, where: BoolArray) -> Spectrum:
         """Return the spectra that the policy plays for: those of the streams in some of the runs.
