@@ -20,8 +20,8 @@ from soqo.policies.glide._probes import (
     EXPLORATION_ROUNDS,
     PROBE_SIZES,
     SAFETY_FACTOR,
-    _divided_differences,
     best_probe,
+    divided_differences,
     exploratory_spectrum,
 )
 from soqo.processes import Gaussian
@@ -55,7 +55,7 @@ SPACINGS = {
 @pytest.mark.parametrize("to_go", [1, 5, math.inf])
 def test_divided_differences_are_the_derivative_of_the_gain(values: Any, to_go: float) -> None:
     a = np.array([values])
-    slopes = _divided_differences(a, contraction(a, to_go), to_go)[0]
+    slopes = divided_differences(a, contraction(a, to_go), to_go)[0]
     np.testing.assert_array_equal(slopes, slopes.T)
     assert (slopes < 0.0).all()  # the gain decreases with the curvature
     rng = np.random.default_rng(0)
@@ -75,10 +75,10 @@ def test_divided_differences_are_the_derivative_of_the_gain(values: Any, to_go: 
 
 def test_divided_differences_are_those_of_each_run() -> None:
     a = np.array([SPACINGS["apart"], SPACINGS["nearly the same"]])
-    together = _divided_differences(a, contraction(a, 4), 4)
+    together = divided_differences(a, contraction(a, 4), 4)
     for run in range(2):
         one = a[run : run + 1]
-        np.testing.assert_array_equal(together[run], _divided_differences(one, contraction(one, 4), 4)[0])
+        np.testing.assert_array_equal(together[run], divided_differences(one, contraction(one, 4), 4)[0])
 
 
 # ---- value and cost ------------------------------------------------------------------------------------------------
