@@ -15,6 +15,7 @@ from soqo.estimators.lowrank import (
     SWEEPS,
     Annealing,
     Bases,
+    Flat,
     Moments,
     Readings,
     bases,
@@ -43,8 +44,9 @@ directions only, where nothing would contradict a smaller one."""
 _ROUNDS_PER_ANNEALING = 12.0
 """An annealing with n readings is spread over n divided by this many rounds, and at least five."""
 
-_LONG_SWEEP = 400
-"""With more rows, a round does not sweep for two estimates."""
+LONG_SWEEP, _LONG_FIT = 400, 128
+"""With more rows than the first number, a round does not sweep for two estimates, and does not begin to fit a factor.
+With more than the second, a round that finds the noise and the scale anew does not anneal."""
 
 _CERTAIN = 0.98
 """Weights beyond this are taken as one."""
@@ -66,6 +68,9 @@ def update(stream: Stream, noise: float, *, keep_sums: bool, few_directions: boo
     """
     if stream.seen >= stream.swept + max(1, stream.swept // 100):
         stream = sweep(stream, noise, keep_sums=keep_sums, few_directions=few_directions)
+    elif _refreshes_flat(stream):
+        readings, noise2 = stream.readings(MAX_SWEPT_ROWS), noise * noise
+        stream = evolve(stream, flat=_flat(stream, readings, noise2, few_directions))
     return _anneal(stream, noise, few_directions)
 
 
@@ -94,9 +99,20 @@ def sweep(stream: Stream, noise: float, *, keep_sums: bool, few_directions: bool
     shapes = _shapes(stream, readings, noise, few_directions)
     scale, S = shapes.cautious_scale, _prior_shape(stream, shapes)
     soft = positive_part(data.posterior_mean(S, _PRIOR_MEAN, noise2))
-    least = _LEAST_SPREAD_OF_FEW if few_directions else _LEAST_SPREAD
-    flat = None if stream.levels is None else fit_flat(data, noise2, stream.levels, least_spread=least)
+    flat = stream.flat
+    if flat is None or stream.moments is not None or stream.seen <= LONG_SWEEP:
+        flat = _flat(stream, data, noise2, few_directions)
     return evolve(stream, soft=soft, flat=flat, scale=scale, swept=stream.seen)
+
+
+def _refreshes_flat(stream: Stream) -> bool:
+    """Return whether this round computes the flat estimate, which a long sweep in the round before has left out."""
+    return stream.moments is None and stream.seen == stream.swept + 1 > LONG_SWEEP + 1
+
+
+def _flat(stream: Stream, data: Moments | Readings, noise2: float, few_directions: bool) -> Flat | None:
+    least = _LEAST_SPREAD_OF_FEW if few_directions else _LEAST_SPREAD
+    return None if stream.levels is None else fit_flat(data, noise2, stream.levels, least_spread=least)
 
 
 def _shapes(stream: Stream, readings: Readings, noise: float, few_directions: bool) -> Bases:
@@ -157,8 +173,8 @@ def _anneal(stream: Stream, noise: float, few_directions: bool) -> Stream:
     if stream.moments is not None or stream.soft is None:
         return stream
     n, annealing = stream.seen, stream.annealing
-    if stream.swept == n > _LONG_SWEEP:
-        return stream  # this round has had its sweep
+    if _is_busy(stream):
+        return stream
     if annealing is None:
         trace = float(np.trace(stream.soft))
         rank = trace * trace / max(float(np.square(stream.soft).sum()), 1e-300)
@@ -167,6 +183,8 @@ def _anneal(stream: Stream, noise: float, few_directions: bool) -> Stream:
         readings = stream.readings(MAX_SWEPT_ROWS)
         annealing = Annealing.start(_shapes(stream, readings, noise, few_directions))
     sweeps = math.ceil(SWEEPS / max(5.0, n / _ROUNDS_PER_ANNEALING))
+    if _refreshes_flat(stream):
+        sweeps = max(sweeps - 1, 1)
     annealing = annealing.advance(stream.readings(MAX_SWEPT_ROWS), noise * noise, sweeps)
     if not annealing.is_finished:
         return evolve(stream, annealing=annealing)
@@ -177,6 +195,12 @@ def _anneal(stream: Stream, noise: float, few_directions: bool) -> Stream:
         next_annealing=n + max(4, n // 20),
         errors=forget(stream.errors, "sharp"),
     )
+
+
+def _is_busy(stream: Stream) -> bool:
+    """Return whether this round has had other work than annealing, which can wait for a round."""
+    n = stream.seen
+    return stream.swept == n > LONG_SWEEP or stream.levels_fitted == n > _LONG_FIT
 
 
 def sharp_weight(stream: Stream) -> float:
