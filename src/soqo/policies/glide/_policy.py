@@ -108,9 +108,9 @@ class GLIDE(Policy[Any]):
     With more than 12 dimensions, A is represented by the latest readings, by sums over all of them or by a factor
     A = L L', as the evidence supports. A base load is then learned from the latest readings until A is known as a
     factor, and kept from then on. Offsets and contexts are not learned and contexts are ignored, ``robust`` and
-    ``bias`` have no effect, and a reading at ``y_max`` is not used. There are no probes along single directions: while
-    readings are mostly noise and do not show the scale of A, ``probing`` plays for an A no larger than the switching
-    weight, in the first hundred rounds at most.
+    ``bias`` have no effect, and a reading at ``y_max`` is not used. ``probing`` deviates along single directions if v
+    moves in few directions only; large eigenvalues are not verified. While readings are mostly noise and do not show
+    the scale of A, it plays for an A no larger than the switching weight, in the first hundred rounds at most.
 
     Up to 12 dimensions, rounds are played by compiled functions where the extra ``fast`` is installed, with the same
     results to round-off: without a context, a factor, a forecast, ``window``, ``y_max`` and ``switching_included``, and

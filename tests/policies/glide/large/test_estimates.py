@@ -6,8 +6,8 @@ import numpy as np
 from streams import OPTIONS, curvature, row, taught
 
 from soqo._foundation.frozen_dataclasses import evolve
-from soqo.estimators.lowrank import positive_part
-from soqo.policies.glide._large._estimates import combine, soft_deviations, sweep
+from soqo.estimators.lowrank import Rows, positive_part
+from soqo.policies.glide._large._estimates import combine, soft_deviations, sweep, update
 from soqo.policies.glide._large._learning import learn
 from soqo.policies.glide._large._row import make_row
 from soqo.policies.glide._large._stream import ESTIMATES
@@ -78,3 +78,29 @@ def test_the_flat_estimate_learns_from_a_probe_though_all_readings_but_it_were_t
         assert flat is not None
         entries[few] = float(flat.matrix[0, 1])
     assert entries[True] > max(0.5, entries[False])
+
+
+def test_with_many_rows_the_flat_estimate_follows_a_round_after_the_soft_one() -> None:
+    A = curvature(30, 30)
+    stream = evolve(taught(A, 5), levels_fitted=0)
+    rng = np.random.default_rng(0)
+    Z = 50.0 * rng.standard_normal((430, 30))
+    rows = np.stack([row(A, z, 0.0) for z in Z])
+    stream = sweep(evolve(stream, rows=Rows.of(rows[:404]), seen=404, flat=None), 6.0, keep_sums=False)
+    later = evolve(stream, rows=Rows.of(rows[:409]), seen=409)
+    swept = update(later, 6.0, keep_sums=False)
+    assert swept.swept == 409
+    assert swept.flat is stream.flat
+    assert swept.soft is not stream.soft
+    after = update(evolve(swept, rows=Rows.of(rows[:410]), seen=410), 6.0, keep_sums=False)
+    assert after.swept == 409
+    assert after.flat is not swept.flat
+    assert after.soft is swept.soft
+
+
+def test_a_round_that_finds_the_noise_anew_does_not_anneal() -> None:
+    stream = taught(curvature(20, 20), 140)
+    assert stream.representation == "rows"
+    due = evolve(stream, soft=curvature(20, 2), next_annealing=0, annealing=None, swept=stream.seen)
+    assert update(evolve(due, levels_fitted=stream.seen), 6.0, keep_sums=True).annealing is None
+    assert update(evolve(due, levels_fitted=stream.seen - 1), 6.0, keep_sums=True).annealing is not None
