@@ -1,7 +1,7 @@
 """GLIDE with many dimensions: regret, and the time of a round.
 
     python benchmarks/many_dimensions.py                    all tables (an hour)
-    python benchmarks/many_dimensions.py --tables regret    some of: regret, others, estimators, farm
+    python benchmarks/many_dimensions.py --tables regret    some of: regret, others, few, estimators, farm
     python benchmarks/many_dimensions.py --tables regret --dims 30 --alone     some dimensions, GLIDE and FTM only
     python benchmarks/many_dimensions.py --runs 1 --quick   shorter, without d = 300
     python benchmarks/many_dimensions.py --tables farm --sides 10 --seeds 0     a farm of 100 turbines (ten minutes)
@@ -132,6 +132,47 @@ def regret_table(settings: tuple[Setting, ...], runs: int, *, others: bool) -> N
     print()
 
 
+def few_directions(kind: str, directions: int, d: int, horizon: int, seed: int) -> tuple[Array, Array]:
+    """Return A and a path of v, which moves in a random subspace with steps of 50."""
+    rng = np.random.default_rng([7, seed])
+    values = {"full": np.linspace(1.0, 4.0, d), "low": np.r_[np.zeros(d - 3), 1.0, 2.5, 4.0]}
+    values["geometric"] = np.geomspace(0.01, 4.0, d)
+    Q = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    basis = np.linalg.qr(rng.standard_normal((d, directions)))[0]
+    return (Q * values[kind]) @ Q.T, np.cumsum(50.0 * rng.standard_normal((horizon, directions)) @ basis.T, axis=0)
+
+
+def few_directions_table(seeds: list[int], d: int = 20, horizon: int = 600) -> None:
+    """Print the geometric mean of the regret where v moves in few directions, with and without probes."""
+    print(f"| d={d} | without probes | **GLIDE** | probes |\n|---|--:|--:|--:|")
+    for kind in ("full", "low", "geometric"):
+        for directions in (1, 3):
+            regrets, probes = np.zeros((2, len(seeds))), np.zeros(len(seeds))
+            for k, seed in enumerate(seeds):
+                A, v = few_directions(kind, directions, d, horizon, seed)
+                noise = np.random.default_rng([1, seed]).uniform(-10.0, 10.0, horizon)
+                for probing in (0, 1):
+                    regrets[probing, k], probes[k] = play(soqo.GLIDE(probing=bool(probing)), A, v, noise)
+            means = np.exp(np.log(regrets).mean(axis=1))
+            print(
+                f"| {kind}, {directions} of {d} directions | {format_short(means[0])} | {format_short(means[1])} |"
+                f" {probes.mean():.0f} |",
+                flush=True,
+            )
+    print()
+
+
+def play(policy: soqo.GLIDE, A: Array, v: Array, noise: Array) -> tuple[float, float]:
+    """Return the regret of a run, and its number of probes."""
+    state, x = policy.start(np.zeros(len(A)), len(v)), np.empty_like(v)
+    for t in range(len(v)):
+        x[t], state = policy.act(state, v[t])
+        u = x[t] - v[t]
+        state = policy.observe(state, 0.5 * u @ A @ u + noise[t])
+    best = soqo.Plan(A, horizon=len(v)).path(np.zeros(len(A)), v)
+    return cost(A, v, x) - cost(A, v, best), float(policy.diagnostics(state)["probes"])
+
+
 def estimator_table(quick: bool) -> None:
     """Print the time of SCaLE's estimate, with m = 3 r d probes of rank 3, up to 200 dimensions."""
     print("| d | probes | trace_min, s | error |\n|--:|--:|--:|--:|")
@@ -165,11 +206,11 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=4)
-    parser.add_argument("--tables", nargs="+", default=["regret", "others", "estimators", "farm"])
+    parser.add_argument("--tables", nargs="+", default=["regret", "others", "few", "estimators", "farm"])
     parser.add_argument("--dims", type=int, nargs="+", default=[10, 30, 100, 300], help="of the table of regret")
     parser.add_argument("--alone", action="store_true", help="without the other policies")
     parser.add_argument("--sides", type=int, nargs="+", default=[4, 6, 10], help="of the farms, in turbines")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="of the farms")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="of the farms, and of few directions")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     settings = tuple(s for s in SETTINGS if s.dim in options.dims and (s.dim < 300 or not options.quick))
@@ -177,6 +218,8 @@ def main() -> None:
         regret_table(settings, options.runs, others=not options.alone)
     if "others" in options.tables:
         regret_table(OTHERS, 3 * options.runs, others=False)
+    if "few" in options.tables:
+        few_directions_table(options.seeds)
     if "estimators" in options.tables:
         estimator_table(options.quick)
     if "farm" in options.tables:

@@ -78,3 +78,18 @@ def test_the_filter_follows_the_fit() -> None:
 def test_one_column_has_no_rotation() -> None:
     L, Z, y = problem(40)
     assert Factored.start(L[:, :1], Z, y, SIGMA**2).unknowns == D
+
+
+def test_the_last_step_of_a_fit_computes_only_the_covariance_and_the_noise() -> None:
+    n = 80
+    L, Z, y = problem(n)
+    factored, steps = Factored.start(1.1 * L, Z, y, 1.0), []
+    while factored.is_fitting:
+        steps.append(factored)
+        factored = factored.fit_step(Z, y)
+    last = steps[-1]
+    np.testing.assert_array_equal(factored.L, last.L)
+    assert not np.array_equal(steps[-2].L, last.L)
+    assert last.noise2 == 1.0  # as at the beginning
+    residual = y - 0.5 * np.square(Z @ factored.L).sum(axis=1)
+    np.testing.assert_allclose(factored.noise2, residual @ residual / (n - D * K + 1), rtol=0.01)

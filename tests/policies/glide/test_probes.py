@@ -20,9 +20,9 @@ from soqo.policies.glide._probes import (
     EXPLORATION_ROUNDS,
     PROBE_SIZES,
     SAFETY_FACTOR,
-    _divided_differences,
     _largest_saving,
     best_probe,
+    divided_differences,
     exploratory_spectrum,
 )
 from soqo.processes import Gaussian
@@ -56,7 +56,7 @@ SPACINGS = {
 @pytest.mark.parametrize("to_go", [1, 5, math.inf])
 def test_divided_differences_are_the_derivative_of_the_gain(values: Any, to_go: float) -> None:
     a = np.array([values])
-    slopes = _divided_differences(a, contraction(a, to_go), to_go)[0]
+    slopes = divided_differences(a, contraction(a, to_go), to_go)[0]
     np.testing.assert_array_equal(slopes, slopes.T)
     assert (slopes < 0.0).all()  # the gain decreases with the curvature
     rng = np.random.default_rng(0)
@@ -76,10 +76,10 @@ def test_divided_differences_are_the_derivative_of_the_gain(values: Any, to_go: 
 
 def test_divided_differences_are_those_of_each_run() -> None:
     a = np.array([SPACINGS["apart"], SPACINGS["nearly the same"]])
-    together = _divided_differences(a, contraction(a, 4), 4)
+    together = divided_differences(a, contraction(a, 4), 4)
     for run in range(2):
         one = a[run : run + 1]
-        np.testing.assert_array_equal(together[run], _divided_differences(one, contraction(one, 4), 4)[0])
+        np.testing.assert_array_equal(together[run], divided_differences(one, contraction(one, 4), 4)[0])
 
 
 # ---- value and cost ------------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ def test_no_reading_saves_more_than_the_bound(dim: int, bias: Bias, planned: flo
     case = uncertainty(dim, bias, planned)
     values = np.linalg.eigvalsh(case.A)[None]
     c = contraction(values, case.rounds_to_go)
-    slopes = _divided_differences(values, c, case.rounds_to_go)
+    slopes = divided_differences(values, c, case.rounds_to_go)
     bound = _largest_saving(case.posterior, case.model, case.moment[None], c, slopes, 7.0)[0]
     savings = [7.0 * case.saving(case.after_reading(case.planned + probe)) for probe in (*case.candidates(), 1e3)]
     assert max(savings) < bound

@@ -7,18 +7,23 @@ from soqo.estimators.lowrank._factored import Factored
 from soqo.estimators.lowrank._flat import Flat, fit_flat
 from soqo.estimators.lowrank._readings import Moments, Readings, predict
 from soqo.estimators.lowrank._rows import Rows
+from soqo.estimators.lowrank._uncertainty import FactorUncertainty, RowsUncertainty, SumsUncertainty, Uncertainty
 
 __all__ = [
     "PRIOR_SCALE",
     "SWEEPS",
     "Annealing",
     "Bases",
+    "FactorUncertainty",
     "Factored",
     "Flat",
     "LevelFit",
     "Moments",
     "Readings",
     "Rows",
+    "RowsUncertainty",
+    "SumsUncertainty",
+    "Uncertainty",
     "bases",
     "fit_flat",
     "fit_levels",

@@ -27,7 +27,7 @@ _CONVERGED = 1e-5
 """A step that reduces the sum of squares by a smaller share is the last one."""
 
 _MAX_STEPS = 30
-"""The largest number of steps of a fit."""
+"""The largest number of steps of a fit, before the last one, which computes the covariance and the noise."""
 
 _PRIOR_RATIO = 4.0
 """The variance of the prior of an entry of L, relative to the mean square of those of the first factor."""
@@ -58,7 +58,7 @@ class Factored(Value):
     damping : float
         The damping of the fit that is under way; 0 for none.
     steps : int
-        The number of steps of that fit.
+        The number of steps of that fit; above the largest one, only the last step is left.
     """
 
     L: Array
@@ -153,13 +153,17 @@ class Factored(Value):
         return evolve(self, L=L, covariance=self.covariance - np.outer(along, along / variance))
 
     def fit_step(self, Z: Array, y: Array) -> Factored:
-        """Return the posterior after one step of the fit; the last step computes the covariance and the noise.
+        """Return the posterior after one step of the fit.
+
+        The last step does nothing but compute the covariance and the noise, which takes as long as another one.
 
         Parameters
         ----------
         Z, y : Array, shape (n, d) and (n,)
             The readings.
         """
+        if self.steps > _MAX_STEPS:
+            return self._settle(Z, y, fitting=False)
         J, residual = self._linearize(Z, y)
         ridge = self.noise2 / self.prior2
         normal, slope = J.T @ J, J.T @ residual - ridge * self.L.ravel()
@@ -179,10 +183,10 @@ class Factored(Value):
             if after < before:
                 moved = evolve(self, L=L, damping=max(0.1 * damping, _LEAST_DAMPING), steps=self.steps + 1)
                 ended = before - after < _CONVERGED * after or moved.steps >= _MAX_STEPS
-                return moved._settle(Z, y, fitting=False) if ended else moved
+                return evolve(moved, steps=_MAX_STEPS + 1) if ended else moved
             damping *= 10.0
         if damping > _MOST_DAMPING or self.steps >= _MAX_STEPS:
-            return self._settle(Z, y, fitting=False)
+            return evolve(self, damping=damping, steps=_MAX_STEPS + 1)
         return evolve(self, damping=damping, steps=self.steps + 1)
 
     def _linearize(self, Z: Array, y: Array) -> tuple[Array, Array]:

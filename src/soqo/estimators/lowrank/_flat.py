@@ -17,9 +17,6 @@ from soqo.estimators.lowrank._evidence import LevelFit
 from soqo.estimators.lowrank._readings import Moments, Readings
 from soqo.typing import Array
 
-_LEAST_SPREAD = 1e-3
-"""The least deviation of an entry of A, in units of the scale."""
-
 
 def _without_spread(fields: dict[str, object]) -> dict[str, object]:
     """Return the fields of the first version, which chose the deviation from a list."""
@@ -43,7 +40,7 @@ class Flat(Value):
     scale: float
 
 
-def fit_flat(data: Readings | Moments, noise2: float, levels: LevelFit) -> Flat:
+def fit_flat(data: Readings | Moments, noise2: float, levels: LevelFit, *, least_spread: float = 1e-3) -> Flat:
     """Return the estimate from readings.
 
     Parameters
@@ -54,6 +51,8 @@ def fit_flat(data: Readings | Moments, noise2: float, levels: LevelFit) -> Flat:
         The variance of the noise.
     levels : LevelFit
         The scale of A, and the deviation of its entries.
+    least_spread : float
+        The least deviation of an entry of A, in units of the scale.
 
     Examples
     --------
@@ -65,5 +64,5 @@ def fit_flat(data: Readings | Moments, noise2: float, levels: LevelFit) -> Flat:
     array([2., 2., 2.])
     """
     t = levels.scale
-    a = max(levels.deviation, _LEAST_SPREAD * t)
+    a = max(levels.deviation, least_spread * t)
     return Flat(data.posterior_mean(a * np.eye(levels.dim), t / a, noise2), t)

@@ -62,10 +62,11 @@ from soqo.policies.glide._large._rounds import observe as observe_streams
 from soqo.policies.glide._memory import GlideMemory
 from soqo.policies.glide._meter_faults import MeterFaults
 from soqo.policies.glide._minimizer import minimizer_shift
+from soqo.policies.glide._moment import update_moment
 from soqo.policies.glide._probes import best_probe, exploratory_spectrum, explores, may_probe
 from soqo.policies.glide._readings import learn as learn_reading
 from soqo.policies.glide._verification import is_due, verification_probe
-from soqo.typing import Array, BoolArray, IntArray, Rng
+from soqo.typing import Array, BoolArray, Rng
 
 _MAX_DENSE_DIM = 12
 """Up to this dimension A is represented by a dense posterior, and above by what the evidence supports."""
@@ -107,9 +108,9 @@ class GLIDE(Policy[Any]):
     With more than 12 dimensions, A is represented by the latest readings, by sums over all of them or by a factor
     A = L L', as the evidence supports. A base load is then learned from the latest readings until A is known as a
     factor, and kept from then on. Offsets and contexts are not learned and contexts are ignored, ``robust`` and
-    ``bias`` have no effect, and a reading at ``y_max`` is not used. There are no probes along single directions: while
-    readings are mostly noise and do not show the scale of A, ``probing`` plays for an A no larger than the switching
-    weight, in the first hundred rounds at most.
+    ``bias`` have no effect, and a reading at ``y_max`` is not used. ``probing`` deviates along single directions if v
+    moves in few directions only; large eigenvalues are not verified. While readings are mostly noise and do not show
+    the scale of A, it plays for an A no larger than the switching weight, in the first hundred rounds at most.
 
     Up to 12 dimensions, rounds are played by compiled functions where the extra ``fast`` is installed, with the same
     results to round-off: without a context, a factor, a forecast, ``window``, ``y_max`` and ``switching_included``, and
@@ -241,7 +242,7 @@ class GLIDE(Policy[Any]):
 
     def decide(self, state: State[Any], v: Array) -> tuple[Array, Any]:
         if isinstance(state.memory, LargeMemory):
-            return decide_streams(state, v, drift=self.drift, probing=self.probing)
+            return decide_streams(state, v, drift=self.drift, probing=self.probing, noise_cap=self.noise_cap)
         if self._may_compile(state):
             model = self._model(v.shape[-1])
             x, memory = _compiled_rounds().decide(state, v, model, drift=self.drift, probing=self.probing)
@@ -303,7 +304,7 @@ class GLIDE(Policy[Any]):
             expected = forecasts.expected(told, forecast) - shift[:, None]
             x = towards(spectrum, advances, x_prev, aim)
             x = x + anticipation(spectrum, state.rounds_to_go, target, expected, factor)
-        moment = _update_moment(memory.moment, _clip(x_prev - target), rounds)
+        moment = update_moment(memory.moment, _clip(x_prev - target), rounds)
         memory = evolve(memory, moment=moment, drift=drift, forecasts=forecasts)
         probe = self._probe(state, memory, x - told, w, posterior, probing) if self.probing else None
         if probe is not None:
@@ -712,18 +713,3 @@ def _clip(vectors: Array) -> Array:
     if sum_of_squares(vectors) < MAX_DISTANCE**2:
         return vectors
     return np.clip(vectors, -MAX_DISTANCE, MAX_DISTANCE)
-
-
-def _update_moment(moment: Array, w: Array, rounds: int | IntArray) -> Array:
-    """Return the mean of w w' with one more term, clipped to ten times the mean so that no jump dominates it."""
-    runs, d, _ = moment.shape
-    bound = 10.0 * np.add.reduce(moment.reshape(runs, d * d)[:, :: d + 1], axis=1)
-    share = np.minimum(1.0, bound / np.maximum(np.vecdot(w, w), 1e-300))
-    count: Any = rounds + 1.0 if isinstance(rounds, int) else rounds[:, None, None] + 1.0
-    if not isinstance(rounds, int) or not rounds:
-        share = np.where(np.asarray(rounds) > 0, share, 1.0)
-    change = (share[:, None] * w)[:, :, None] * w[:, None, :]
-    change -= moment
-    change /= count
-    change += moment
-    return np.asarray(change)

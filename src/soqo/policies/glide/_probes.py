@@ -76,10 +76,9 @@ def best_probe(
     deviation = posterior.deviations(Qt) + 1e-300
     values = np.maximum(spectrum.values, deviation)
     c = contraction(values, rounds_to_go)
-    slopes = _divided_differences(values, c, rounds_to_go)
-    if (
-        _largest_saving(posterior, model, moment, c, slopes, rounds_to_save) <= _lowest_price(posterior, c, deviation)
-    ).all():
+    slopes = divided_differences(values, c, rounds_to_go)
+    largest_saving = _largest_saving(posterior, model, moment, c, slopes, rounds_to_save)
+    if (largest_saving <= _lowest_price(posterior, c, deviation)).all():
         return np.zeros_like(planned)
     W = Qt @ moment @ Q
     mean_moment = posterior.second_moment / np.maximum(posterior.readings, 1.0)[:, None, None]
@@ -151,7 +150,7 @@ def exploratory_spectrum(posterior: Posterior, model: ReadingModel, spectrum: Sp
     return Spectrum(values, spectrum.vectors)
 
 
-def _divided_differences(a: Array, c: Array, rounds_to_go: float) -> Array:
+def divided_differences(a: Array, c: Array, rounds_to_go: float) -> Array:
     """Return (c_i - c_j) / (a_i - a_j), or the slope of c if a_i and a_j are close; shape (runs, d, d)."""
     difference = a[:, :, None] - a[:, None, :]
     middle = 0.5 * (a[:, :, None] + a[:, None, :])

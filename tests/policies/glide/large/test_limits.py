@@ -40,12 +40,6 @@ def test_contexts_are_ignored_and_bias_and_robust_have_no_effect() -> None:
     np.testing.assert_array_equal(path, played(soqo.GLIDE(robust=True), 40)[0])
 
 
-def test_no_single_direction_is_probed() -> None:
-    path, found = played(soqo.GLIDE(), 40)
-    assert found["probes"] == 0.0
-    np.testing.assert_array_equal(path, played(soqo.GLIDE(probing=False), 40)[0])  # the readings show the scale
-
-
 def test_a_trusted_distance_gives_readings_far_away_less_weight() -> None:
     errors = []
     for distance in (None, 8.0):

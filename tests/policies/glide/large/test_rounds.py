@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import soqo
+from soqo.meters import Saturation
 from soqo.noise import Uniform
 from soqo.processes import Correlated, Gaussian
 
@@ -18,12 +20,33 @@ def test_low_rank_costs_a_small_part_of_what_following_v_costs() -> None:
     assert (late < 0.001 * result.regret("GLIDE")[:, -1]).all()
 
 
-def test_drift_is_used() -> None:
-    problem = soqo.RandomProblem(13, 13, min_eigenvalue=1.0, max_eigenvalue=4.0)
+@pytest.mark.parametrize("rank", [2, 13])  # the last rounds know A as a factor, and by sums
+def test_drift_is_used(rank: int) -> None:
+    problem = soqo.RandomProblem(13, rank, min_eigenvalue=1.0, max_eigenvalue=4.0)
     environment = soqo.Environment(problem, Correlated(alpha=0.7, scale=50.0), Uniform(10.0))
     policies = {"with": soqo.GLIDE(), "without": soqo.GLIDE(drift=False)}
     result = soqo.simulate(environment, policies, horizon=150, runs=1, seed=0)
+    assert result["with"].diagnostics["representation"] == ("factored" if rank == 2 else "sums")
     assert result.regret("with")[0, -1] < result.regret("without")[0, -1] - 1e4
+
+
+def test_a_guard_leaves_it_alone() -> None:
+    problem = soqo.RandomProblem(13, 13, min_eigenvalue=1.0, max_eigenvalue=4.0)
+    environment = soqo.Environment(problem, Gaussian(50.0), Uniform(10.0))
+    policies = {"GLIDE": soqo.GLIDE(), "guarded": soqo.Guarded(soqo.GLIDE())}
+    result = soqo.simulate(environment, policies, horizon=100, runs=1, seed=0)
+    np.testing.assert_array_equal(result.regret("guarded"), result.regret("GLIDE"))
+    assert not result["guarded"].diagnostics["interventions"].any()
+
+
+def test_a_guard_keeps_it_from_straying_behind_a_saturated_meter() -> None:
+    problem = soqo.RandomProblem(13, 2, min_eigenvalue=1.0, max_eigenvalue=4.0)
+    environment = soqo.Environment(problem, Gaussian(3.0), Uniform(0.1), meters=Saturation(0.5))
+    policies = {"GLIDE": soqo.GLIDE(), "guarded": soqo.Guarded(soqo.GLIDE()), "FTM": soqo.FTM()}
+    result = soqo.simulate(environment, policies, horizon=100, runs=1, seed=0)
+    cost = {name: float(result.cost(name).sum()) for name in result}
+    assert cost["GLIDE"] > 3.0 * cost["FTM"]
+    assert cost["guarded"] < 1.2 * cost["FTM"]
 
 
 def test_factors_late_readings_and_forecasts_are_used() -> None:

@@ -8,6 +8,7 @@ from streams import OPTIONS, curvature, row, taught
 
 from soqo.policies.glide._large._learning import learn
 from soqo.policies.glide._large._row import make_row
+from soqo.policies.glide._large._suspicion import is_within_noise
 
 
 @pytest.mark.parametrize("rank", [2, 13])
@@ -50,3 +51,13 @@ def test_without_alarms_nothing_is_set_aside() -> None:
     after = learn(stream, make_row(np.full(13, 40.0), 1e7), OPTIONS._replace(alarms=False), 102)
     assert not len(after.suspects)
     assert after.seen == stream.seen + 1
+
+
+def test_noise_is_no_outlier_though_most_readings_are_far_larger() -> None:
+    A = curvature(13, 13)
+    stream = taught(A, 60)
+    near = np.full(13, 1e-3)
+    # With u almost zero, a reading is nothing but noise, and most errors are a small part of their readings.
+    assert is_within_noise(stream, near, 2.5 * stream.sigma, stream.sigma)
+    assert not len(learn(stream, make_row(near, 2.5 * stream.sigma), OPTIONS, 62).suspects)
+    assert not is_within_noise(stream, near, 30.0 * stream.sigma, stream.sigma)

@@ -23,6 +23,7 @@ from soqo.policies.glide._large._suspicion import (
     is_gross,
     is_negative,
     is_suspect,
+    is_within_noise,
     remember_previous,
     set_aside,
     surprise,
@@ -52,6 +53,8 @@ class Options(NamedTuple):
     flat : bool
         Whether A may be near a multiple of the identity, so that the noise and the scale follow from the marginal
         likelihood of such an A.
+    few_directions : bool
+        Whether v moves in few directions only, so that a short distance from v does not mean that A is large.
     """
 
     noise_cap: float | None
@@ -60,6 +63,7 @@ class Options(NamedTuple):
     base_load: bool
     trusted_distance: float | None = None
     flat: bool = True
+    few_directions: bool = False
 
 
 def learn(stream: Stream, row: Array, options: Options, round_number: int) -> Stream:
@@ -115,6 +119,7 @@ def _learn(stream: Stream, row: Array, noise: float, options: Options, round_num
     if known:
         surprised = surprise(stream, z, y, noise)
         suspect = options.alarms and (is_suspect(stream, surprised) or is_negative(stream, y, noise))
+        suspect = suspect and not is_within_noise(stream, z, y, noise)
         if suspect and stream.factored is not None and not stream.is_established:
             suspect = is_gross(stream, z, y)
         stream = evolve(stream, surprises=np.append(stream.surprises[1:], min(surprised, 1e100)))
@@ -135,7 +140,9 @@ def _learn(stream: Stream, row: Array, noise: float, options: Options, round_num
     if stream.factored is not None:
         stream = follow(stream)
     else:
-        stream = try_factor(update(stream, noise, keep_sums=options.window is None), noise)
+        keep_sums, few_directions = options.window is None, options.few_directions
+        stream = update(stream, noise, keep_sums=keep_sums, few_directions=few_directions)
+        stream = try_factor(stream, noise)
         if stream.factored is None:
             stream = evolve(stream, estimate=combine(stream))
     if options.alarms:

@@ -19,7 +19,15 @@ from soqo.policies.glide._meter_faults import MeterFaults
 from soqo.typing import Array, IntArray
 
 
-@register("GLIDE.many_dimensions")
+def _without_probes(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of the first version, which did not probe: without a moment, it goes on so."""
+    drift: Drift = fields["drift"]
+    runs, d = len(fields["alarms"]), drift.last_step.shape[1]
+    matrices = dict.fromkeys(("moment", "directions"), np.zeros((runs, d, d)))
+    return {**fields, **matrices, **dict.fromkeys(("probes", "last_probe", "next_probe"), np.zeros(runs))}
+
+
+@register("GLIDE.many_dimensions", version=2, migrations={1: _without_probes})
 @dataclass(frozen=True)
 class LargeMemory(Value):
     """The memory. The batch of any shape is flattened.
@@ -36,6 +44,13 @@ class LargeMemory(Value):
         How far forecasts of v have come true.
     alarms, last_alarm : Array, shape (runs,)
         The number of alarms, and the round of the last one (0 for none).
+    moment : Array, shape (runs, d, d)
+        The mean of (x_prev - v)(x_prev - v)'.
+    directions : Array, shape (runs, d, d)
+        The sum of s s'/|s|^2 over the steps s of v.
+    probes, last_probe, next_probe : Array, shape (runs,)
+        The number of probes, the round of the last one (0 for none), and after how many rounds of the run the next one
+        is considered.
     """
 
     streams: tuple[Stream, ...]
@@ -44,6 +59,11 @@ class LargeMemory(Value):
     forecasts: ForecastTrust
     alarms: Array
     last_alarm: Array
+    moment: Array
+    directions: Array
+    probes: Array
+    last_probe: Array
+    next_probe: Array
 
     @classmethod
     def start(cls, batch: tuple[int, ...], dim: int) -> LargeMemory:
@@ -66,6 +86,11 @@ class LargeMemory(Value):
             ForecastTrust.start(runs, dim),
             zeros,
             zeros,
+            np.zeros((runs, dim, dim)),
+            np.zeros((runs, dim, dim)),
+            zeros,
+            zeros,
+            zeros,
         )
 
     # ---- batches that change ---------------------------------------------------------------------------------------
@@ -85,6 +110,11 @@ class LargeMemory(Value):
             take_rows(self.forecasts, index),
             self.alarms[index],
             self.last_alarm[index],
+            self.moment[index],
+            self.directions[index],
+            self.probes[index],
+            self.last_probe[index],
+            self.next_probe[index],
         )
 
     @staticmethod
@@ -103,6 +133,11 @@ class LargeMemory(Value):
             join_rows([part.forecasts for part in parts]),
             np.concatenate([part.alarms for part in parts]),
             np.concatenate([part.last_alarm for part in parts]),
+            np.concatenate([part.moment for part in parts]),
+            np.concatenate([part.directions for part in parts]),
+            np.concatenate([part.probes for part in parts]),
+            np.concatenate([part.last_probe for part in parts]),
+            np.concatenate([part.next_probe for part in parts]),
         )
 
     def runs_key(self) -> Any:
@@ -121,4 +156,5 @@ class LargeMemory(Value):
             self,
             streams=tuple(stream.shift_rounds(by) for stream in self.streams),
             last_alarm=np.where(self.last_alarm > 0.0, self.last_alarm + by, 0.0),
+            last_probe=np.where(self.last_probe > 0.0, self.last_probe + by, 0.0),
         )

@@ -48,7 +48,7 @@ def diagnostics(state: State[LargeMemory], noise_cap: float | None) -> dict[str,
         "noise": each([stream.noise(noise_cap) for stream in streams]),
         "offset": np.zeros(state.x.shape),
         "base_load": each([stream.load for stream in streams]),
-        "probes": np.zeros(batch),
+        "probes": each(memory.probes),
         "outliers": each([stream.rejected for stream in streams]),
         "alarms": each(memory.alarms),
         "last_alarm": each(last_alarm),
@@ -127,6 +127,8 @@ def explain(state: State[LargeMemory], noise_cap: float | None) -> str:
             f"GLIDE is testing a reading: that of round {state.round} does not fit the earlier ones (the last "
             f"{len(stream.suspects)} did not). Others will show whether A has changed or the reading was wrong.{found}"
         )
+    if int(memory.last_probe.item()) == state.round > 0:
+        return "GLIDE is probing: the reading of this deviation will save more than the deviation costs."
     alarm = int(memory.last_alarm.item())
     since = f" since the change it suspected in round {alarm}" if stream.epoch else ""
     counts = f"readings{since}: {stream.seen}, unknowns: {unknowns(stream)}"

@@ -13,17 +13,22 @@ from soqo._model.spectrum import Spectrum
 from soqo.estimators.bayes import MAX_DISTANCE, clip_inputs
 from soqo.policies._base import State
 from soqo.policies._runs import take_rows
+from soqo.policies.glide._large._directions import add_steps, are_few
 from soqo.policies.glide._large._learning import Options, learn
 from soqo.policies.glide._large._memory import LargeMemory
+from soqo.policies.glide._large._probes import FIRST_ROUND, best_probe, pause
 from soqo.policies.glide._large._row import make_row
 from soqo.policies.glide._large._stream import Stream
+from soqo.policies.glide._moment import update_moment
 from soqo.typing import Array
 
 _EXPLORATION_READINGS, _UNKNOWN_SCALE = 100, 0.2
 """Up to so many readings the policy explores if the logarithm of the scale has at least this deviation."""
 
 
-def decide(state: State[Any], v: Array, *, drift: bool, probing: bool) -> tuple[Array, LargeMemory]:
+def decide(
+    state: State[Any], v: Array, *, drift: bool, probing: bool, noise_cap: float | None = None
+) -> tuple[Array, LargeMemory]:
     """Return the action and the new memory.
 
     Until the first reading has come, the action is v: its reading is nothing but noise, whose size is then known.
@@ -37,17 +42,21 @@ def decide(state: State[Any], v: Array, *, drift: bool, probing: bool) -> tuple[
     drift : bool
         Whether to use the predictable part of the steps of v.
     probing : bool
-        Whether to explore if the readings do not show the scale of A.
+        Whether to explore if the readings do not show the scale of A, and to probe where that is worth its cost.
+    noise_cap : float, optional
+        A bound on the noise, if one is known.
     """
     d, n = v.shape[-1], state.rounds_to_go
     memory: LargeMemory = state.memory
     x_prev, told = state.x.reshape(-1, d), v.reshape(-1, d)
     steps, rounds = memory.drift, state.own_round
-    if drift and state.round:
+    if state.round:
         step = told - state.v.reshape(-1, d)
         if state.began is not None:  # the first minimizer of a run is not a step
             step = np.where(np.asarray(rounds)[:, None] > 0, step, 0.0)
-        steps = steps.update(np.clip(step, -MAX_DISTANCE, MAX_DISTANCE))
+        step = np.clip(step, -MAX_DISTANCE, MAX_DISTANCE)
+        memory = evolve(memory, directions=add_steps(memory.directions, step))
+        steps = steps.update(step) if drift else steps
     forecast = None if state.forecast is None else state.forecast.reshape(len(told), *state.forecast.shape[-2:])
     forecasts = memory.forecasts.update(told, forecast)
     memory = evolve(memory, drift=steps, forecasts=forecasts)
@@ -74,7 +83,38 @@ def decide(state: State[Any], v: Array, *, drift: bool, probing: bool) -> tuple[
         aim = target + (1.0 - trusted.trust()[:, :1]) * (aim - target)
         expected = trusted.expected(told[one], forecast[one])
         x[one] = towards(spectrum, advances, x_prev[one], aim) + anticipation(spectrum, n, target, expected, factor)
+    if probing:
+        x, memory = _with_probes(state, memory, x, told, noise_cap)
     return x.reshape(v.shape), memory
+
+
+def _with_probes(
+    state: State[Any], memory: LargeMemory, x: Array, v: Array, noise_cap: float | None
+) -> tuple[Array, LargeMemory]:
+    """Return the actions with the probes of this round, and the memory that counts them."""
+    rounds = state.own_round
+    moment = update_moment(memory.moment, np.clip(state.x.reshape(v.shape) - v, -MAX_DISTANCE, MAX_DISTANCE), rounds)
+    memory = evolve(memory, moment=moment)
+    played = np.broadcast_to(rounds, len(x))
+    due = np.flatnonzero(played >= np.maximum(memory.next_probe, FIRST_ROUND))
+    due = due[[are_few(one) for one in memory.directions[due]]]
+    if not due.size:
+        return x, memory
+    n, probes, next_probe = state.rounds_to_go, np.zeros_like(x), memory.next_probe.copy()
+    for i in due.tolist():
+        # Without a horizon, assume that as many rounds follow as have been played.
+        save = max(float(played[i]), 100.0) if state.horizon is None else n - 1.0
+        planned = np.clip(x[i] - v[i], -MAX_DISTANCE, MAX_DISTANCE)
+        found = best_probe(
+            memory.streams[i], planned, moment=moment[i], noise_cap=noise_cap, rounds_to_go=n, rounds_to_save=save
+        )
+        if found is not None:
+            probes[i] = found
+            next_probe[i] = played[i] + pause(int(played[i]), bool(found.any()))
+    probed = probes.any(axis=1)
+    last_probe = np.where(probed, float(state.round + 1), memory.last_probe)
+    counts = memory.probes + probed
+    return x + probes, evolve(memory, probes=counts, last_probe=last_probe, next_probe=next_probe)
 
 
 def _explores(stream: Stream) -> bool:
@@ -122,7 +162,8 @@ def observe(
     for i, stream in enumerate(streams):
         if np.isnan(reading[i]):
             continue
-        streams[i] = learn(stream, make_row(u[i], reading[i], factor[i]), options, state.round)
+        told = options._replace(few_directions=are_few(memory.directions[i]))
+        streams[i] = learn(stream, make_row(u[i], reading[i], factor[i]), told, state.round)
         last_alarm[i] = max(last_alarm[i], streams[i].epoch)
     alarms = memory.alarms + (last_alarm > memory.last_alarm)
     return evolve(memory, streams=tuple(streams), faults=faults, alarms=alarms, last_alarm=last_alarm)

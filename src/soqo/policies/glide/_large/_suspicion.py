@@ -26,6 +26,9 @@ _KNOWN_FAR, _WELL_KNOWN_FAR, _KNOWN_FACTOR, _KNOWN_ERROR = 1.0, 0.3, 12.0, 0.1
 """The same before there is a factor, if the median error is below the last number: an error is far beyond what is usual
 above the first number, or the second one if there are more readings than unknowns, and this many times the median."""
 
+_NOISE_DEVIATIONS = 3.0
+"""Noise explains an error of at most this many deviations."""
+
 _EARLY_FAR, _EARLY = 30.0, 3
 """With fewer errors than are needed to know what is usual, but at least so many, only gross ones count."""
 
@@ -85,6 +88,25 @@ def is_gross(stream: Stream, z: Array, y: float) -> bool:
     expected = predict(stream.estimate, z)
     spread = expected + _PRIOR_SPREAD * stream.scale * 0.5 * float(z @ z)
     return abs(y - expected) > _FAR * spread
+
+
+def is_within_noise(stream: Stream, z: Array, y: float, noise: float) -> bool:
+    """Return whether noise explains the error of a reading, however small what is usual may be.
+
+    Most readings may be far larger than the noise, so that their errors are a small part of them, and some not.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream before the reading.
+    z : Array, shape (d,)
+        Where it was taken.
+    y : float
+        The reading.
+    noise : float
+        The deviation of the noise.
+    """
+    return abs(y - predict(stream.estimate, z)) <= _NOISE_DEVIATIONS * noise
 
 
 def is_suspect(stream: Stream, surprised: float) -> bool:

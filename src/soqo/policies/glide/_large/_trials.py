@@ -12,9 +12,9 @@ import math
 import numpy as np
 
 from soqo._foundation.frozen_dataclasses import evolve
-from soqo.estimators.lowrank import Factored, Readings
+from soqo.estimators.lowrank import Factored, Readings, Rows
 from soqo.policies.glide._large._comparison import forget, mean_square, median_square, predictions
-from soqo.policies.glide._large._estimates import combine, sharp_weight, sweep
+from soqo.policies.glide._large._estimates import LONG_SWEEP, combine, sharp_weight, sweep
 from soqo.policies.glide._large._stream import Stream
 from soqo.typing import Array
 
@@ -43,8 +43,9 @@ if the factor has to predict better than the estimate that is played."""
 _FIT_OPERATIONS = 2e8
 """The number of operations that the steps of a fit take in a round."""
 
-_SWEEPS_AFRESH = 6
-"""The number of sweeps of a soft estimate that starts from scratch."""
+_SWEEPS_AFRESH, _ROWS_AFRESH = 5, 300
+"""The number of sweeps of a soft estimate that starts from scratch, and of the latest readings that they use. One more
+uses all of them."""
 
 
 def _factor(A: Array, significant: float) -> Array:
@@ -114,7 +115,7 @@ def _begin_trial(stream: Stream, noise: float) -> Stream:
     rows = stream.readings(fitted_rows(L))
     trial = Factored.start(L, rows.Z, rows.y, noise * noise)
     begun = evolve(stream, trial=trial, trial_is_clear=clear, errors=forget(stream.errors, "trial"))
-    return try_factor(begun, noise)
+    return begun if n > LONG_SWEEP else try_factor(begun, noise)  # a long fit begins in the next round
 
 
 def _sharp_is_clear(stream: Stream) -> bool:
@@ -212,6 +213,9 @@ def give_up_factor(stream: Stream, noise: float) -> Stream:
         next_trial=2 * len(rows.y),
         levels_fitted=0,
     )
+    latest = stream.rows.latest(_ROWS_AFRESH)
+    quick = evolve(stream, rows=Rows.of(latest), seen=len(latest))
     for _ in range(_SWEEPS_AFRESH):
-        stream = sweep(stream, noise, keep_sums=True)
+        quick = sweep(quick, noise, keep_sums=False)
+    stream = sweep(evolve(stream, soft=quick.soft), noise, keep_sums=True)
     return evolve(stream, estimate=combine(stream))
