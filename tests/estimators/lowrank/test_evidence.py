@@ -53,30 +53,6 @@ def test_a_base_load_of_many_times_the_signal_is_found_and_none_is_not() -> None
         assert abs(np.mean(found) - truth) < 5.0 * np.std(found) / np.sqrt(20.0)
 
 
-def test_negative_curvature_is_not_taken_for_a_low_rank() -> None:
-    # As if by the error of a quadratic model: the diagonal is 0.1 on average, with eigenvalues from about -5 to 5.
-    rng = np.random.default_rng(0)
-    d, Z = 16, 3.0 * rng.standard_normal((100, 16))
-    E = rng.standard_normal((d, d))
-    y = np.vecdot(Z @ (0.1 * np.eye(d) + 0.5 * (E + E.T)), Z) / 2.0 + 20.0 * rng.standard_normal(100)
-    fit = fit_levels(Z, np.ones(100), y, np.zeros(3), base_load=False)
-    assert fit.is_flat
-    assert fit.noise_dominates
-
-
-def test_the_deviation_of_a_matrix_of_rank_one_is_the_largest() -> None:
-    d = 5
-    direction = np.random.default_rng(0).standard_normal(d)
-    A = np.outer(direction, direction)
-    t = float(np.trace(A)) / d
-    # The entries of svec(A - t I) have the deviation a: d(d+1)/2 of them.
-    a2 = float(np.square(A - t * np.eye(d)).sum()) / (d * (d + 1) / 2)
-    evidence = np.zeros((1, 2))
-    kept = _evidence._within_cone(evidence, np.full((1, 2), t), np.array([0.999 * a2, 1.001 * a2]), d)
-    assert kept.tolist() == [[0.0, -1e300]]
-    assert not _evidence._within_cone(evidence, np.full((1, 2), t), np.array([2.0 * a2, 3.0 * a2]), d).any()
-
-
 def test_readings_near_v_are_no_evidence_for_a_huge_scale() -> None:
     rng = np.random.default_rng(0)
     Z, y = 0.1 * rng.standard_normal((5, 16)), 700.0 + 300.0 * rng.standard_normal(5)

@@ -157,10 +157,8 @@ def fit_levels(Z: Array, c: Array, y: Array, zeros: Array, *, base_load: bool = 
     evidence, t, b = (np.stack(one) for one in zip(*parts, strict=True))
     evidence[1:] -= _NO_LOAD_NATS
     flat = Z.shape[1] * a2[:, 0] < _MAX_SPREAD2 * np.square(t)
-    found = _summary(np.where(flat, evidence, -1e300), t, b)
-    if found.noise_dominates:
-        evidence = _within_cone(evidence, t, a2[:, 0], Z.shape[1])
     flat_nats = _log_sum(np.where(flat, evidence, -1e300)) - _log_sum(np.where(flat, -1e300, evidence))
+    found = _summary(np.where(flat, evidence, -1e300), t, b)
     is_flat = flat_nats > -found.flat_lead
     if not is_flat:
         found = _summary(np.where(flat, -1e300, evidence), t, b)
@@ -175,18 +173,6 @@ def fit_levels(Z: Array, c: Array, y: Array, zeros: Array, *, base_load: bool = 
         nats=_log_sum(evidence) - (len(y) + count) * math.log(size),
         is_flat=is_flat,
     )
-
-
-def _within_cone(evidence: Array, t: Array, a2: Array, d: int) -> Array:
-    """Return the log evidence without the pairs (t, a) that no A in the cone has, unless nothing would be left.
-
-    The squared entries of A - t I have the sum d(d+1)/2 a^2 on average, as a diagonal entry has the variance a^2 and
-    another one half of it. If the diagonal is t on average, the sum is largest for rank one: (d^2 - d) t^2. A larger a
-    explains readings by negative curvature. Where noise dominates, that is how noise, and the error of a quadratic
-    model, look like an A of low rank.
-    """
-    possible = (d + 1) * a2 <= 2.0 * (d - 1) * np.square(t)
-    return np.where(possible, evidence, -1e300) if possible.any() else evidence
 
 
 def _summary(evidence: Array, t: Array, b: Array) -> LevelFit:
