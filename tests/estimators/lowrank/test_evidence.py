@@ -53,6 +53,16 @@ def test_a_base_load_of_many_times_the_signal_is_found_and_none_is_not() -> None
         assert abs(np.mean(found) - truth) < 5.0 * np.std(found) / np.sqrt(20.0)
 
 
+@pytest.mark.parametrize(("noise", "found"), [(60.0, [False, False, True]), (1.0, [False, False, False])])
+def test_the_lead_of_a_multiple_of_the_identity_counts_where_noise_dominates(noise: float, found: list[bool]) -> None:
+    rng = np.random.default_rng(5)
+    Z, E = 3.0 * rng.standard_normal((256, 16)), rng.standard_normal((16, 16))
+    bent = 0.3 * np.eye(16) + 0.275 * (E + E.T)
+    y = np.vecdot(Z @ bent, Z) / 2.0 + noise * rng.standard_normal(256)
+    fits = [fit_levels(Z, np.ones(256), y, np.zeros(3), lead=lead) for lead in (0.0, 4.0, 8.0)]
+    assert [fit.is_flat for fit in fits] == found
+
+
 def test_readings_near_v_are_no_evidence_for_a_huge_scale() -> None:
     rng = np.random.default_rng(0)
     Z, y = 0.1 * rng.standard_normal((5, 16)), 700.0 + 300.0 * rng.standard_normal(5)

@@ -208,7 +208,7 @@ def uncertainty(dim: int, bias: Bias, planned: float) -> Uncertainty:
 @pytest.mark.parametrize(("dim", "bias", "planned"), CASES)
 def test_no_reading_saves_more_than_the_bound(dim: int, bias: Bias, planned: float) -> None:
     case = uncertainty(dim, bias, planned)
-    values = np.linalg.eigvalsh(case.A)[None]
+    values = Spectrum.of(case.A[None]).values
     c = contraction(values, case.rounds_to_go)
     slopes = divided_differences(values, c, case.rounds_to_go)
     bound = _largest_saving(case.posterior, case.model, case.moment[None], c, slopes, 7.0)[0]

@@ -2,7 +2,7 @@
 
 from soqo.estimators.lowrank._annealing import SWEEPS, Annealing, positive_part
 from soqo.estimators.lowrank._bases import PRIOR_SCALE, Bases, bases
-from soqo.estimators.lowrank._evidence import LevelFit, fit_levels
+from soqo.estimators.lowrank._evidence import FLAT_LEAD, LevelFit, fit_levels
 from soqo.estimators.lowrank._factored import Factored
 from soqo.estimators.lowrank._flat import Flat, fit_flat
 from soqo.estimators.lowrank._readings import Moments, Readings, predict
@@ -10,6 +10,7 @@ from soqo.estimators.lowrank._rows import Rows
 from soqo.estimators.lowrank._uncertainty import FactorUncertainty, RowsUncertainty, SumsUncertainty, Uncertainty
 
 __all__ = [
+    "FLAT_LEAD",
     "PRIOR_SCALE",
     "SWEEPS",
     "Annealing",

@@ -55,7 +55,7 @@ _FAR_BELOW = -20.0
 _MAX_SPREAD2 = 3.0
 """Where a^2 d is at least this times t^2, A is not near a multiple of the identity."""
 
-_FLAT_LEAD = 4.0
+FLAT_LEAD = 4.0
 """Where noise dominates, the evidence against an A near a multiple of the identity needs this lead: it fluctuates."""
 
 _MUCH_NOISE = 2.0
@@ -100,13 +100,10 @@ class LevelFit(Value):
     is_flat: bool
     noise_dominates: bool
 
-    @property
-    def flat_lead(self) -> float:
-        """The lead of an A near a multiple of the identity in the logarithm of the evidence."""
-        return _FLAT_LEAD if self.noise_dominates else 0.0
 
-
-def fit_levels(Z: Array, c: Array, y: Array, zeros: Array, *, base_load: bool = True) -> LevelFit:
+def fit_levels(
+    Z: Array, c: Array, y: Array, zeros: Array, *, base_load: bool = True, lead: float = FLAT_LEAD
+) -> LevelFit:
     """Return the noise, the base load and the scale of A.
 
     Parameters
@@ -121,6 +118,8 @@ def fit_levels(Z: Array, c: Array, y: Array, zeros: Array, *, base_load: bool = 
         The number of readings at z = 0, their sum, and that of their squares.
     base_load : bool
         Whether there may be a base load.
+    lead : float
+        The lead that an A near a multiple of the identity has where noise dominates, in the logarithm of the evidence.
 
     Examples
     --------
@@ -159,7 +158,7 @@ def fit_levels(Z: Array, c: Array, y: Array, zeros: Array, *, base_load: bool = 
     flat = Z.shape[1] * a2[:, 0] < _MAX_SPREAD2 * np.square(t)
     flat_nats = _log_sum(np.where(flat, evidence, -1e300)) - _log_sum(np.where(flat, -1e300, evidence))
     found = _summary(np.where(flat, evidence, -1e300), t, b)
-    is_flat = flat_nats > -found.flat_lead
+    is_flat = flat_nats > (-lead if found.noise_dominates else 0.0)
     if not is_flat:
         found = _summary(np.where(flat, -1e300, evidence), t, b)
     return evolve(

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from streams import OPTIONS, curvature, taught
 
+from soqo._foundation.frozen_dataclasses import evolve
+from soqo.estimators.lowrank import FLAT_LEAD, fit_levels
+from soqo.policies.glide._large._comparison import push
 from soqo.policies.glide._large._learning import learn
+from soqo.policies.glide._large._levels import flat_lead, with_levels
 from soqo.policies.glide._large._row import make_row
 from soqo.policies.glide._large._stream import Stream
 
@@ -38,6 +42,44 @@ def test_a_low_rank_is_not_taken_for_noise() -> None:
     assert abs(stream.load) < stream.sigma
     assert stream.levels is not None
     assert not stream.levels.is_flat
+
+
+def near_identity(*, soft_error: float) -> Stream:
+    """Return a stream that takes A as near a multiple of the identity, after 20 predictions by two estimates."""
+    rng = np.random.default_rng(0)
+    Z = 3.0 * rng.standard_normal((64, 16))
+    y = 0.15 * np.vecdot(Z, Z) + 60.0 * rng.standard_normal(64)
+    levels = fit_levels(Z, np.ones(64), y, np.zeros(3))
+    assert levels.is_flat
+    errors = Stream.start(16).errors
+    for _ in range(20):
+        errors = push(errors, {"soft": soft_error, "flat": 60.0})
+    return evolve(Stream.start(16), levels=levels, errors=errors)
+
+
+def test_many_readings_may_be_evidence_of_a_model_error_only() -> None:
+    stream = near_identity(soft_error=57.0)
+    assert flat_lead(stream, 64) == FLAT_LEAD
+    assert flat_lead(stream, 256) == 8.0
+    # What an error could explain keeps no A near the identity that was not taken so, or that predicts worse.
+    assert flat_lead(evolve(stream, levels=None), 256) == FLAT_LEAD
+    assert stream.levels is not None
+    assert flat_lead(evolve(stream, levels=evolve(stream.levels, is_flat=False)), 256) == FLAT_LEAD
+    assert flat_lead(near_identity(soft_error=45.0), 256) == FLAT_LEAD
+
+
+@pytest.mark.parametrize(("soft_error", "stays"), [(57.0, True), (45.0, False)])
+def test_a_cost_that_is_not_quite_quadratic_is_no_low_rank(soft_error: float, stays: bool) -> None:
+    """Under much noise, weak evidence alone does not lead away from a multiple of the identity."""
+    rng = np.random.default_rng(5)
+    Z, E = 3.0 * rng.standard_normal((256, 16)), rng.standard_normal((16, 16))
+    bent = 0.3 * np.eye(16) + 0.275 * (E + E.T)
+    y = np.vecdot(Z @ bent, Z) / 2.0 + 60.0 * rng.standard_normal(256)
+    stream = near_identity(soft_error=soft_error)
+    rows = type(stream.rows).of(np.column_stack([Z, np.ones(256), y]))
+    stream = with_levels(evolve(stream, rows=rows, seen=256, sigma=60.0), float(y[-1]), 60.0, base_load=True)
+    assert stream.levels is not None
+    assert stream.levels.is_flat == stays
 
 
 @pytest.mark.parametrize("load", [0.0, 40.0])

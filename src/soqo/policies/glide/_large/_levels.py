@@ -12,7 +12,8 @@ import math
 import numpy as np
 
 from soqo._foundation.frozen_dataclasses import evolve
-from soqo.estimators.lowrank import LevelFit, Moments, bases, fit_levels
+from soqo.estimators.lowrank import FLAT_LEAD, LevelFit, Moments, bases, fit_levels
+from soqo.policies.glide._large._comparison import weight
 from soqo.policies.glide._large._noise import noise_size
 from soqo.policies.glide._large._row import place
 from soqo.policies.glide._large._stream import Stream
@@ -33,6 +34,14 @@ _SHAPE_SHARE, _REPETITIONS = 0.3, 3
 _SMALL_LOAD, _LARGE_LOAD = 3.0, 10.0
 """A base load of fewer deviations than the first number is taken as zero. One of more than the second is beyond doubt
 and may vary: if A is near a multiple of the identity, the latest readings decide about it."""
+
+_MODEL_ERROR = 0.25
+"""The error of the quadratic model that each reading may have, in deviations of the noise. With n readings it explains
+evidence of 1/2 error^2 n nats against an A near a multiple of the identity."""
+
+_PREDICTION_NATS, _COMPARED = 2.0, 20
+"""The lead of the soft estimate in its latest predictions, with which evidence that such an error could explain counts,
+and their number."""
 
 _LEAST_NATS = -3.0
 """A base load with less evidence is taken as zero."""
@@ -113,13 +122,33 @@ def _fit(stream: Stream, rows: Array, base_load: bool) -> LevelFit:
     Where A is small, the player strays far from v. The cautious shape of A follows from that, so that readings which
     scatter because of A are not taken for noise.
     """
-    Z, y = place(rows), rows[:, -1]
-    plain = fit_levels(Z, rows[:, -2], y, stream.zeros, base_load=base_load)
+    Z, y, lead = place(rows), rows[:, -1], flat_lead(stream, len(rows))
+    plain = fit_levels(Z, rows[:, -2], y, stream.zeros, base_load=base_load, lead=lead)
     shape = bases(Z, y, stream.sigma).cautious
-    shaped = fit_levels(Z @ np.linalg.cholesky(shape), rows[:, -2], y, stream.zeros, base_load=base_load)
-    if plain.is_flat and (shaped.is_flat or plain.nats + plain.flat_lead > shaped.nats):
+    shaped = fit_levels(Z @ np.linalg.cholesky(shape), rows[:, -2], y, stream.zeros, base_load=base_load, lead=lead)
+    needed = lead if plain.noise_dominates else 0.0
+    if plain.is_flat and (shaped.is_flat or plain.nats + needed > shaped.nats):
         return plain
     return evolve(shaped, is_flat=False, scale=plain.scale, deviation=plain.deviation)
+
+
+def flat_lead(stream: Stream, readings: int) -> float:
+    """Return the lead in the logarithm of the evidence that an A near a multiple of the identity has under much noise.
+
+    A cost that is not quite quadratic is evidence against it, and the more readings there are, the more. That is no
+    reason to leave such an A unless the soft estimate predicts better, which otherwise follows the noise.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream.
+    readings : int
+        The number of readings of the fit.
+    """
+    was_flat = stream.levels is not None and stream.levels.is_flat
+    if not was_flat or weight(stream.errors, "soft", "flat", _COMPARED, handicap=_PREDICTION_NATS) > 0.5:
+        return FLAT_LEAD
+    return max(FLAT_LEAD, 0.5 * _MODEL_ERROR**2 * readings)
 
 
 def with_zero_reading(stream: Stream, y: float) -> Stream:
