@@ -7,11 +7,18 @@ from itertools import accumulate
 
 import numpy as np
 
-from soqo.estimators.bayes._fits import GROWTH
 from soqo.estimators.bayes._model import ReadingModel
 from soqo.typing import Array, BoolArray
 
-_FIT_READINGS = np.array(list(accumulate(range(200), lambda n, _: n + math.ceil(n / 10), initial=1)), dtype=np.float64)
+_MANY_READINGS = 64
+"""Up to this number of readings, a tenth of it comes between two fits, and later a fifth."""
+
+
+def _next_fit(n: int, _: object) -> int:
+    return n + math.ceil(n / (10 if n < _MANY_READINGS else 5))
+
+
+_FIT_READINGS = np.array(list(accumulate(range(120), _next_fit, initial=1)), dtype=np.float64)
 """The numbers of readings after which there is a fit, up to 1e9. They do not depend on the run, so that the runs of a
 batch are fitted together."""
 
@@ -63,13 +70,13 @@ def fit_is_due(model: ReadingModel, readings: Array) -> BoolArray:
 
     Examples
     --------
-    >>> fit_is_due(ReadingModel(dim=2), np.array([5.0, 94.0, 95.0, 104.0]))
+    >>> fit_is_due(ReadingModel(dim=2), np.array([5.0, 84.0, 85.0, 101.0]))
     array([ True,  True, False,  True])
     """
     due = readings <= frequent_fits(model)
     due |= _FIT_READINGS[np.searchsorted(_FIT_READINGS, readings).clip(max=_FIT_READINGS.size - 1)] == readings
     if model.forgetting < 1.0:
         # The weights of the readings add up to no more than the window.
-        step = max(1.0, np.floor((GROWTH - 1.0) / (1.0 - model.forgetting)))
+        step = max(1.0, np.floor(0.1 / (1.0 - model.forgetting)))
         due |= readings % step == 0.0
     return np.asarray(due)

@@ -27,8 +27,8 @@ from soqo.typing import Array, BoolArray
 if TYPE_CHECKING:
     from soqo.estimators.bayes._posterior import Posterior
 
-GROWTH = 1.1
-"""The factor by which the number of readings grows from one fit to the next."""
+GROWTH = 1.2
+"""The largest factor by which the number of readings grows from one fit to the next, once there are many."""
 
 VARIANTS = ((False, True), (True, True), (False, False), (True, False))
 """The variants of the model: with an offset or context, and with a bias N."""

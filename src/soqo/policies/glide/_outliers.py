@@ -40,10 +40,11 @@ SAME_GAIN, SAME_GAIN_AGAIN, SAME_GAIN_RARELY = 0.32, 0.95, 0.2
 later ones if the last one repeated the factor, and if it did not."""
 
 
-BRANCH_NATS = 5.0
-"""Both outcomes, accept and reject, are kept if their log weights differ by less than this. With more, each of the
-first readings would leave a belief that rejects it: nothing contradicts such a belief while there are fewer readings
-than unknowns, and improbable beliefs would take most of the time."""
+BRANCH_NATS, RESTART_BRANCH_NATS = 5.0, 8.0
+"""Both outcomes, accept and reject, are kept if their log weights differ by less than this: in general, and up to 2p
+readings after a suspected change, when more is uncertain. With the second number from the start, each of the first
+readings would leave a belief that rejects it: nothing contradicts such a belief while there are fewer readings than
+unknowns, and improbable beliefs would take most of the time."""
 
 SURPRISE_SQUARE = 16.0
 """A squared normalized innovation above this is a reason to consider a change of A."""
@@ -54,6 +55,20 @@ noise are at most 3. Each square is clipped to the second."""
 
 MAX_CHANGE = 30.0
 """A reading whose error would need a change of A by more than this many times its scale is wrong in any case."""
+
+
+def branch_nats(posterior: Posterior, unknowns: int) -> Array:
+    """Return how much the log weights of the outcomes of a reading may differ for both to be kept, shape (beliefs,).
+
+    Parameters
+    ----------
+    posterior : Posterior
+        The posteriors of the beliefs; one that started again after a suspected change has a known noise.
+    unknowns : int
+        The number p of unknowns in A.
+    """
+    young = ~np.isnan(posterior.known_noise) & (posterior.readings < 2 * unknowns)
+    return np.where(young, RESTART_BRANCH_NATS, BRANCH_NATS)
 
 
 def log_rarity(age: Array) -> Array:

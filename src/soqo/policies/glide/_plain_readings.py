@@ -19,12 +19,12 @@ from soqo.policies.glide._ages import Ages
 from soqo.policies.glide._beliefs import Beliefs
 from soqo.policies.glide._outliers import (
     AVERAGING_READINGS,
-    BRANCH_NATS,
     CHANGE_RATIO,
     LOG_ERROR_RANGE,
     MAX_CHANGE,
     MAX_SQUARE,
     SURPRISE_SQUARE,
+    branch_nats,
     log_first_wrong,
     negative_penalty,
 )
@@ -74,7 +74,7 @@ def learn_plain(
     readings, distance = before.readings, np.abs(error)
     first_wrong = log_first_wrong(readings, beliefs.age, beliefs.rejected, model.unknowns)
     size = np.log(np.maximum(np.maximum(distance, deviation), 1e-300))
-    margin = accept - ((first_wrong - LOG_ERROR_RANGE) - size) - BRANCH_NATS
+    margin = accept - ((first_wrong - LOG_ERROR_RANGE) - size) - branch_nats(before, model.unknowns)
     if not min_entry(margin) >= 0.0:  # also if it is not a number
         return None
     ratio = beliefs.surprise + (np.minimum(square, MAX_SQUARE) - beliefs.surprise) / AVERAGING_READINGS

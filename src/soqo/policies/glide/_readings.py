@@ -20,7 +20,6 @@ from soqo.policies.glide._changes import (
 )
 from soqo.policies.glide._outliers import (
     AVERAGING_READINGS,
-    BRANCH_NATS,
     CHANGE_RATIO,
     LOG_ERROR_RANGE,
     MAX_CHANGE,
@@ -29,6 +28,7 @@ from soqo.policies.glide._outliers import (
     SAME_GAIN_AGAIN,
     SAME_GAIN_RARELY,
     SURPRISE_SQUARE,
+    branch_nats,
     gain_of_readings,
     log_correct_again,
     log_first_wrong,
@@ -140,8 +140,9 @@ def learn(
         same_gain = np.where(in_a_row, np.where(repeated, SAME_GAIN_AGAIN, SAME_GAIN_RARELY), SAME_GAIN)
         reject = np.where(in_a_row, again, reject)
     tested = observed & ~diffuse & ~limited & ((beliefs.age >= 2.0) | (beliefs.epoch > 0.0))
-    keep = ~tested | ~(accept <= reject - BRANCH_NATS)  # a density that is not a number must not drop every belief
-    doubt = tested & (reject > accept - BRANCH_NATS)
+    nats = branch_nats(before, model.unknowns)
+    keep = ~tested | ~(accept <= reject - nats)  # a density that is not a number must not drop every belief
+    doubt = tested & (reject > accept - nats)
     # No positive semi-definite A explains a reading far below the base load.
     ready = observed & ~limited & (before.readings >= model.unknowns + 5)
     ready &= (yb >= np.minimum(before.base_load(), 0.0) - 3.0 * noise) | diffuse

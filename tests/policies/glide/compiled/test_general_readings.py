@@ -27,7 +27,7 @@ def test_all_runs_learn_as_by_numpy(d: int, wrong: float, load: float) -> None:
         if not left.size:
             assert_same_memory(after.plain, learned.memory)
             several += learned.memory.beliefs.owner.size > 2
-    assert several > 5
+    assert several > 2  # rounds in which a run has several beliefs
     assert left_out < 25
 
 

@@ -57,7 +57,9 @@ def _advance(a: float, n: float) -> float:
     """Return the fraction of the distance to v that a step covers, with n rounds to go."""
     quarter = 0.25 * a
     h = math.sqrt(quarter)
-    pull = h * math.tanh(2.0 * n * math.asinh(h))
+    pull = h
+    if 2.0 * n * h < 20.0 * (1.0 + h):  # asinh(h) is at least h / (1 + h), and the hyperbolic tangent of 20 is 1
+        pull = h * math.tanh(2.0 * n * math.asinh(h))
     return 2.0 * pull / (math.sqrt(1.0 + quarter) + pull)
 
 

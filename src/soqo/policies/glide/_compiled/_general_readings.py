@@ -37,6 +37,7 @@ from soqo.policies.glide._compiled._belief_update import (
 )
 from soqo.policies.glide._compiled._judgment import (
     allow_return,
+    branch_nats,
     log_correct_again,
     log_wrong,
     merge_repeats,
@@ -76,7 +77,6 @@ from soqo.policies.glide._compiled._reviewing import (
 )
 from soqo.policies.glide._outliers import (
     AVERAGING_READINGS,
-    BRANCH_NATS,
     CHANGE_RATIO,
     MAX_SQUARE,
     SAME_GAIN,
@@ -185,8 +185,9 @@ def _weigh(
         accept += log_correct_again(old)
         reject, repeated = wrong_again(old, reject, y, mean, deviation)
     tested = not diffuse and (old[AGE] >= 2.0 or old[EPOCH] > 0.0)
-    keep = not tested or not accept <= reject - BRANCH_NATS
-    doubt = tested and reject > accept - BRANCH_NATS
+    nats = branch_nats(old, p)
+    keep = not tested or not accept <= reject - nats
+    doubt = tested and reject > accept - nats
     square = (error / deviation) ** 2
     ratio = old[SURPRISE] + (min(square, MAX_SQUARE) - old[SURPRISE]) / AVERAGING_READINGS
     ready = is_ready(old, y, error, noise, curvature, square_length, model.sizes)

@@ -39,6 +39,7 @@ from soqo.policies.glide._compiled._layout import (
     TOTAL_READINGS,
 )
 from soqo.policies.glide._outliers import (
+    BRANCH_NATS,
     LOG_CORRECT_AGAIN,
     LOG_EARLY_WRONG,
     LOG_ERROR_RANGE,
@@ -46,6 +47,7 @@ from soqo.policies.glide._outliers import (
     LOG_NEXT_WRONG,
     PRIOR_READINGS,
     PRIOR_WRONG,
+    RESTART_BRANCH_NATS,
     TAIL_INDEX,
     TAIL_RATIO,
     TAIL_REJECTED,
@@ -125,6 +127,13 @@ def log_wrong(row: Array, error: float, deviation: float, p: int) -> float:
     if row[IN_A_ROW] > 0.0:
         return _log_next_wrong(row) - LOG_ERROR_RANGE - size
     return _log_first_wrong(row, p) + _log_tail((error / deviation) ** 2, row[REJECTED]) - LOG_ERROR_RANGE - size
+
+
+@compiled
+def branch_nats(row: Array, p: int) -> float:
+    """Return how much the log weights of the outcomes of a reading may differ for both to be kept."""
+    young = not math.isnan(row[KNOWN_NOISE]) and row[READINGS] < 2 * p
+    return RESTART_BRANCH_NATS if young else BRANCH_NATS
 
 
 @compiled

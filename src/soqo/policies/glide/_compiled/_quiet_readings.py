@@ -31,6 +31,7 @@ from soqo.policies.glide._compiled._belief_update import (
     store,
 )
 from soqo.policies.glide._compiled._judgment import (
+    branch_nats,
     log_wrong,
     merge_repeats,
     negative_penalty,
@@ -57,7 +58,6 @@ from soqo.policies.glide._compiled._layout import (
 )
 from soqo.policies.glide._outliers import (
     AVERAGING_READINGS,
-    BRANCH_NATS,
     CHANGE_RATIO,
     MAX_SQUARE,
     SURPRISE_SQUARE,
@@ -97,7 +97,7 @@ def _quiet_belief(
     R = reading_variance(old, square_length, trusted_distance)
     density = log_density(innovation, variance, 1.0 / math.sqrt(P + R), own_noise)
     accept = density + negative_penalty(old, y, density, kappa, p, m)
-    if not accept - log_wrong(old, error, deviation, p) - BRANCH_NATS >= 0.0:
+    if not accept - log_wrong(old, error, deviation, p) - branch_nats(old, p) >= 0.0:
         return False, mean
     ratio = old[SURPRISE] + (min(square, MAX_SQUARE) - old[SURPRISE]) / AVERAGING_READINGS
     if square > SURPRISE_SQUARE or ratio > CHANGE_RATIO:
