@@ -18,3 +18,11 @@ def test_fits_are_in_the_same_rounds_whatever_the_number_of_unknowns() -> None:
 def test_with_a_window_fits_are_no_rarer_than_a_tenth_of_it() -> None:
     due = np.flatnonzero(fit_is_due(ReadingModel(2, forgetting=1.0 - 1.0 / 50.0), np.arange(1.0, 10_000.0)))
     assert np.diff(due).max() <= 5
+
+
+def test_after_a_suspected_change_more_readings_are_each_followed_by_a_fit() -> None:
+    model, n = ReadingModel(4), np.arange(1.0, 30.0)
+    first, again = fit_is_due(model, n), fit_is_due(model, n, np.ones(n.size, dtype=np.bool_))
+    assert n[~first][0] == 14.0
+    assert n[~again][0] == 22.0
+    np.testing.assert_array_equal(first[20:], again[20:])

@@ -1,6 +1,6 @@
 """Bayesian estimators of A: recursive least squares with unknown noise and scale, MAP estimates, regression on logs."""
 
-from soqo.estimators.bayes._fit_schedule import fit_ages, fit_is_due, frequent_fits
+from soqo.estimators.bayes._fit_schedule import first_fits, fit_ages, fit_is_due, frequent_fits
 from soqo.estimators.bayes._map_estimate import map_estimate
 from soqo.estimators.bayes._model import (
     MAX_DISTANCE,
@@ -33,6 +33,7 @@ __all__ = [
     "ReadingModel",
     "clip_inputs",
     "directional_deviations",
+    "first_fits",
     "fit_ages",
     "fit_is_due",
     "frequent_fits",

@@ -22,11 +22,12 @@ _FIT_READINGS = np.array(list(accumulate(range(120), _next_fit, initial=1)), dty
 """The numbers of readings after which there is a fit, up to 1e9. They do not depend on the run, so that the runs of a
 batch are fitted together."""
 
-_MAX_FREQUENT_FITS = 24
-"""Every reading is followed by a fit up to twice the number of unknowns, and up to this number at most."""
+_MAX_FIRST_FITS, _MAX_FREQUENT_FITS = 12, 24
+"""Every reading is followed by a fit up to twice the number of unknowns, and up to so many at most: from the start, and
+after a suspected change, when the evidence decides what is played."""
 
 
-def frequent_fits(model: ReadingModel) -> int:
+def first_fits(model: ReadingModel) -> int:
     """Return the number of first readings that are each followed by a fit.
 
     Parameters
@@ -36,14 +37,14 @@ def frequent_fits(model: ReadingModel) -> int:
 
     Examples
     --------
-    >>> frequent_fits(ReadingModel(dim=2))
-    6
+    >>> first_fits(ReadingModel(dim=4))
+    12
     """
-    return min(2 * model.unknowns, _MAX_FREQUENT_FITS)
+    return min(2 * model.unknowns, _MAX_FIRST_FITS)
 
 
-def fit_ages(model: ReadingModel) -> list[float]:
-    """Return the numbers of readings after which a fit follows, without forgetting.
+def frequent_fits(model: ReadingModel) -> int:
+    """Return the number of readings after a suspected change that are each followed by a fit.
 
     Parameters
     ----------
@@ -52,13 +53,52 @@ def fit_ages(model: ReadingModel) -> list[float]:
 
     Examples
     --------
-    >>> fit_ages(ReadingModel(dim=2))[4:9]
-    [5.0, 6.0, 7.0, 8.0, 9.0]
+    >>> frequent_fits(ReadingModel(dim=4))
+    20
     """
-    return sorted({*map(float, range(1, frequent_fits(model) + 1)), *_FIT_READINGS.tolist()})
+    return min(2 * model.unknowns, _MAX_FREQUENT_FITS)
 
 
-def fit_is_due(model: ReadingModel, readings: Array) -> BoolArray:
+def is_fitted_always(model: ReadingModel, readings: Array, restarted: bool | BoolArray = False) -> BoolArray:
+    """Return whether there are so few readings that a fit follows each of them.
+
+    Parameters
+    ----------
+    model : ReadingModel
+        The model.
+    readings : Array
+        The numbers of readings.
+    restarted : bool or BoolArray
+        Whether they are those since a suspected change.
+
+    Examples
+    --------
+    >>> is_fitted_always(ReadingModel(dim=4), np.array([12.0, 13.0])), is_fitted_always(ReadingModel(dim=4), 13.0, True)
+    (array([ True, False]), array(True))
+    """
+    return np.asarray(readings <= np.where(restarted, frequent_fits(model), first_fits(model)))
+
+
+def fit_ages(model: ReadingModel, *, restarted: bool) -> list[float]:
+    """Return the numbers of readings after which a fit follows, without forgetting.
+
+    Parameters
+    ----------
+    model : ReadingModel
+        The model.
+    restarted : bool
+        Whether they are those since a suspected change.
+
+    Examples
+    --------
+    >>> fit_ages(ReadingModel(dim=4), restarted=False)[10:15], fit_ages(ReadingModel(dim=4), restarted=True)[10:15]
+    ([11.0, 12.0, 13.0, 15.0, 17.0], [11.0, 12.0, 13.0, 14.0, 15.0])
+    """
+    frequent = frequent_fits(model) if restarted else first_fits(model)
+    return sorted({*map(float, range(1, frequent + 1)), *_FIT_READINGS.tolist()})
+
+
+def fit_is_due(model: ReadingModel, readings: Array, restarted: bool | BoolArray = False) -> BoolArray:
     """Return whether a fit follows after these numbers of readings.
 
     Parameters
@@ -67,13 +107,15 @@ def fit_is_due(model: ReadingModel, readings: Array) -> BoolArray:
         The model.
     readings : Array
         The numbers of readings.
+    restarted : bool or BoolArray
+        Whether they are those since a suspected change.
 
     Examples
     --------
     >>> fit_is_due(ReadingModel(dim=2), np.array([5.0, 84.0, 85.0, 101.0]))
     array([ True,  True, False,  True])
     """
-    due = readings <= frequent_fits(model)
+    due = is_fitted_always(model, readings, restarted)
     due |= _FIT_READINGS[np.searchsorted(_FIT_READINGS, readings).clip(max=_FIT_READINGS.size - 1)] == readings
     if model.forgetting < 1.0:
         # The weights of the readings add up to no more than the window.

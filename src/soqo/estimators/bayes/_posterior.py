@@ -2,8 +2,9 @@
 
 The first rows are stored as they are, and later ones as a triangular factor, so that no condition number is squared.
 From them, a fit (``_fits``) estimates the noise and the scale. It is repeated at each of the first readings, and later
-whenever the number of readings has grown by a tenth. Between two fits, the mean and a square root of the covariance are
-updated by Potter's formula (Battin, "Astronautical guidance", 1964), which costs O(p^2).
+whenever the number of readings has grown by a tenth, or by a fifth if there are many. Between two fits, the mean and a
+square root of the covariance are updated by Potter's formula (Battin, "Astronautical guidance", 1964), which costs
+O(p^2).
 
 A base load is a random walk with steps of rho sigma (a local level model, Durbin and Koopman, "Time series analysis by
 state space methods", 2012), whose filter whitens the rows (``_whitening``).
@@ -24,7 +25,7 @@ from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._foundation.one_number import concatenate_entries, take_entries
 from soqo._storage.registry import register, rename_fields
 from soqo.estimators._measurements import smat, svec
-from soqo.estimators.bayes._fit_schedule import fit_is_due, frequent_fits
+from soqo.estimators.bayes._fit_schedule import fit_is_due, is_fitted_always
 from soqo.estimators.bayes._fits import VARIANTS, fit_variants
 from soqo.estimators.bayes._marginal_likelihood import LOG_SCALE_DEVIATION, PRIOR_MEAN_SCALE, PRIOR_MEAN_SQUARE_SCALE
 from soqo.estimators.bayes._mixture import triangular_factor
@@ -406,6 +407,11 @@ class Posterior(Value):
         """The geometric means of |u| / sqrt(d) and of the absolute entries of the context, shape (runs, 1 + k)."""
         return np.exp(self.log_sizes / np.maximum(self.total_readings, 1.0)[:, None])
 
+    @property
+    def is_restarted(self) -> BoolArray:
+        """Whether it started again after a suspected change, shape (runs,)."""
+        return ~np.isnan(self.known_noise)
+
     # ---- updates ---------------------------------------------------------------------------------------------------
 
     def update(
@@ -446,9 +452,9 @@ class Posterior(Value):
         after = after._append(model, u, weight[:, None] * difference, w, weight, stored)
         if fit is False:
             return after
-        fit_now = stored & (fit_is_due(model, after.total_readings) if fit is True else fit)
+        fit_now = stored & (fit_is_due(model, after.total_readings, self.is_restarted) if fit is True else fit)
         # A fit of few readings replaces what this step would give.
-        needed = np.flatnonzero(~(fit_now & (after.readings <= frequent_fits(model))))
+        needed = np.flatnonzero(~(fit_now & is_fitted_always(model, after.readings, self.is_restarted)))
         if needed.size:
             after = after._potter_step(model, difference, weight, needed)
         if fit_now.any():
@@ -765,7 +771,7 @@ class Posterior(Value):
             rows = merge_rows(factor, buffer, self.buffer_rows[runs])
         fields = fit_variants(model, part, rows, triangular=not few, review=review)
         # The marginal density replaces the product of predictive densities while there is a fit at every reading.
-        exact = part.readings <= frequent_fits(model)
+        exact = is_fitted_always(model, part.readings, part.is_restarted)
         evidence = fields["log_marginal"] + part.log_jacobian
         evidence = evidence + log_first_density(part.first_reading, fields["noise"])
         fields["log_evidence"] = np.where(exact, evidence, part.log_evidence)

@@ -446,7 +446,7 @@ class Beliefs(Value):
 
     def fits_due(self, model: ReadingModel, age: Array) -> BoolArray:
         """Return which beliefs are fitted at this age. All of a run are fitted in the same rounds."""
-        due = fit_is_due(model, age)
+        due = fit_is_due(model, age, self.posterior.is_restarted)
         if self.owner.size > self.best.size:
             # The evidence of an improbable belief is exact at every fourth of the first readings only.
             total = self.total

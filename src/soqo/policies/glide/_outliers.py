@@ -67,7 +67,7 @@ def branch_nats(posterior: Posterior, unknowns: int) -> Array:
     unknowns : int
         The number p of unknowns in A.
     """
-    young = ~np.isnan(posterior.known_noise) & (posterior.readings < 2 * unknowns)
+    young = posterior.is_restarted & (posterior.readings < 2 * unknowns)
     return np.where(young, RESTART_BRANCH_NATS, BRANCH_NATS)
 
 

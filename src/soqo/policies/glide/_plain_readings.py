@@ -115,4 +115,4 @@ def mean_value(spectrum: Spectrum) -> Array:
 @cache
 def _busy_ages(model: ReadingModel) -> Ages:
     """Return the ages at which there is a fit or a review."""
-    return Ages({*fit_ages(model), *review_ages(model.unknowns)})
+    return Ages({*fit_ages(model, restarted=True), *review_ages(model.unknowns)})

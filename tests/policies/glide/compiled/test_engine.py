@@ -31,4 +31,5 @@ def test_ages_are_sorted_and_end_with_infinity() -> None:
     for ages in (own.fit_ages, own.busy_ages, own.review_ages, own.base_load_ages, own.offset_ages, own.fresh_ages):
         assert (np.diff(ages) > 0.0).all()
         assert np.isinf(ages[-1])
-    assert set(own.fit_ages) | set(own.review_ages) == set(own.busy_ages)
+    frequent = set(range(1, own.frequent + 1))
+    assert set(own.fit_ages) | set(own.review_ages) | frequent == set(own.busy_ages)

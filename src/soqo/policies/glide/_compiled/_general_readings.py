@@ -54,6 +54,7 @@ from soqo.policies.glide._compiled._layout import (
     GAIN,
     GAIN_ERROR,
     IN_A_ROW,
+    KNOWN_NOISE,
     LEVEL_SPEED,
     LEVEL_VARIANCE,
     LOG_EVIDENCE,
@@ -92,9 +93,15 @@ NEW_BELIEFS = BASE_LOADS + 3
 
 
 @compiled
-def _fit_is_due(row: Array, age: float, top: float, fit_ages: Array, frequent: int, several: bool) -> bool:
+def _frequent_fits(row: Array, model: Constants) -> int:
+    """Return up to which number of readings a fit follows each of them."""
+    return model.first if math.isnan(row[KNOWN_NOISE]) else model.frequent
+
+
+@compiled
+def _fit_is_due(row: Array, age: float, top: float, model: Constants, several: bool) -> bool:
     """Return whether a belief is fitted at this age; the evidence of an improbable one is exact less often."""
-    due = age <= frequent or contains(fit_ages, age)
+    due = age <= _frequent_fits(row, model) or contains(model.fit_ages, age)
     if due and several and age > 4.0 and total_weight(row) < top - IMPROBABLE_NATS:
         return age % 4.0 == 0.0
     return due
@@ -128,7 +135,7 @@ def _accept(
     R = reading_variance(old, square_length, model.trusted_distance)
     weight = store(row, factor, buffer, u, y, sizes, difference, R, old[LEVEL_SPEED] ** 2, work[2])
     row[AGE] += 1.0
-    finite, exact = True, due and row[READINGS] <= model.frequent
+    finite, exact = True, due and row[READINGS] <= _frequent_fits(row, model)
     if weight == 0.0:
         new_root[:, :] = root
     elif due:
@@ -307,7 +314,7 @@ def _outcomes(
         if factor.shape[0]:
             out_factor[b] = factor[b]
         out_buffer[b] = buffer[b]
-        due = _fit_is_due(old, old[AGE] + 1.0, top, model.fit_ages, model.frequent, count > 1)
+        due = _fit_is_due(old, old[AGE] + 1.0, top, model, count > 1)
         finite, mean, deviation, noise = _accept(
             old, rows[b], root[b], out_root[b], out_factor[b if factor.shape[0] else 0], out_buffer[b], u, f, y,
             square_length, due, model, work,

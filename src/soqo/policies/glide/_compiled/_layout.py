@@ -81,11 +81,11 @@ class Constants(NamedTuple):
         As in the model; NaN for no trusted distance.
     diagonal : IntArray, shape (d,)
         The entries of svec(A) on the diagonal.
-    frequent : int
-        The number of first readings that are each followed by a fit.
+    first, frequent : int
+        The number of readings that are each followed by a fit: from the start, and after a suspected change.
     fit_ages, busy_ages : Array
-        The ages at which there is a fit, and at which there is a fit or a review. Ages are sorted and end with
-        infinity.
+        The ages at which there is a fit from the start, and at which there may be a fit or a review. Ages are sorted
+        and end with infinity.
     review_ages, base_load_ages, offset_ages, fresh_ages, fresh_counts : Array, Array, Array, Array and IntArray
         The ages of all reviews and of each kind, and the number of readings of fresh fits.
     fresh : Array
@@ -98,6 +98,7 @@ class Constants(NamedTuple):
     optional_bias: bool
     trusted_distance: float
     diagonal: IntArray
+    first: int
     frequent: int
     fit_ages: Array
     busy_ages: Array

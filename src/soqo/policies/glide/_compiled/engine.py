@@ -8,7 +8,7 @@ import numpy as np
 
 from soqo._foundation.blas import max_entry
 from soqo._model.gains import MAX_ROUNDS
-from soqo.estimators.bayes import ReadingModel, fit_ages, frequent_fits
+from soqo.estimators.bayes import ReadingModel, first_fits, fit_ages, frequent_fits
 from soqo.policies.glide._beliefs import Beliefs
 from soqo.policies.glide._compiled._deciding import decide as decide_runs
 from soqo.policies.glide._compiled._general_readings import learn_general, room
@@ -25,7 +25,7 @@ _BIASES = {"none": 0, "constant": 1, "direction": 2}
 
 @cache
 def _constants(model: ReadingModel) -> Constants:
-    fits, reviews = set(fit_ages(model)), review_ages(model.unknowns)
+    reviews = review_ages(model.unknowns)
     base_load_ages, fresh = ages_of_reviews(model.unknowns)
     return Constants(
         sizes=np.array([model.dim, model.unknowns, model.biases, model.extras, model.size], dtype=np.int64),
@@ -34,9 +34,10 @@ def _constants(model: ReadingModel) -> Constants:
         optional_bias=model.optional_bias,
         trusted_distance=np.nan if model.trusted_distance is None else model.trusted_distance,
         diagonal=np.array([i * (i + 3) // 2 for i in range(model.dim)], dtype=np.int64),
+        first=first_fits(model),
         frequent=frequent_fits(model),
-        fit_ages=_sorted(fits),
-        busy_ages=_sorted(fits | reviews),
+        fit_ages=_sorted(set(fit_ages(model, restarted=False))),
+        busy_ages=_sorted({*fit_ages(model, restarted=True), *reviews}),
         review_ages=_sorted(reviews),
         base_load_ages=_sorted(base_load_ages),
         offset_ages=_sorted(offset_ages(model.unknowns)),
