@@ -9,7 +9,7 @@ a guess there. A factor has a covariance of its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
@@ -18,45 +18,6 @@ from soqo.estimators._measurements import smat, svec_rows
 from soqo.estimators.lowrank._factored import Factored
 from soqo.estimators.lowrank._readings import Moments, Readings, covariance_factor
 from soqo.typing import Array
-
-
-class Uncertainty(Protocol):
-    """What is not known about A."""
-
-    @property
-    def noise2(self) -> float:
-        """The variance of the noise of a reading."""
-        ...
-
-    def variances(self, U: Array) -> Array:
-        """Return the variances of 1/2 u'A u, shape (k,).
-
-        Parameters
-        ----------
-        U : Array, shape (k, d)
-            The places u.
-        """
-        ...
-
-    def covariances(self, U: Array) -> Array:
-        """Return the covariances of A with 1/2 u'A u, shape (k, d, d).
-
-        Parameters
-        ----------
-        U : Array, shape (k, d)
-            The places u.
-        """
-        ...
-
-    def image_covariance(self, w: Array) -> Array:
-        """Return the covariance of A w, shape (d, d).
-
-        Parameters
-        ----------
-        w : Array, shape (d,)
-            The vector.
-        """
-        ...
 
 
 @dataclass(frozen=True)
@@ -101,19 +62,37 @@ class RowsUncertainty:
         return np.asarray((0.5 * self.scale) ** 2 * np.square(self.Z @ U.T))
 
     def variances(self, U: Array) -> Array:
-        """Return the variances of 1/2 u'A u."""
+        """Return the variances of 1/2 u'A u, shape (k,).
+
+        Parameters
+        ----------
+        U : Array, shape (k, d)
+            The places u.
+        """
         known = solve_triangular(self.factor, self._with_readings(U), lower=True, check_finite=False)
         prior = np.square(0.5 * self.scale * np.vecdot(U, U))
         return np.asarray(np.maximum(prior - np.square(known).sum(axis=0), 0.0))
 
     def covariances(self, U: Array) -> Array:
-        """Return the covariances of A with 1/2 u'A u."""
+        """Return the covariances of A with 1/2 u'A u, shape (k, d, d).
+
+        Parameters
+        ----------
+        U : Array, shape (k, d)
+            The places u.
+        """
         weights = cho_solve((self.factor, True), self._with_readings(U), check_finite=False)
         known = np.matmul(self.Z.T[None] * weights.T[:, None, :], self.Z)
         return np.asarray(0.5 * self.scale**2 * (U[:, :, None] * U[:, None, :] - known))
 
     def image_covariance(self, w: Array) -> Array:
-        """Return the covariance of A w."""
+        """Return the covariance of A w, shape (d, d).
+
+        Parameters
+        ----------
+        w : Array, shape (d,)
+            The vector.
+        """
         prior = np.outer(w, w)
         prior.flat[:: len(w) + 1] += float(w @ w)
         with_readings = (0.5 * self.scale**2) * (self.Z * (self.Z @ w)[:, None])
@@ -155,17 +134,35 @@ class SumsUncertainty:
         return cls(factor, noise2)
 
     def variances(self, U: Array) -> Array:
-        """Return the variances of 1/2 u'A u."""
+        """Return the variances of 1/2 u'A u, shape (k,).
+
+        Parameters
+        ----------
+        U : Array, shape (k, d)
+            The places u.
+        """
         white = solve_triangular(self.factor, svec_rows(U).T, lower=True, check_finite=False)
         return np.asarray(self.noise2 * np.square(white).sum(axis=0))
 
     def covariances(self, U: Array) -> Array:
-        """Return the covariances of A with 1/2 u'A u."""
+        """Return the covariances of A with 1/2 u'A u, shape (k, d, d).
+
+        Parameters
+        ----------
+        U : Array, shape (k, d)
+            The places u.
+        """
         solved = cho_solve((self.factor, True), svec_rows(U).T, check_finite=False)
         return np.stack([smat(column) for column in self.noise2 * solved.T])
 
     def image_covariance(self, w: Array) -> Array:
-        """Return the covariance of A w."""
+        """Return the covariance of A w, shape (d, d).
+
+        Parameters
+        ----------
+        w : Array, shape (d,)
+            The vector.
+        """
         d = len(w)
         # The symmetric parts of e_i w' are 1/2 (e_i + w)(e_i + w)' minus the halves of the two squares.
         unit = np.eye(d)
@@ -192,11 +189,23 @@ class FactorUncertainty:
         return self.factored.noise2
 
     def variances(self, U: Array) -> Array:
-        """Return the variances of 1/2 u'A u."""
+        """Return the variances of 1/2 u'A u, shape (k,).
+
+        Parameters
+        ----------
+        U : Array, shape (k, d)
+            The places u.
+        """
         return np.array([self.factored.predict(u)[1] for u in U]) - self.noise2
 
     def covariances(self, U: Array) -> Array:
-        """Return the covariances of A with 1/2 u'A u."""
+        """Return the covariances of A with 1/2 u'A u, shape (k, d, d).
+
+        Parameters
+        ----------
+        U : Array, shape (k, d)
+            The places u.
+        """
         factored = self.factored
         (d, k), L = factored.L.shape, factored.L
         along = self.noise2 * np.tensordot(U, factored.covariance.reshape(d * k, d, k), axes=(1, 1))
@@ -206,10 +215,20 @@ class FactorUncertainty:
         return np.asarray(linear + linear.swapaxes(1, 2) + np.einsum("uaij,ubij->uab", along, along, optimize=True))
 
     def image_covariance(self, w: Array) -> Array:
-        """Return the covariance of A w, without its second-order terms."""
+        """Return the covariance of A w, without its second-order terms, shape (d, d).
+
+        Parameters
+        ----------
+        w : Array, shape (d,)
+            The vector.
+        """
         (d, k), L = self.factored.L.shape, self.factored.L
         slopes = np.zeros((d, d, k))
         slopes[np.arange(d), np.arange(d)] = w @ L
         slopes += L[:, None, :] * w[None, :, None]
         J = slopes.reshape(d, d * k)
         return np.asarray(self.noise2 * (J @ self.factored.covariance @ J.T))
+
+
+Uncertainty: TypeAlias = RowsUncertainty | SumsUncertainty | FactorUncertainty
+"""What is not known about A."""

@@ -61,6 +61,18 @@ def triangular_factor(A: Array, first: int) -> Array:
     """Return the transpose of R of the QR decomposition of the columns of A from ``first`` on, shape (columns, rows).
 
     What is right of the diagonal is not defined. ``np.linalg.qr`` would compute Q as well, which takes longer than R.
+
+    Parameters
+    ----------
+    A : Array, shape (rows, n)
+        The matrix.
+    first : int
+        The first column.
+
+    Examples
+    --------
+    >>> np.abs(triangular_factor(np.array([[9.0, 3.0], [9.0, 4.0]]), 1))[0, 0]
+    5.0
     """
     rows, columns = A.shape[0], A.shape[1] - first
     F = np.empty((columns, rows))  # in the order of LAPACK, A itself
