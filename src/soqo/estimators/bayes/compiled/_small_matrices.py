@@ -71,8 +71,8 @@ def triangular_factor(A: Array, first: int) -> Array:
 
     Examples
     --------
-    >>> np.abs(triangular_factor(np.array([[9.0, 3.0], [9.0, 4.0]]), 1))[0, 0]
-    5.0
+    >>> np.abs(triangular_factor(np.array([[9.0, 3.0], [9.0, 4.0]]), 1))[:, 0]
+    array([5.])
     """
     rows, columns = A.shape[0], A.shape[1] - first
     F = np.empty((columns, rows))  # in the order of LAPACK, A itself
