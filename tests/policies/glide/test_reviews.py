@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from compiled_states import rounds_of
 from disturbed_plants import FULL, QUIET, missing_and_wrong, simulate_both
 
 from soqo import GLIDE, Environment, RandomProblem, simulate
-from soqo._foundation.frozen_dataclasses import evolve
 from soqo.meters import BaseLoad, Burst
 from soqo.noise import Uniform
-from soqo.policies.glide._beliefs import Beliefs
-from soqo.policies.glide._reviews import _may_have_other_base_loads
 from soqo.processes import Gaussian
 
 
@@ -47,21 +43,3 @@ def test_a_base_load_that_walks_is_found() -> None:
     result = simulate(environment, policies, horizon=200, runs=12, seed=4)
     regret = {name: float(np.median(result[name].low_variance_regret.sum(axis=1))) for name in policies}
     assert regret["G"] < 0.3 * regret["without"]
-
-
-def test_later_reviews_fit_base_loads_only_where_residuals_show_one() -> None:
-    runs = 6
-    *_, last = rounds_of(GLIDE(), d=2, runs=runs, rounds=60)
-    beliefs, model = last.learned.memory.beliefs, GLIDE()._model(2)
-    walk = 20.0 * np.cumsum(np.random.default_rng(1).standard_normal(beliefs.recent_y.shape), axis=1)
-    drifting, young = (
-        evolve(beliefs, recent_y=beliefs.recent_y + walk),
-        evolve(beliefs, age=np.full(beliefs.age.shape, 12.0)),
-    )
-
-    def fitted(which: Beliefs) -> int:
-        return int(_may_have_other_base_loads(which, model, np.arange(runs), which.best).sum())
-
-    assert fitted(beliefs) == 0
-    assert fitted(drifting) >= runs - 1
-    assert fitted(young) == runs  # at the first review

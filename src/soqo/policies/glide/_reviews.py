@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from soqo._foundation.frozen_dataclasses import evolve
-from soqo.estimators.bayes import OFFSET_SIZE, RELATIVE_ERROR, Posterior, ReadingModel, with_walking_offset
+from soqo.estimators.bayes import OFFSET_SIZE, Posterior, ReadingModel, with_walking_offset
 from soqo.policies.glide._beliefs import (
     BASE_LOAD_LOG_PRIORS,
     DECISIVE_READINGS,
@@ -20,7 +20,6 @@ from soqo.policies.glide._beliefs import (
     new_beliefs,
 )
 from soqo.policies.glide._changes import LOG_WALKING_OFFSET, OFFSET_SPEEDS
-from soqo.policies.glide._level_evidence import level_evidence
 from soqo.policies.glide._outliers import LOG_ERROR_RANGE, LOG_FIRST_WRONG, LOG_NEXT_WRONG
 from soqo.typing import BoolArray, IntArray
 
@@ -85,9 +84,6 @@ def _add_base_loads(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best:
     """Add beliefs with a constant base load and with ones that walk, fitted to the latest readings."""
     if not runs.size:
         return beliefs
-    runs = runs[_may_have_other_base_loads(beliefs, model, runs, best[runs])]
-    if not runs.size:
-        return beliefs
     chosen = best[runs]
     rows = beliefs.latest_accepted(runs, chosen)
     mode = beliefs.posterior.level_variance[chosen] > 0.0
@@ -122,32 +118,6 @@ def _add_base_loads(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best:
             part["age"], part["epoch"] = age, beliefs.epoch[chosen][where]
             parts.append(part)
     return beliefs.join(*parts) if parts else beliefs
-
-
-def _may_have_other_base_loads(beliefs: Beliefs, model: ReadingModel, runs: IntArray, chosen: IntArray) -> BoolArray:
-    """Return the runs whose latest readings are worth fits with other base loads.
-
-    At the first review all of them are. Later, another base load must explain the residuals of the best belief better
-    than the best belief's own does. This takes a small part of the time of the fits, in which A is unknown.
-    """
-    rows = beliefs.latest_accepted(runs, chosen)
-    is_first = beliefs.age[chosen] <= len(rows)
-    if is_first.all():
-        return is_first
-    posterior = beliefs.posterior.without_rows().take(chosen)
-    features = rows.features(model)
-    residuals = rows.y - np.vecdot(features, posterior.mean[:, None])
-    relative = RELATIVE_ERROR * model.square_length(features) / posterior.noise[:, None]
-    variances = 1.0 + relative * relative + model.model_error(model.square_length(features))
-    has_level, speeds = posterior.level_variance > 0.0, posterior.level_speed
-    reference, highest = np.zeros(runs.size), np.full(runs.size, -np.inf)
-    for rho in (None, 0.0, *SPEEDS):
-        found = level_evidence(residuals, variances, rho) + _log_prior(rho)
-        same = (has_level & (speeds == rho)) if rho is not None else ~has_level
-        reference = np.where(same, found, reference)
-        if rho is not None:
-            highest = np.where(same, highest, np.maximum(highest, found))
-    return is_first | ~(highest < reference)
 
 
 def _add_walking_offsets(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best: IntArray) -> Beliefs:

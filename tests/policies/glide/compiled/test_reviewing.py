@@ -8,8 +8,7 @@ import pytest
 from soqo.estimators.bayes import Posterior, ReadingModel
 from soqo.policies.glide._compiled import engine
 from soqo.policies.glide._compiled._layout import LOG_EVIDENCE, NOISE
-from soqo.policies.glide._compiled._reviewing import _KINDS, _fit_rows, _start, level_evidence
-from soqo.policies.glide._level_evidence import level_evidence as numpy_level_evidence
+from soqo.policies.glide._compiled._reviewing import _KINDS, _fit_rows, _start
 from soqo.typing import Array
 
 
@@ -50,13 +49,3 @@ def test_without_a_reading_there_is_no_fit() -> None:
     buffer, recent = np.empty((m + 1, m + 1)), latest_readings(1, 3, 0.0)
     _start(row, factor, buffer, own.fresh, np.nan)
     assert not _fit_rows(row, root, factor, buffer, recent, 0, 3, np.ones(3), False, own, np.empty((3, m + 1)))
-
-
-@pytest.mark.parametrize("kind", range(len(_KINDS)))
-@pytest.mark.parametrize("count", [0, 1, 9])
-def test_the_evidence_in_residuals_is_that_of_numpy(count: int, kind: int) -> None:
-    rng = np.random.default_rng(1)
-    residuals, variances = 3.0 + rng.standard_normal(12), 1.0 + rng.random(12)
-    speed = None if np.isnan(_KINDS[kind]) else float(_KINDS[kind])
-    expected = numpy_level_evidence(residuals[None, :count], variances[None, :count], speed)[0]
-    assert level_evidence(residuals, variances, count, _KINDS[kind]) == pytest.approx(expected, rel=1e-10, abs=1e-10)

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from soqo._foundation.compilation import NO, YES, compiled
-from soqo.estimators.bayes import LOG_BASE_LOAD_RANGE
 from soqo.estimators.bayes.compiled import triangular_factor
 from soqo.policies.glide._beliefs import BASE_LOAD_LOG_PRIORS, DECISIVE_READINGS
 from soqo.policies.glide._compiled._belief_update import (
@@ -143,54 +142,6 @@ def doubt_first_reading(
 
 
 @compiled
-def level_evidence(residuals: Array, variances: Array, n: int, speed: float) -> float:
-    """Return the log evidence of a base load in n residuals, see ``_level_evidence``; a speed of NaN is none."""
-    squares, log_weights, count, log_first = 0.0, 0.0, n, 0.0
-    if math.isnan(speed):
-        for t in range(n):
-            squares += residuals[t] ** 2 / variances[t]
-            log_weights -= 0.5 * math.log(variances[t])
-    elif n > 0:
-        level, P, count = residuals[0], variances[0] + speed**2, n - 1
-        for t in range(1, n):
-            F, innovation = P + variances[t], residuals[t] - level
-            squares += innovation * innovation / F
-            log_weights -= 0.5 * math.log(F)
-            level += P / F * innovation
-            P = P * variances[t] / F + speed**2
-        noise = math.sqrt(squares / max(count, 1))
-        log_first = -LOG_BASE_LOAD_RANGE - math.log(max(abs(residuals[0]), noise, 1e-150))
-    half = 0.5 * max(count, 1)
-    return math.lgamma(half) - half * math.log(math.pi * max(squares, 1e-300)) + log_weights + log_first
-
-
-@compiled
-def _may_have_other_base_load(leader: Array, recent: Array, start: int, skip: Array, model: Constants) -> bool:
-    """Return whether another base load explains the residuals of the best belief better than its own."""
-    sizes = model.sizes
-    d, m, n = sizes[0], sizes[4], 0
-    f, residuals, variances = np.empty(m), np.empty(recent.shape[0]), np.empty(recent.shape[0])
-    for t in range(start, recent.shape[0]):
-        y = recent[t, d]
-        if math.isnan(y) or skip[t] != 0.0:
-            continue
-        square_length = features(recent[t, :d], sizes, model.bias, f)
-        variances[n] = reading_variance(leader, square_length, model.trusted_distance)
-        residuals[n] = y
-        for i in range(m):
-            residuals[n] -= f[i] * leader[BELIEF_NUMBERS + i]
-        n += 1
-    mode, reference, highest = leader[LEVEL_VARIANCE] > 0.0, 0.0, -np.inf
-    for k in range(BASE_LOADS):
-        found = level_evidence(residuals, variances, n, _KINDS[k]) + _LOG_PRIORS[k]
-        if (mode and leader[LEVEL_SPEED] == _KINDS[k]) if k else not mode:
-            reference = found
-        elif k:
-            highest = max(highest, found)
-    return not highest < reference
-
-
-@compiled
 def add_base_loads(
     rows: Array,
     roots: Array,
@@ -211,8 +162,6 @@ def add_base_loads(
         skip[t] = 1.0 if recent[t, d + 1] > 0.0 else 0.0
     # The first time, the latest readings are all that there are.
     first = leader[AGE] <= count
-    if not first and not _may_have_other_base_load(leader, recent, start, skip, model):
-        return True
     mode, reference, walk_top = leader[LEVEL_VARIANCE] > 0.0, 0.0, -np.inf
     for k in range(BASE_LOADS):
         _start(rows[k], factors[k], buffers[k], model.fresh, _KINDS[k])
