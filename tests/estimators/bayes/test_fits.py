@@ -55,3 +55,19 @@ def test_the_weights_of_the_variants_are_their_posterior_probabilities() -> None
     assert found["variants"][0, 1] / found["variants"][0, 0] == pytest.approx(odds, rel=1e-9)
     np.testing.assert_array_equal(found["variants"][0, 2:], 0.0)
     assert found["log_marginal"][0] == pytest.approx(np.logaddexp(evidence[0] + np.log(0.7), evidence[1] + np.log(0.3)))
+
+
+@pytest.mark.parametrize("cap", [None, 0.3])
+@pytest.mark.parametrize("load", [None, 0.0, 2.0])
+def test_the_least_noise_is_below_that_of_the_fit(load: float | None, cap: float | None) -> None:
+    rng, runs, n = np.random.default_rng(7), 200, 18
+    model = ReadingModel(3, "direction", offset=True, optional_bias=True, noise_cap=cap)
+    size = 10.0 ** rng.uniform(-3.0, 1.0, (runs, 1))
+    U = 2.0 * rng.standard_normal((runs, n, 3))
+    y = 0.5 * np.vecdot(U, U) + size * rng.standard_normal((runs, n))
+    features = model.features(U.reshape(-1, 3)).reshape(runs, n, -1)
+    posterior = Posterior.start(model, runs, base_load=load).update_rows(model, U, y, features)
+    least, noise = posterior.least_noise(model), posterior.summary_of_fit(model)[0]
+    np.testing.assert_array_less(least, noise)
+    if cap is None:
+        assert np.median(least / noise) > 0.2  # a bound that is far too low would be of no use

@@ -1,6 +1,7 @@
 """Bayesian estimators of A: recursive least squares with unknown noise and scale, MAP estimates, regression on logs."""
 
 from soqo.estimators.bayes._fit_schedule import first_fits, fit_ages, fit_is_due, frequent_fits
+from soqo.estimators.bayes._fits import NOISE_MARGIN
 from soqo.estimators.bayes._map_estimate import map_estimate
 from soqo.estimators.bayes._model import (
     MAX_DISTANCE,
@@ -24,6 +25,7 @@ from soqo.estimators.bayes._row_algebra import LOG_BASE_LOAD_RANGE
 __all__ = [
     "LOG_BASE_LOAD_RANGE",
     "MAX_DISTANCE",
+    "NOISE_MARGIN",
     "OFFSET_SIZE",
     "RELATIVE_ERROR",
     "TRACE_DEVIATION",

@@ -41,6 +41,10 @@ NEGLIGIBLE, UNLIKELY = 1e-3, 0.05
 evaluated again until the number of readings has doubled."""
 
 
+NOISE_MARGIN = 0.8
+"""A lower bound on the noise has this margin, for the width of its density and for a prior that ends at a bound."""
+
+
 def fit_variants(
     model: ReadingModel, part: Posterior, rows: Array, *, triangular: bool, review: bool, evidence_only: bool = False
 ) -> dict[str, Array]:
@@ -185,6 +189,26 @@ def fit_variant(
         "scale": average.scale * part.prior_unit,
         "log_evidence": log_evidence,
     }
+
+
+def least_noise(model: ReadingModel, part: Posterior, rows: Array, *, triangular: bool) -> Array:
+    """Return a lower bound on the noise that :func:`fit_variants` finds, at a third of its cost; shape (runs,).
+
+    The density of log sigma increases while sigma^2 is below the mean square of the n readings that no A and no offset
+    explains: its logarithm has a slope of at least rest / sigma^2 - n, whatever the explained part of the readings is.
+
+    Parameters
+    ----------
+    model, part, rows, triangular
+        As for :func:`fit_variants`, with fewer readings than make the bias optional.
+    """
+    columns = model.extras + model.unknowns
+    if model.biases and model.kappa:
+        rows = without_bias(model, rows, triangular, evidence_only=True).rows
+    if rows.shape[1] <= columns:
+        return np.zeros(len(rows))
+    rest = np.abs(triangular_factor(rows[:, :, -columns - 1 :])[:, columns, columns])
+    return NOISE_MARGIN * np.minimum(rest / np.sqrt(np.maximum(part.readings, 1.0)), part.noise_cap)
 
 
 def without_bias(model: ReadingModel, rows: Array, triangular: bool, evidence_only: bool) -> WhiteRows:

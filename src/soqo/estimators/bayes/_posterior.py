@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from soqo._foundation.one_number import concatenate_entries, take_entries
 from soqo._storage.registry import register, rename_fields
 from soqo.estimators._measurements import smat, svec
 from soqo.estimators.bayes._fit_schedule import fit_is_due, is_fitted_always
-from soqo.estimators.bayes._fits import VARIANTS, fit_variants
+from soqo.estimators.bayes._fits import VARIANTS, fit_variants, least_noise
 from soqo.estimators.bayes._marginal_likelihood import LOG_SCALE_DEVIATION, PRIOR_MEAN_SCALE, PRIOR_MEAN_SQUARE_SCALE
 from soqo.estimators.bayes._mixture import triangular_factor
 from soqo.estimators.bayes._model import RELATIVE_ERROR, ReadingModel, prior_root
@@ -729,11 +729,20 @@ class Posterior(Value):
             after = after._fit(model, runs[count == rows], min(rows, self.buffer.shape[1]), review)
         return after
 
+    def fit_all(self, model: ReadingModel) -> Posterior:
+        """Return the fit of all runs and variants, with the marginal density of the stored rows as its evidence.
+
+        Parameters
+        ----------
+        model : ReadingModel
+            The model.
+        """
+        return self.fit(model, self.total_readings > 0.0, review=True).with_marginal_evidence()
+
     def summary_of_fit(self, model: ReadingModel) -> tuple[Array, Array]:
         """Return the noise and the logarithm of the marginal density of all stored rows, shape (runs,).
 
-        They are ``noise`` and ``log_evidence`` of ``fit(model, total_readings > 0, review=True)`` with the marginal
-        evidence, at a lower cost.
+        They are ``noise`` and ``log_evidence`` of :meth:`fit_all`, at a lower cost.
 
         Parameters
         ----------
@@ -741,17 +750,35 @@ class Posterior(Value):
             The model.
         """
         noise, evidence = self.noise.copy(), self.with_marginal_evidence().log_evidence.copy()
+        for runs, part, rows, triangular in self._groups_of_rows():
+            found = fit_variants(model, part, rows, triangular=triangular, review=True, evidence_only=True)
+            first = log_first_density(part.first_reading, found["noise"])
+            noise[runs], evidence[runs] = found["noise"], found["log_marginal"] + part.log_jacobian + first
+        return noise, evidence
+
+    def least_noise(self, model: ReadingModel) -> Array:
+        """Return a lower bound on the noise of :meth:`summary_of_fit`, at a lower cost; shape (runs,).
+
+        Parameters
+        ----------
+        model : ReadingModel
+            The model. There are fewer readings than make its bias optional.
+        """
+        least = np.zeros(self.noise.size)
+        for runs, part, rows, triangular in self._groups_of_rows():
+            least[runs] = least_noise(model, part, rows, triangular=triangular)
+        return least
+
+    def _groups_of_rows(self) -> Iterator[tuple[IntArray, Posterior, Array, bool]]:
+        """Yield runs that are fitted together, their posteriors and rows, and whether these are a triangular factor."""
         known = np.flatnonzero(self.total_readings > 0.0)
         count = self._stored_rows(known)
         for number in set(count.tolist()):
             runs = known[count == number]
-            part = self if runs.size == evidence.size else self.take(runs)
+            part = self if runs.size == self.noise.size else self.take(runs)
             few = min(number, self.buffer.shape[1])
             rows = part.buffer[:, :few] if few else merge_rows(part.factor, part.buffer, part.buffer_rows)
-            found = fit_variants(model, part, rows, triangular=not few, review=True, evidence_only=True)
-            first = log_first_density(part.first_reading, found["noise"])
-            noise[runs], evidence[runs] = found["noise"], found["log_marginal"] + part.log_jacobian + first
-        return noise, evidence
+            yield runs, part, rows, not few
 
     def _stored_rows(self, runs: IntArray) -> IntArray:
         """Return the number of rows of a fit of the buffer, in steps; zero if the rows are in the factor."""

@@ -128,6 +128,23 @@ class Rows:
         """Return the readings of some of the runs."""
         return Rows(self.u[index], self.w[index], self.factor[index], self.y[index])
 
+    def learned(self, model: ReadingModel, start: Posterior, times: int = 1) -> Posterior:
+        """Return posteriors after all readings in their order, before a fit.
+
+        Parameters
+        ----------
+        model : ReadingModel
+            The assumptions about the readings.
+        start : Posterior
+            The posteriors before them: of all runs, one after the other, and again as often as ``times`` says.
+        times : int
+            How many posteriors share the readings of a run.
+        """
+        features, rows = self.features(model), self
+        if times > 1:
+            features, rows = np.tile(features, (times, 1, 1)), self.repeat(times)
+        return start.update_rows(model, rows.u, rows.y, features, rows.context)
+
     def repeat(self, times: int) -> Rows:
         """Return the rows of all runs several times, one after the other."""
         return Rows(

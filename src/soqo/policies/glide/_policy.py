@@ -15,6 +15,7 @@ estimate.
     outliers    densities of wrong readings                             soqo.policies.glide._outliers
     changes     beliefs that start again after a suspected change       soqo.policies.glide._changes
     reviews     fits of the latest readings                             soqo.policies.glide._reviews
+    base loads  which other ones the latest readings support            soqo.policies.glide._base_loads
     hedge       what to play for while A may have changed               soqo.policies.glide._hedge
     faults      meters that are stuck or saturated                      soqo.policies.glide._meter_faults
     compiled    rounds as machine code, where Numba is installed        soqo.policies.glide._compiled

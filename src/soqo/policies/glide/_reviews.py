@@ -10,11 +10,11 @@ import numpy as np
 
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo.estimators.bayes import OFFSET_SIZE, Posterior, ReadingModel, with_walking_offset
+from soqo.policies.glide._base_loads import add_base_loads
 from soqo.policies.glide._beliefs import (
     BASE_LOAD_LOG_PRIORS,
     DECISIVE_READINGS,
     Beliefs,
-    Rows,
     best_index,
     first_of_runs,
     new_beliefs,
@@ -23,11 +23,11 @@ from soqo.policies.glide._changes import LOG_WALKING_OFFSET, OFFSET_SPEEDS
 from soqo.policies.glide._outliers import LOG_ERROR_RANGE, LOG_FIRST_WRONG, LOG_NEXT_WRONG
 from soqo.typing import BoolArray, IntArray
 
-SPEEDS = (0.05, 0.3, 2.0, 10.0)
-"""The speeds rho of base loads that walk."""
-
 DOUBT_AGE = 5.0
 """The age at which the first two readings are doubted."""
+
+MISLED_SHARE = 0.2
+"""Where wrong readings have misled the start, the latest readings alone show less than this share of its noise."""
 
 DECISIVE_NATS = 8.0
 """A fit of the latest readings replaces the others if it predicts the last five of them better by this much."""
@@ -49,7 +49,7 @@ def doubt_first_readings(beliefs: Beliefs, model: ReadingModel, seen: BoolArray)
     follows = np.pad(dropped[:, :-1], ((0, 0), (1, 0)))
     cost = np.where(follows, LOG_NEXT_WRONG, LOG_FIRST_WRONG) - LOG_ERROR_RANGE - size
     y[dropped] = np.nan
-    learned = _fit_stored(model, _store_rows(model, Posterior.start(model, len(y)), replace(rows, y=y), 1))
+    learned = replace(rows, y=y).learned(model, Posterior.start(model, len(y))).fit_all(model)
     weight = BASE_LOAD_LOG_PRIORS["none"] + np.where(dropped, cost, 0.0).sum(axis=1)
     return beliefs.join(new_beliefs(np.tile(runs, 2), learned, weight, age=DOUBT_AGE, rejected=1.0))
 
@@ -62,7 +62,7 @@ def review(beliefs: Beliefs, model: ReadingModel, seen: BoolArray, *, base_load:
     now = set(age.tolist())
     if base_load and not now.isdisjoint(base_load_ages):
         due = np.flatnonzero(np.isin(age, list(base_load_ages)))
-        after = _add_base_loads(after, model, due[beliefs.posterior.offset_step[best[due]] == 0.0], best)
+        after = add_base_loads(after, model, due[beliefs.posterior.offset_step[best[due]] == 0.0], best)
     if base_load and model.offset and not model.context and not now.isdisjoint(offset_ages(model.unknowns)):
         due = np.flatnonzero(np.isin(age, list(offset_ages(model.unknowns))))
         after = _add_walking_offsets(after, model, due, best_index(after))
@@ -80,46 +80,6 @@ def review(beliefs: Beliefs, model: ReadingModel, seen: BoolArray, *, base_load:
     return after
 
 
-def _add_base_loads(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best: IntArray) -> Beliefs:
-    """Add beliefs with a constant base load and with ones that walk, fitted to the latest readings."""
-    if not runs.size:
-        return beliefs
-    chosen = best[runs]
-    rows = beliefs.latest_accepted(runs, chosen)
-    mode = beliefs.posterior.level_variance[chosen] > 0.0
-    speeds = beliefs.posterior.level_speed[chosen]
-
-    kinds: tuple[float | None, ...] = (None, 0.0, *SPEEDS)
-    starts = Posterior.concatenate([Posterior.start(model, runs.size, base_load=rho) for rho in kinds])
-    learned = _store_rows(model, starts, rows, len(kinds))
-    marginal = dict(zip(kinds, learned.summary_of_fit(model)[1].reshape(len(kinds), -1), strict=True))
-    evidence = {rho: found + _log_prior(rho) for rho, found in marginal.items()}
-    reference = np.zeros(runs.size)
-    for rho, value in evidence.items():
-        same = (mode & (speeds == rho)) if rho is not None else ~mode
-        reference = np.where(same, value, reference)
-    reference_total = beliefs.total[chosen]
-    walk_top = np.max(np.stack([evidence[speed] for speed in SPEEDS]), axis=0)
-    # The first time, the latest readings are all that there are.
-    first = beliefs.age[chosen] <= len(rows)
-    least, cost = np.where(first, -6.0, 8.0), np.where(first, 0.0, 6.0)
-    parts = []
-    for k, rho in enumerate(kinds):
-        gain = evidence[rho] - reference
-        same = (mode & (speeds == rho)) if rho is not None else ~mode
-        # One belief for each base load that the latest readings support better than the best belief's.
-        wanted = ~same & (evidence[rho] >= walk_top) & (gain > least) & (rho is not None)
-        if wanted.any():
-            where = np.flatnonzero(wanted)
-            weight = (reference_total + gain - cost - marginal[rho])[where]
-            age = beliefs.age[chosen][where]
-            fit = _fit_stored(model, learned.take(k * runs.size + where))
-            part = new_beliefs(runs[where], fit, weight, age=0.0, rejected=0.0)
-            part["age"], part["epoch"] = age, beliefs.epoch[chosen][where]
-            parts.append(part)
-    return beliefs.join(*parts) if parts else beliefs
-
-
 def _add_walking_offsets(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best: IntArray) -> Beliefs:
     """Add beliefs whose offset walks, where there is an offset, if the latest readings support them."""
     posterior = beliefs.posterior
@@ -135,14 +95,14 @@ def _add_walking_offsets(beliefs: Beliefs, model: ReadingModel, runs: IntArray, 
     deviation = OFFSET_SIZE * size * posterior.scale[chosen] / np.maximum(posterior.noise[chosen], 1e-150)
     speeds = (0.0, *OFFSET_SPEEDS)
     starts = Posterior.concatenate([with_walking_offset(start, rho / size, deviation) for rho in speeds])
-    stored = _store_rows(model, starts, rows, len(speeds))
+    stored = rows.learned(model, starts, len(speeds))
     evidence = stored.summary_of_fit(model)[1].reshape(len(speeds), runs.size)
     fastest = evidence[1:].argmax(axis=0) + 1
     gain = evidence[fastest, np.arange(runs.size)] - evidence[0] + LOG_WALKING_OFFSET
     where = np.flatnonzero(gain > 0.0)
     if not where.size:
         return beliefs
-    learned = _fit_stored(model, stored.take(fastest[where] * runs.size + where))
+    learned = stored.take(fastest[where] * runs.size + where).fit_all(model)
     part = new_beliefs(
         runs[where], learned, beliefs.total[chosen[where]] + gain[where] - learned.log_evidence, age=0.0, rejected=0.0
     )
@@ -163,15 +123,17 @@ def _add_fresh_fit(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best: 
         parent = beliefs.posterior.take(chosen)
         deviation = OFFSET_SIZE * parent.sizes[:, 0] * parent.scale / np.maximum(parent.noise, 1e-150)
         start = with_walking_offset(start, parent.offset_step, deviation)
-    stored = _store_rows(model, start, rows.first(count - DECISIVE_READINGS), 1)
-    noise, _ = stored.summary_of_fit(model)
+    stored = rows.first(count - DECISIVE_READINGS).learned(model, start)
     # A start that was misled seems to have large noise, unless its belief rejects all later readings.
-    misled = (noise < 0.2 * beliefs.posterior.noise[chosen]) | (beliefs.in_a_row[chosen] > DECISIVE_READINGS)
-    which = np.flatnonzero(misled)
+    rejects, least = beliefs.in_a_row[chosen] > DECISIVE_READINGS, MISLED_SHARE * beliefs.posterior.noise[chosen]
+    which = np.flatnonzero(rejects | (stored.least_noise(model) < least))
+    if which.size:
+        noise, _ = stored.take(which).summary_of_fit(model)
+        which = which[rejects[which] | (noise < least[which])]
     if not which.size:
         return beliefs
     runs, chosen, rows = runs[which], chosen[which], rows.of_runs(which)
-    learned = _fit_stored(model, stored.take(which))
+    learned = stored.take(which).fit_all(model)
     won, never = -beliefs.densities[chosen].sum(axis=1), np.zeros(runs.size, dtype=np.bool_)
     features = rows.features(model)
     for k in range(count - DECISIVE_READINGS, count):
@@ -217,20 +179,3 @@ def review_ages(unknowns: int) -> frozenset[float]:
 def offset_ages(unknowns: int) -> frozenset[float]:
     """Return the ages at which it is reviewed whether an offset walks."""
     return frozenset(4.0 * max(unknowns, 5) * 2.0**k for k in range(20))
-
-
-def _log_prior(rho: float | None) -> float:
-    return BASE_LOAD_LOG_PRIORS["none" if rho is None else "walk" if rho else "constant"]
-
-
-def _store_rows(model: ReadingModel, start: Posterior, rows: Rows, times: int) -> Posterior:
-    """Return the posterior with some rows, in their order, before a fit; several posteriors of a run share its rows."""
-    features = rows.features(model)
-    if times > 1:
-        features, rows = np.tile(features, (times, 1, 1)), rows.repeat(times)
-    return start.update_rows(model, rows.u, rows.y, features, rows.context)
-
-
-def _fit_stored(model: ReadingModel, learned: Posterior) -> Posterior:
-    """Return the posterior of the stored rows, with their marginal density as its evidence."""
-    return learned.fit(model, learned.total_readings > 0.0, review=True).with_marginal_evidence()

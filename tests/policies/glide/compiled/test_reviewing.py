@@ -7,8 +7,10 @@ import pytest
 
 from soqo.estimators.bayes import Posterior, ReadingModel
 from soqo.policies.glide._compiled import engine
+from soqo.policies.glide._compiled._base_loads import KINDS
+from soqo.policies.glide._compiled._belief_update import least_noise
 from soqo.policies.glide._compiled._layout import LOG_EVIDENCE, NOISE
-from soqo.policies.glide._compiled._reviewing import _KINDS, _fit_rows, _start
+from soqo.policies.glide._compiled._reviewing import fit_stored, start_belief, store_rows
 from soqo.typing import Array
 
 
@@ -21,7 +23,7 @@ def latest_readings(d: int, count: int, load: float) -> Array:
     return rows
 
 
-@pytest.mark.parametrize("kind", range(len(_KINDS)))
+@pytest.mark.parametrize("kind", range(len(KINDS)))
 @pytest.mark.parametrize("count", [6, 40])
 def test_a_fit_of_several_readings_is_that_of_numpy(count: int, kind: int) -> None:
     d = 2
@@ -30,13 +32,16 @@ def test_a_fit_of_several_readings_is_that_of_numpy(count: int, kind: int) -> No
     own, m = engine._constants(model), model.size
     row, root, factor = np.empty(own.fresh.size), np.empty((m, m)), np.empty((m + 1, m + 1))
     buffer, work = np.empty((min(m + 1, 32), m + 1)), np.empty((3, m + 1))
-    _start(row, factor, buffer, own.fresh, _KINDS[kind])
-    assert _fit_rows(row, root, factor, buffer, recent, 0, count, skip, False, own, work)
-    speed = None if np.isnan(_KINDS[kind]) else float(_KINDS[kind])
+    start_belief(row, factor, buffer, own.fresh, KINDS[kind])
+    assert store_rows(row, factor, buffer, recent, 0, count, skip, own, work)
+    least = least_noise(row, factor, buffer, own)
+    assert fit_stored(row, root, factor, buffer, False, own, work)
+    speed = None if np.isnan(KINDS[kind]) else float(KINDS[kind])
     u, y = recent[None, :, :d], np.where(skip > 0.0, np.nan, recent[:, d])[None]
     posterior = Posterior.start(model, 1, base_load=speed)
     posterior = posterior.update_rows(model, u, y, model.features(u[0])[None])
-    posterior = posterior.fit(model, np.array([True]), review=True).with_marginal_evidence()
+    assert least == pytest.approx(posterior.least_noise(model)[0], rel=1e-8)
+    posterior = posterior.fit_all(model)
     assert row[LOG_EVIDENCE] == pytest.approx(posterior.log_evidence[0], rel=1e-8)
     assert row[NOISE] == pytest.approx(posterior.noise[0], rel=1e-8)
     np.testing.assert_allclose(root @ root.T, posterior.root[0] @ posterior.root[0].T, rtol=1e-6, atol=1e-10)
@@ -45,7 +50,7 @@ def test_a_fit_of_several_readings_is_that_of_numpy(count: int, kind: int) -> No
 def test_without_a_reading_there_is_no_fit() -> None:
     model = ReadingModel(1, "none")
     own, m = engine._constants(model), model.size
-    row, root, factor = np.empty(own.fresh.size), np.empty((m, m)), np.empty((m + 1, m + 1))
+    row, factor = np.empty(own.fresh.size), np.empty((m + 1, m + 1))
     buffer, recent = np.empty((m + 1, m + 1)), latest_readings(1, 3, 0.0)
-    _start(row, factor, buffer, own.fresh, np.nan)
-    assert not _fit_rows(row, root, factor, buffer, recent, 0, 3, np.ones(3), False, own, np.empty((3, m + 1)))
+    start_belief(row, factor, buffer, own.fresh, np.nan)
+    assert not store_rows(row, factor, buffer, recent, 0, 3, np.ones(3), own, np.empty((3, m + 1)))

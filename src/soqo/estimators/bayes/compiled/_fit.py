@@ -157,6 +157,32 @@ def _inner(
 
 
 @compiled
+def unexplained(rows: Array, bias_rows: int, sizes: IntArray, kappa: float) -> float:
+    """Return the root of the sum of squares that no A and no offset explains; zero if it cannot be told.
+
+    Parameters
+    ----------
+    rows, bias_rows, sizes, kappa
+        As for :func:`fit_variants`.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.5, 1.5], [0.5, 4.5]])                   # y = 1.5 and 4.5, both at u = 1
+    >>> round(unexplained(rows, 2, np.array([1, 1, 0, 0, 1]), 0.0) ** 2, 9)
+    4.5
+    """
+    q, columns = sizes[2], sizes[1] + sizes[3]
+    white = rows
+    if kappa != 0.0 and q > 0:
+        white = np.empty(rows.shape)
+        if not _whiten(rows, bias_rows, q, kappa, white, np.empty((bias_rows, bias_rows))):
+            return 0.0
+    if rows.shape[0] <= columns:
+        return 0.0
+    return abs(triangular_factor(white, sizes[4] - columns)[columns, columns])
+
+
+@compiled
 def _wanted(
     sizes: IntArray, optional_bias: bool, readings: float, offset: bool, review: bool, variants: Array, wanted: Array
 ) -> None:

@@ -26,7 +26,19 @@ _DOUBLE = ord("d")
 
 @compiled
 def cholesky(A: Array) -> bool:
-    """Overwrite the lower triangle of A by its Cholesky factor; return False if A is not positive definite."""
+    """Overwrite the lower triangle of A by its Cholesky factor; return False if A is not positive definite.
+
+    Parameters
+    ----------
+    A : Array, shape (n, n)
+        The matrix, of which the lower triangle is read.
+
+    Examples
+    --------
+    >>> A = np.array([[9.0]])
+    >>> cholesky(A), A
+    (True, array([[3.]]))
+    """
     n = A.shape[0]
     for i in range(n):
         for j in range(i + 1):

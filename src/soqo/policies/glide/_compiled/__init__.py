@@ -3,7 +3,7 @@
     layout       where the numbers of runs and beliefs are                    `_layout`
     packed       the memory in the form that compiled functions use           `_packed`
     beliefs      one reading and one belief                                   `_belief_update`, `_judgment`
-    reviews      fits of the latest readings                                  `_reviewing`
+    reviews      fits of the latest readings                                  `_reviewing`, `_base_loads`
     readings     a reading of each run                                        `_quiet_readings`, `_general_readings`
     after it     meters, the latest readings, and the estimate                `_after_reading`
     actions      drift, plan, and probes                                      `_deciding`

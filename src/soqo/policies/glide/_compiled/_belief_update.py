@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from soqo._foundation.compilation import compiled
-from soqo.estimators.bayes import LOG_BASE_LOAD_RANGE, RELATIVE_ERROR
-from soqo.estimators.bayes.compiled import fit_variants, fold_rows, offset_deviation, to_vector
+from soqo.estimators.bayes import LOG_BASE_LOAD_RANGE, NOISE_MARGIN, RELATIVE_ERROR
+from soqo.estimators.bayes.compiled import fit_variants, fold_rows, offset_deviation, to_vector, unexplained
 from soqo.policies.glide._compiled._layout import (
     BELIEF_NUMBERS,
     BUFFER_ROWS,
@@ -264,6 +264,15 @@ def fit(
     )
     row[NOISE], row[SCALE], row[LOG_MARGINAL] = noise, scale, log_marginal
     return finite
+
+
+@compiled
+def least_noise(row: Array, factor: Array, buffer: Array, model: Constants) -> float:
+    """Return a lower bound on the noise that :func:`fit` finds; all readings are in the buffer or in the factor."""
+    rows = int(row[BUFFER_ROWS])
+    few = rows > 0
+    rest = unexplained(buffer[:rows] if few else factor, rows if few else model.sizes[2], model.sizes, model.kappa)
+    return NOISE_MARGIN * min(rest / math.sqrt(row[READINGS]), row[NOISE_CAP])
 
 
 @compiled

@@ -24,6 +24,7 @@ from soqo.policies.glide._compiled._after_reading import (
     push,
     remember,
 )
+from soqo.policies.glide._compiled._base_loads import BASE_LOADS, add_base_loads
 from soqo.policies.glide._compiled._belief_update import (
     features,
     fit,
@@ -70,12 +71,7 @@ from soqo.policies.glide._compiled._layout import (
     VARIANTS,
     Constants,
 )
-from soqo.policies.glide._compiled._reviewing import (
-    BASE_LOADS,
-    add_base_loads,
-    doubt_first_reading,
-    was_misled,
-)
+from soqo.policies.glide._compiled._reviewing import doubt_first_reading, was_misled
 from soqo.policies.glide._outliers import (
     AVERAGING_READINGS,
     CHANGE_RATIO,

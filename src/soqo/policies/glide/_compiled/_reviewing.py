@@ -12,6 +12,7 @@ from soqo.policies.glide._beliefs import BASE_LOAD_LOG_PRIORS, DECISIVE_READINGS
 from soqo.policies.glide._compiled._belief_update import (
     features,
     fit,
+    least_noise,
     log_density,
     marginal_evidence,
     potter,
@@ -19,13 +20,11 @@ from soqo.policies.glide._compiled._belief_update import (
     reading_variance,
     store,
 )
-from soqo.policies.glide._compiled._judgment import total_weight
 from soqo.policies.glide._compiled._layout import (
     AGE,
     BELIEF_NUMBERS,
     BUFFER_ROWS,
     DENSITIES,
-    EPOCH,
     IN_A_ROW,
     LEVEL_SPEED,
     LEVEL_VARIANCE,
@@ -36,19 +35,14 @@ from soqo.policies.glide._compiled._layout import (
     Constants,
 )
 from soqo.policies.glide._outliers import LOG_ERROR_RANGE, LOG_FIRST_WRONG, LOG_NEXT_WRONG
-from soqo.policies.glide._reviews import DECISIVE_NATS, DOUBT_AGE, SPEEDS
+from soqo.policies.glide._reviews import DECISIVE_NATS, DOUBT_AGE, MISLED_SHARE
 from soqo.typing import Array
 
-BASE_LOADS = 2 + len(SPEEDS)
-"""The number of base loads that are compared: none, a constant one, and ones that walk."""
-
-_KINDS = np.array([np.nan, 0.0, *SPEEDS])
-_LOG_PRIORS = np.array([BASE_LOAD_LOG_PRIORS[kind] for kind in ("none", "constant", *("walk",) * len(SPEEDS))])
 _LOG_NO_BASE_LOAD = BASE_LOAD_LOG_PRIORS["none"]
 
 
 @compiled
-def _start(row: Array, factor: Array, buffer: Array, fresh: Array, speed: float) -> None:
+def start_belief(row: Array, factor: Array, buffer: Array, fresh: Array, speed: float) -> None:
     """Fill in a belief before the first reading; a speed of NaN is no base load."""
     row[:] = fresh
     factor[:, :] = 0.0
@@ -67,23 +61,18 @@ def _triangularize(rows: Array, factor: Array) -> None:
 
 
 @compiled
-def _fit_rows(
+def store_rows(
     row: Array,
-    root: Array,
     factor: Array,
     buffer: Array,
     recent: Array,
     first: int,
     last: int,
     skip: Array,
-    evidence_only: bool,
     model: Constants,
     work: Array,
 ) -> bool:
-    """Let a belief learn from some of the latest readings, with one fit at the end; return False if it cannot.
-
-    If only the evidence is wanted, the rows are stored and the mean and the root are not computed.
-    """
+    """Let a belief store some of the latest readings, before a fit; return False if there is none."""
     sizes = model.sizes
     d, m = sizes[0], sizes[4]
     f, level = np.empty(m), BELIEF_NUMBERS + m
@@ -106,6 +95,17 @@ def _fit_rows(
     else:
         _triangularize(stack[:count], factor)
         row[BUFFER_ROWS] = 0.0
+    return True
+
+
+@compiled
+def fit_stored(
+    row: Array, root: Array, factor: Array, buffer: Array, evidence_only: bool, model: Constants, work: Array
+) -> bool:
+    """Fit all stored readings, with their marginal density as the evidence; return False if the numbers overflow.
+
+    If only the evidence is wanted, the mean and the root are not computed.
+    """
     finite = fit(row, root, factor, buffer, model, YES, evidence_only, work[2])
     row[LOG_EVIDENCE] = marginal_evidence(row)
     return finite
@@ -135,53 +135,12 @@ def doubt_first_reading(
             log_weight += (LOG_NEXT_WRONG if follows else LOG_FIRST_WRONG) - LOG_ERROR_RANGE
             log_weight -= math.log(max(abs(y), 1e-300))
         follows = dropped
-    _start(row, factor, buffer, model.fresh, np.nan)
-    finite = _fit_rows(row, root, factor, buffer, recent, first, rows, skip, NO, model, work)
+    start_belief(row, factor, buffer, model.fresh, np.nan)
+    if not store_rows(row, factor, buffer, recent, first, rows, skip, model, work):
+        return False
+    finite = fit_stored(row, root, factor, buffer, NO, model, work)
     row[LOG_WEIGHT], row[AGE], row[REJECTED] = log_weight, DOUBT_AGE, 1.0
     return finite
-
-
-@compiled
-def add_base_loads(
-    rows: Array,
-    roots: Array,
-    factors: Array,
-    buffers: Array,
-    leader: Array,
-    recent: Array,
-    model: Constants,
-    work: Array,
-    wanted: Array,
-) -> bool:
-    """Fill in beliefs with other base loads than the best one's, and mark those that the latest readings support."""
-    count, d = recent.shape[0], model.sizes[0]
-    skip, evidence = np.zeros(count), np.empty(BASE_LOADS)
-    # Without what the best belief has rejected, and what came before it started to learn.
-    start = max(count - int(leader[AGE]), 0)
-    for t in range(start, count):
-        skip[t] = 1.0 if recent[t, d + 1] > 0.0 else 0.0
-    # The first time, the latest readings are all that there are.
-    first = leader[AGE] <= count
-    mode, reference, walk_top = leader[LEVEL_VARIANCE] > 0.0, 0.0, -np.inf
-    for k in range(BASE_LOADS):
-        _start(rows[k], factors[k], buffers[k], model.fresh, _KINDS[k])
-        if not _fit_rows(rows[k], roots[k], factors[k], buffers[k], recent, start, count, skip, YES, model, work):
-            return False
-        evidence[k] = rows[k, LOG_EVIDENCE] + _LOG_PRIORS[k]
-        if (mode and leader[LEVEL_SPEED] == _KINDS[k]) if k else not mode:
-            reference = evidence[k]
-        if k >= 2:
-            walk_top = max(walk_top, evidence[k])
-    least, cost = -6.0 if first else 8.0, 0.0 if first else 6.0
-    for k in range(1, BASE_LOADS):
-        gain = evidence[k] - reference
-        same = mode and leader[LEVEL_SPEED] == _KINDS[k]
-        wanted[k] = 1.0 if not same and evidence[k] >= walk_top and gain > least else 0.0
-        rows[k, LOG_WEIGHT] = total_weight(leader) + gain - cost - rows[k, LOG_EVIDENCE]
-        rows[k, AGE], rows[k, EPOCH] = leader[AGE], leader[EPOCH]
-        if wanted[k] > 0.0 and not fit(rows[k], roots[k], factors[k], buffers[k], model, YES, NO, work[2]):
-            return False
-    return True
 
 
 @compiled
@@ -203,12 +162,16 @@ def was_misled(
         if math.isnan(recent[t, d]):
             return False
     speed = leader[LEVEL_SPEED] if leader[LEVEL_VARIANCE] > 0.0 else np.nan
-    _start(row, factor, buffer, model.fresh, speed)
-    decisive = rows - DECISIVE_READINGS
-    if not _fit_rows(row, root, factor, buffer, recent, rows - count, decisive, np.zeros(rows), YES, model, work):
+    start_belief(row, factor, buffer, model.fresh, speed)
+    decisive, rejects = rows - DECISIVE_READINGS, leader[IN_A_ROW] > DECISIVE_READINGS
+    if not store_rows(row, factor, buffer, recent, rows - count, decisive, np.zeros(rows), model, work):
         return True
     # A start that was misled seems to have large noise, unless its belief rejects all later readings.
-    if not row[NOISE] < 0.2 * leader[NOISE] and not leader[IN_A_ROW] > DECISIVE_READINGS:
+    if not rejects and not least_noise(row, factor, buffer, model) < MISLED_SHARE * leader[NOISE]:
+        return False
+    if not fit_stored(row, root, factor, buffer, YES, model, work):
+        return True
+    if not rejects and not row[NOISE] < MISLED_SHARE * leader[NOISE]:
         return False
     if not fit(row, root, factor, buffer, model, YES, NO, work[2]):
         return True

@@ -1,0 +1,210 @@
+"""Base loads that other beliefs assume, compared with that of the best belief at some ages.
+
+A fit for each base load, with and without an offset, is what decides, and it costs several ordinary fits. It is not
+made where something cheaper shows that nothing would follow from it:
+
+- The first time, base loads that walk are fitted only where a constant one is not much less probable than none: over
+  few readings, a slow walk is nearly a constant, and faster ones only where the evidence increases with the speed.
+- Later, :func:`residual_gain` compares the base loads with A as the best belief has it. Only a factor of the hitting
+  cost, a multiple of |u|^2 and the offset are fitted anew, which is a least-squares problem with d + 2 unknowns instead
+  of d(d+1)/2 and more. What a base load has done to the estimate of A is mostly of this form.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from soqo.estimators.bayes import LOG_BASE_LOAD_RANGE, RELATIVE_ERROR, Posterior, ReadingModel
+from soqo.policies.glide._beliefs import BASE_LOAD_LOG_PRIORS, Beliefs, Rows, new_beliefs
+from soqo.typing import Array, BoolArray, IntArray
+
+SPEEDS = (0.05, 0.3, 2.0, 10.0)
+"""The speeds rho of base loads that walk."""
+
+FIRST_NATS, LATER_NATS, LATER_COST = -6.0, 8.0, 6.0
+"""By how much the evidence for another base load must exceed that for the best belief's: the first time, when the
+latest readings are all that there are, and later, when so much is subtracted from its weight."""
+
+CONSTANT_NATS = -8.0
+"""Where a constant base load is less probable than the best belief's by more than this, none that walks is fitted."""
+
+RESIDUAL_NATS = -6.0
+"""Residuals that speak against a base load by more than this exclude that the fits support one by ``LATER_NATS``."""
+
+COLLINEAR = 1e-9
+"""Is added to the squared lengths of columns, in units of them, so that dependent columns do no harm."""
+
+_LOG_TWO_PI = math.log(2.0 * math.pi)
+
+
+def add_base_loads(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best: IntArray) -> Beliefs:
+    """Add beliefs with other base loads than the best one's, fitted to the latest readings.
+
+    Parameters
+    ----------
+    beliefs : Beliefs
+        The beliefs.
+    model : ReadingModel
+        The assumptions about the readings.
+    runs : IntArray
+        The runs to review.
+    best : IntArray, shape (runs of the batch,)
+        The best belief of each run.
+    """
+    first = beliefs.age[best[runs]] <= beliefs.recent_y.shape[1]
+    parts = _supported(beliefs, model, runs[first], best, first=True)
+    later = runs[~first]
+    if later.size:
+        rows = beliefs.latest_accepted(later, best[later])
+        later = later[residual_gain(model, beliefs.posterior.without_rows().take(best[later]), rows) > RESIDUAL_NATS]
+    parts += _supported(beliefs, model, later, best, first=False)
+    return beliefs.join(*parts) if parts else beliefs
+
+
+def _supported(
+    beliefs: Beliefs, model: ReadingModel, runs: IntArray, best: IntArray, *, first: bool
+) -> list[dict[str, Any]]:
+    """Return new beliefs with base loads that the latest readings support better than the best belief's."""
+    if not runs.size:
+        return []
+    chosen = best[runs]
+    rows, posterior = beliefs.latest_accepted(runs, chosen), beliefs.posterior
+    own = np.where(posterior.level_variance[chosen] > 0.0, posterior.level_speed[chosen], np.nan)
+    reference = np.empty(runs.size)
+    for speed in np.unique(own):
+        same = np.flatnonzero(np.isnan(own) if np.isnan(speed) else own == speed)
+        rho = None if np.isnan(speed) else float(speed)
+        reference[same] = _marginal(model, rows.of_runs(same), rho) + _log_prior(rho)
+    marginal = {0.0: _marginal(model, rows, 0.0)}
+    walks = marginal[0.0] + _log_prior(0.0) - reference > CONSTANT_NATS if first else np.ones(runs.size, dtype=np.bool_)
+    marginal |= _walks(model, rows, np.flatnonzero(walks))
+    evidence = {rho: found + _log_prior(rho) for rho, found in marginal.items()}
+    walk_top = np.max([evidence[rho] for rho in SPEEDS], axis=0)
+    least, cost = (FIRST_NATS, 0.0) if first else (LATER_NATS, LATER_COST)
+    parts = []
+    for rho, value in evidence.items():
+        gain = value - reference
+        # Of base loads that walk, the most probable one; a constant one only if it is more probable than that.
+        where = np.flatnonzero((own != rho) & (value >= walk_top) & (gain > least))
+        if where.size:
+            start = Posterior.start(model, where.size, base_load=rho)
+            learned = rows.of_runs(where).learned(model, start).fit_all(model)
+            weight = beliefs.total[chosen[where]] + gain[where] - cost - marginal[rho][where]
+            part = new_beliefs(runs[where], learned, weight, age=0.0, rejected=0.0)
+            part["age"], part["epoch"] = beliefs.age[chosen][where], beliefs.epoch[chosen][where]
+            parts.append(part)
+    return parts
+
+
+def _marginal(model: ReadingModel, rows: Rows, rho: float | None) -> Array:
+    """Return the log marginal density of the readings with this base load, shape (runs,)."""
+    return rows.learned(model, Posterior.start(model, len(rows.y), base_load=rho)).summary_of_fit(model)[1]
+
+
+def _walks(model: ReadingModel, rows: Rows, where: IntArray) -> dict[float, Array]:
+    """Return the log marginal densities with base loads that walk, in some runs; faster ones only as they increase."""
+    found = {rho: np.full(len(rows.y), -np.inf) for rho in SPEEDS}
+    before = np.full(len(rows.y), -np.inf)
+    for rho in SPEEDS:
+        if where.size:
+            found[rho][where] = _marginal(model, rows.of_runs(where), rho)
+            where, before = where[found[rho][where] > before[where]], found[rho]
+    return found
+
+
+def _log_prior(rho: float | None) -> float:
+    return BASE_LOAD_LOG_PRIORS["none" if rho is None else "walk" if rho else "constant"]
+
+
+def residual_gain(model: ReadingModel, posterior: Posterior, rows: Rows) -> Array:
+    """Return by how much residuals support a base load other than the posterior's, in nats; shape (runs,).
+
+    The residuals are those of the mean of A. For a base load, a factor of the hitting cost, a multiple of |u|^2 and the
+    offset are fitted as well, each with the penalty 1/2 log n of the Bayesian information criterion (Schwarz,
+    "Estimating the dimension of a model", 1978). No base load means no offset either, and the noise that the posterior
+    has found.
+
+    Parameters
+    ----------
+    model : ReadingModel
+        The assumptions about the readings.
+    posterior : Posterior
+        The posterior of the best belief of each run.
+    rows : Rows
+        Its latest readings; y is NaN for none.
+
+    Returns
+    -------
+    Array, shape (runs,)
+        The largest log likelihood of another base load minus that of the posterior's.
+    """
+    q, p = model.biases, model.unknowns
+    features, seen = rows.features(model), ~np.isnan(rows.y)
+    y = np.where(seen, rows.y, 0.0)
+    square_length = model.square_length(features)
+    R = 1.0 + np.square(RELATIVE_ERROR * square_length / posterior.noise[:, None]) + model.model_error(square_length)
+    signal = np.matvec(features[..., -p:], posterior.mean[:, -p:])
+    plain = np.where(seen, y - signal - np.matvec(features[..., :q], posterior.mean[:, :q]), 0.0)
+    floor = np.square(1e-12 * np.abs(y).max(axis=1)) + 1e-200
+    count = seen.sum(axis=1)
+    # A bias can take the place of a base load, and its prior says how improbable that is.
+    N = posterior.mean[:, :q] / (model.kappa or 1.0)
+    square = (np.square(plain) / R).sum(axis=1) + np.square(N).sum(axis=1)
+    variance = np.square(posterior.noise) + floor
+    of_none = -0.5 * (count * (np.log(variance) + _LOG_TWO_PI) + square / variance + (np.log(R) * seen).sum(axis=1))
+    of_none += BASE_LOAD_LOG_PRIORS["none"]
+    columns = np.concatenate(
+        [signal[..., None], square_length[..., None], features[..., q:-p], (y - signal)[..., None]], axis=2
+    )
+    first = np.abs(y)[np.arange(len(y)), seen.argmax(axis=1)]
+    of_first = -LOG_BASE_LOAD_RANGE - np.log(np.maximum(np.maximum(first, posterior.noise), 1e-300))
+    own = np.where(posterior.level_variance > 0.0, posterior.level_speed, np.nan)
+    reference, best = of_none, np.full(len(y), -np.inf)
+    for rho in (0.0, *SPEEDS):
+        white, log_variance = _whiten(columns, R, seen, rho)
+        found = _log_likelihood(white, np.maximum(count - 1, 1), floor, n_plain=2) - 0.5 * log_variance
+        found += of_first + _log_prior(rho)
+        reference = np.where(own == rho, found, reference)
+        best = np.where(own == rho, best, np.maximum(best, found))
+    return np.where(count > columns.shape[2], best - reference, np.inf)
+
+
+def _whiten(columns: Array, R: Array, seen: BoolArray, rho: float) -> tuple[Array, Array]:
+    """Return columns without a base load, as ``soqo.estimators.bayes._whitening`` does it, and the log variances."""
+    runs, n, _ = columns.shape
+    white, log_variance = np.zeros(columns.shape), np.zeros(runs)
+    level, P = np.zeros((runs, columns.shape[2])), np.full(runs, np.inf)
+    for t in range(n):
+        observed, diffuse = seen[:, t], np.isinf(P)
+        used = observed & ~diffuse
+        known = np.where(diffuse, 0.0, P)
+        variance = np.where(used, known + R[:, t], 1.0)
+        difference = columns[:, t] - level
+        white[:, t] = np.where(used, 1.0 / np.sqrt(variance), 0.0)[:, None] * difference
+        log_variance += np.log(variance)
+        # The first reading defines the level.
+        gain = np.where(used, known / variance, observed)
+        level = level + gain[:, None] * difference
+        P = np.where(observed, np.where(diffuse, R[:, t], known * (1.0 - gain)), P) + rho**2
+    return white, log_variance
+
+
+def _log_likelihood(white: Array, count: Array, floor: Array, n_plain: int) -> Array:
+    """Return the largest log likelihood of the last column given none, the first few, or all of the others."""
+    gram = white.swapaxes(1, 2) @ white
+    finite = np.isfinite(gram).all(axis=(1, 2))
+    gram[~finite] = 1.0
+    size = np.sqrt(np.maximum(np.diagonal(gram, axis1=1, axis2=2), 1e-300))
+    normalized = gram / (size[:, :, None] * size[:, None, :])
+    last, others = white.shape[2] - 1, np.arange(white.shape[2])
+    normalized[:, others, others] = 1.0 + COLLINEAR
+    L = np.linalg.cholesky(normalized)
+    explained = np.concatenate([np.zeros((len(L), 1)), np.cumsum(np.square(L[:, last, :last]), axis=1)], axis=1)
+    best = np.full(len(L), -np.inf)
+    for k in (0, n_plain, last):
+        square = np.square(size[:, last]) * np.maximum(1.0 - explained[:, k], 0.0)
+        best = np.maximum(best, -0.5 * (count * np.log(square / count + floor) + k * np.log(count)))
+    return np.where(finite, best - 0.5 * count * (1.0 + _LOG_TWO_PI), np.inf)
