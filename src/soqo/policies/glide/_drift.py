@@ -16,7 +16,7 @@ from soqo._foundation.blas import any_entry
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import register, rename_fields
-from soqo.typing import Array
+from soqo.typing import Array, BoolArray
 
 SIGNIFICANT_DEVIATIONS = 3.0
 """A correlation of fewer of its standard deviations is set to zero."""
@@ -63,9 +63,17 @@ class Drift(Value):
             self.squared_products + np.square(product),
         )
 
+    def _significant(self) -> BoolArray:
+        """Return the runs whose correlation is significant."""
+        return np.asarray(np.square(self.products) > SIGNIFICANT_DEVIATIONS**2 * self.squared_products)
+
+    def is_predictable(self) -> bool:
+        """Return whether a correlation is significant; if not, :meth:`target_offset` is zero."""
+        return any_entry(self._significant())
+
     def correlation(self) -> Array:
         """Return the estimate of rho, or zero if it is not significant; shape (runs,)."""
-        significant = np.square(self.products) > SIGNIFICANT_DEVIATIONS**2 * self.squared_products
+        significant = self._significant()
         if not any_entry(significant):
             return np.zeros(significant.size)
         rho = self.products / np.where(self.squares > 0.0, self.squares, 1.0)
