@@ -54,9 +54,6 @@ _ROWS_STEP = 8
 _MAX_BUFFER_ROWS = 32
 """The largest number of rows that are stored before they become part of the triangular factor."""
 
-_MANY_ENTRIES = 20_000
-"""Of a buffer with more entries than this, only the rows that are stored are copied."""
-
 _LOG_LEAST_SIZE = math.log(1e-3) + 1e-6
 """The logarithm of a size in units of the typical one that is above the least that counts, with room for round-off."""
 
@@ -550,13 +547,7 @@ class Posterior(Value):
         weight = found.weight
         scaled = weight[:, None] * found.difference
         mean, root = potter(self.mean, self.root, found.spread, found.innovation, found.total, weight, self.noise)
-        place = max_entry(self.buffer_rows)
-        if self.buffer.size > _MANY_ENTRIES:
-            # Later rows are zero, and it takes no time to have more zeros.
-            buffer = np.zeros(self.buffer.shape)
-            buffer[:, :place] = self.buffer[:, :place]
-        else:
-            buffer = self.buffer.copy()
+        buffer, place = self.buffer.copy(), max_entry(self.buffer_rows)
         if min_entry(self.buffer_rows) == place:
             buffer[:, place] = scaled
         else:

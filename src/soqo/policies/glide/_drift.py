@@ -16,7 +16,7 @@ from soqo._foundation.blas import any_entry
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import register, rename_fields
-from soqo.typing import Array, BoolArray
+from soqo.typing import Array, BoolArray, IntArray
 
 SIGNIFICANT_DEVIATIONS = 3.0
 """A correlation of fewer of its standard deviations is set to zero."""
@@ -91,9 +91,12 @@ class Drift(Value):
         rounds_to_go : float
             The number of rounds to go, the current one included.
         """
-        rho = self.correlation()
-        if not any_entry(rho):
-            return np.zeros(self.last_step.shape)
-        ratio = rho[:, None] * (1.0 - advances)
+        rho, offset = self.correlation(), np.zeros(self.last_step.shape)
+        runs = np.flatnonzero(rho)
+        if not runs.size:
+            return offset
+        part: IntArray | slice = runs if 8 * runs.size < rho.size else slice(None)  # in many runs, few are predictable
+        ratio = rho[part, None] * (1.0 - advances[part])
         geometric_sum = ratio / (1.0 - ratio) * (1.0 - ratio ** (rounds_to_go - 1.0))
-        return spectrum.apply(geometric_sum, self.last_step)
+        offset[part] = Spectrum(spectrum.values[part], spectrum.vectors[part]).apply(geometric_sum, self.last_step[part])
+        return offset
