@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from soqo._foundation.blas import all_entries, any_entry, is_finite_quick, max_entry, min_entry
+from soqo._foundation.blas import all_entries, any_entry, as_array, is_finite_quick, max_entry, min_entry, numbers_of
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._foundation.one_number import concatenate_entries, take_entries
 from soqo._storage.registry import register, rename_fields
@@ -103,14 +103,16 @@ def _without_next_fit(fields: dict[str, Any]) -> dict[str, Any]:
 class Innovation(NamedTuple):
     """What one reading of each run says before the posterior uses it.
 
+    Where the shape is (runs,), there is a number instead of an array if there is one run.
+
     Attributes
     ----------
     difference : Array, shape (runs, m + 1)
         The features and the reading, without the level.
     spread : Array, shape (runs, m)
         The features, without the level, times the root of the covariance.
-    innovation, mean, variance, noise : Array, shape (runs,)
-        The reading minus its mean, this mean, its variance, and the deviation of noise and level.
+    innovation, mean, noise : Array, shape (runs,)
+        The reading minus its mean, this mean, and the deviation of noise and level.
     deviation : Array, shape (runs,)
         The deviation of the reading: of its mean, of noise and level, and of the errors that grow with |u|^2.
     weight, total : Array, shape (runs,)
@@ -125,15 +127,14 @@ class Innovation(NamedTuple):
 
     difference: Array
     spread: Array
-    innovation: Array
-    mean: Array
-    variance: Array
-    noise: Array
-    deviation: Array
-    weight: Array
-    total: Array
-    log_evidence: Array
-    square_length: Array
+    innovation: Any
+    mean: Any
+    noise: Any
+    deviation: Any
+    weight: Any
+    total: Any
+    log_evidence: Any
+    square_length: Any
     has_level: bool
 
 
@@ -499,33 +500,40 @@ class Posterior(Value):
         row = difference[:, :-1]
         spread = np.vecmat(row, self.root)
         variance, explained = np.vecdot(spread, spread), np.vecdot(row, self.mean)
-        square_length = model.square_length(features)
+        noise, level_variance, level, evidence, variance, explained, reading, square_length = numbers_of(
+            self.noise,
+            self.level_variance,
+            self.level[:, -1],
+            self.log_evidence,
+            variance,
+            explained,
+            difference[:, -1],
+            model.square_length(features),
+        )
         relative_error = RELATIVE_ERROR * square_length
         # As in ``white_row``, to the last bit: what was checked before is not checked again.
-        reading_variance = 1.0 + np.square(relative_error / self.noise)
+        reading_variance = 1.0 + np.square(relative_error / noise)
         spread_and_error = variance + np.square(relative_error)
         if model.trusted_distance is not None:
             model_error = model.model_error(square_length)
             reading_variance = reading_variance + model_error
-            spread_and_error = spread_and_error + model_error * np.square(self.noise)
-        mean, noise, has_level = explained + self.level[:, -1], self.noise, any_entry(self.level_variance)
+            spread_and_error = spread_and_error + model_error * np.square(noise)
+        noise_and_level, has_level = noise, any_entry(self.level_variance)
         if has_level:
-            noise = noise * np.sqrt(1.0 + self.level_variance)
-            reading_variance = self.level_variance + reading_variance
-        weight, innovation = 1.0 / np.sqrt(reading_variance), difference[:, -1] - explained
-        total = weighted_variance(variance, weight, self.noise)
-        log_density = log_innovation_density(innovation, total, weight)
+            noise_and_level = noise * np.sqrt(1.0 + level_variance)
+            reading_variance = level_variance + reading_variance
+        weight, innovation = 1.0 / np.sqrt(reading_variance), reading - explained
+        total = weighted_variance(variance, weight, noise)
         return Innovation(
             difference,
             spread,
             innovation,
-            mean,
-            variance,
-            noise,
-            np.sqrt(spread_and_error + np.square(noise)),
+            explained + level,
+            noise_and_level,
+            np.sqrt(spread_and_error + np.square(noise_and_level)),
             weight,
             total,
-            self.log_evidence + log_density,
+            evidence + log_innovation_density(innovation, total, weight),
             square_length,
             has_level,
         )
@@ -544,9 +552,9 @@ class Posterior(Value):
         w : Array, shape (runs, k), optional
             The context.
         """
-        weight = found.weight
+        weight, total, innovation = as_array(found.weight), as_array(found.total), as_array(found.innovation)
         scaled = weight[:, None] * found.difference
-        mean, root = potter(self.mean, self.root, found.spread, found.innovation, found.total, weight, self.noise)
+        mean, root = potter(self.mean, self.root, found.spread, innovation, total, weight, self.noise)
         buffer, place = self.buffer.copy(), max_entry(self.buffer_rows)
         if min_entry(self.buffer_rows) == place:
             buffer[:, place] = scaled
@@ -563,7 +571,7 @@ class Posterior(Value):
             self,
             mean=mean,
             root=root,
-            log_evidence=found.log_evidence,
+            log_evidence=as_array(found.log_evidence),
             log_jacobian=self.log_jacobian + np.log(weight),
             buffer=buffer,
             buffer_rows=self.buffer_rows + 1,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -33,15 +34,15 @@ def potter(
     return mean + gain * (weight * innovation / total)[:, None], np.subtract(root, change, out=change)
 
 
-def weighted_variance(variance: Array, weight: Array, noise: Array) -> Array:
+def weighted_variance(variance: Any, weight: Any, noise: Any) -> Any:
     """Return the variance of a weighted reading, from that of its mean without the weight and the noise."""
-    return np.asarray(np.square(weight) * variance + np.square(noise))
+    return np.square(weight) * variance + np.square(noise)
 
 
-def log_innovation_density(innovation: Array, total: Array, weight: Array) -> Array:
+def log_innovation_density(innovation: Any, total: Any, weight: Any) -> Any:
     """Return the log density of readings from their innovations and the :func:`weighted_variance`."""
     weight2 = np.square(weight)
-    return np.asarray(-0.5 * (weight2 * np.square(innovation) / total + np.log((2.0 * math.pi) * total / weight2)))
+    return -0.5 * (weight2 * np.square(innovation) / total + np.log((2.0 * math.pi) * total / weight2))
 
 
 def log_weight(weight: Array) -> Array:

@@ -98,5 +98,7 @@ class Drift(Value):
         part: IntArray | slice = runs if 8 * runs.size < rho.size else slice(None)  # in many runs, few are predictable
         ratio = rho[part, None] * (1.0 - advances[part])
         geometric_sum = ratio / (1.0 - ratio) * (1.0 - ratio ** (rounds_to_go - 1.0))
-        offset[part] = Spectrum(spectrum.values[part], spectrum.vectors[part]).apply(geometric_sum, self.last_step[part])
+        offset[part] = Spectrum(spectrum.values[part], spectrum.vectors[part]).apply(
+            geometric_sum, self.last_step[part]
+        )
         return offset
