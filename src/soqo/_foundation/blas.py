@@ -48,3 +48,16 @@ def max_entry(array: npt.NDArray[Any]) -> Any:
 def min_entry(array: npt.NDArray[Any]) -> Any:
     """Return the smallest entry of a nonempty array; for small arrays, in a third of the time of ``min``."""
     return array.item(array.argmin())
+
+
+def numbers_of(*arrays: Array) -> Any:
+    """Return arrays of shape (runs,) as they are, or the number that each holds if there is one run.
+
+    NumPy's arithmetic has the same results for both, and takes a quarter of the time for a number.
+    """
+    return arrays if arrays[0].size > 1 else [array[0] for array in arrays]
+
+
+def as_array(numbers: Any) -> Array:
+    """Return what became of :func:`numbers_of` as an array of shape (runs,)."""
+    return numbers if isinstance(numbers, np.ndarray) else np.array([numbers])

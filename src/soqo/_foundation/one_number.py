@@ -27,6 +27,8 @@ def take_entries(values: Any, index: Any) -> Any:
     (True, array([2, 0]))
     """
     if isinstance(index, slice) or not is_one_number(values):
+        if values.ndim > 2 and not isinstance(index, slice) and index.dtype != np.bool_ and values.flags.c_contiguous:
+            return values.take(index, axis=0)  # two thirds of the time of an index, if entries are large
         return values[index]
     return repeat_entry(values, int(np.count_nonzero(index)) if index.dtype == np.bool_ else index.size)
 

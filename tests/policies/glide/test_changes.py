@@ -164,7 +164,7 @@ def learn_reading(beliefs: Beliefs, u: Array, y: float, round_number: int) -> Be
         MODEL.features(u[None]),
         w=None,
         spectrum=Spectrum.of(TRUE_A[None]),
-        probed=np.zeros(1, dtype=np.bool_),
+        last_probe=np.zeros(1),
         round_number=round_number,
         alarms=True,
         base_load=False,

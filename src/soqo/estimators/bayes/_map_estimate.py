@@ -80,13 +80,16 @@ def map_estimate(model: ReadingModel, posterior: Posterior, last: Spectrum, whic
     if not runs.size:
         return last
     p = model.unknowns
-    mean, root = smat(posterior.mean[runs, -p:]), posterior.root[runs, -p:]
-    values, vectors = last.values.copy(), last.vectors.copy()
+    every = runs.size == which.size
+    part: IntArray | slice = slice(None) if every else runs  # without a copy, if it is all of them
+    mean, root, readings = smat(posterior.mean[part, -p:]), posterior.root[part, -p:], posterior.readings[part]
     new = Spectrum.of(mean)
-    values[runs], vectors[runs] = new.values, new.vectors
     margin = INTERIOR_DEVIATIONS * directional_deviations(root, new.vectors[:, :, :1].mT)[:, 0]
-    readings = posterior.readings[runs]
     near = np.flatnonzero((readings <= p + EXTRA_READINGS) | (new.values[:, 0] < margin))
+    if every and not near.size:
+        return new
+    values, vectors = last.values.copy(), last.vectors.copy()
+    values[part], vectors[part] = new.values, new.vectors
     if near.size:
         among, root = runs[near], root[near]
         # From an eigenvalue far below its own deviation, many steps would be needed.

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from soqo._foundation.blas import any_entry, is_finite_quick, max_entry, min_entry
+from soqo._foundation.blas import all_entries, any_entry, as_array, is_finite_quick, max_entry, min_entry, numbers_of
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._foundation.one_number import concatenate_entries, take_entries
 from soqo._storage.registry import register, rename_fields
@@ -36,10 +36,10 @@ from soqo.estimators.bayes._row_algebra import (
     merge_rows,
     overwrite,
     potter,
+    weighted_variance,
 )
 from soqo.estimators.bayes._walking_offset import displacements, no_walk, predict_walk
 from soqo.estimators.bayes._whitening import (
-    reading_variance_at,
     walk_steps,
     white_row,
     white_rows_one_by_one,
@@ -53,6 +53,9 @@ _ROWS_STEP = 8
 
 _MAX_BUFFER_ROWS = 32
 """The largest number of rows that are stored before they become part of the triangular factor."""
+
+_LOG_LEAST_SIZE = math.log(1e-3) + 1e-6
+"""The logarithm of a size in units of the typical one that is above the least that counts, with room for round-off."""
 
 _NO_ROWS = np.broadcast_to(0.0, (1 << 40, 1))
 """Takes the place of arrays that are not needed; it uses no memory."""
@@ -100,29 +103,39 @@ def _without_next_fit(fields: dict[str, Any]) -> dict[str, Any]:
 class Innovation(NamedTuple):
     """What one reading of each run says before the posterior uses it.
 
+    Where the shape is (runs,), there is a number instead of an array if there is one run.
+
     Attributes
     ----------
     difference : Array, shape (runs, m + 1)
         The features and the reading, without the level.
     spread : Array, shape (runs, m)
         The features, without the level, times the root of the covariance.
-    innovation, mean, variance, noise : Array, shape (runs,)
-        The reading minus its mean, this mean, its variance, and the deviation of noise and level.
-    weight, log_density : Array, shape (runs,)
-        The reciprocal deviation of the reading in units of the noise, and the logarithm of its density.
+    innovation, mean, noise : Array, shape (runs,)
+        The reading minus its mean, this mean, and the deviation of noise and level.
+    deviation : Array, shape (runs,)
+        The deviation of the reading: of its mean, of noise and level, and of the errors that grow with |u|^2.
+    weight, total : Array, shape (runs,)
+        The reciprocal deviation of noise and level in units of the noise, and the variance of the weighted reading.
+    log_evidence : Array, shape (runs,)
+        The logarithm of the density of all readings, this one included.
     square_length : Array, shape (runs,)
         |u|^2 times the factor of the hitting cost.
+    has_level : bool
+        Whether a run has a base load.
     """
 
     difference: Array
     spread: Array
-    innovation: Array
-    mean: Array
-    variance: Array
-    noise: Array
-    weight: Array
-    log_density: Array
-    square_length: Array
+    innovation: Any
+    mean: Any
+    noise: Any
+    deviation: Any
+    weight: Any
+    total: Any
+    log_evidence: Any
+    square_length: Any
+    has_level: bool
 
 
 @register("GLIDE.belief", version=3, migrations={0: _rename, 1: _reorder, 2: _without_next_fit})
@@ -487,14 +500,43 @@ class Posterior(Value):
         row = difference[:, :-1]
         spread = np.vecmat(row, self.root)
         variance, explained = np.vecdot(spread, spread), np.vecdot(row, self.mean)
-        square_length = model.square_length(features)
-        weight = 1.0 / np.sqrt(self.level_variance + reading_variance_at(self, model, square_length))
-        innovation = difference[:, -1] - explained
-        log_density = log_innovation_density(innovation, variance, weight, self.noise)
-        mean, noise = explained + self.level[:, -1], self.noise
-        if any_entry(self.level_variance):
-            noise = noise * np.sqrt(1.0 + self.level_variance)
-        return Innovation(difference, spread, innovation, mean, variance, noise, weight, log_density, square_length)
+        noise, level_variance, level, evidence, variance, explained, reading, square_length = numbers_of(
+            self.noise,
+            self.level_variance,
+            self.level[:, -1],
+            self.log_evidence,
+            variance,
+            explained,
+            difference[:, -1],
+            model.square_length(features),
+        )
+        relative_error = RELATIVE_ERROR * square_length
+        # As in ``white_row``, to the last bit: what was checked before is not checked again.
+        reading_variance = 1.0 + np.square(relative_error / noise)
+        spread_and_error = variance + np.square(relative_error)
+        if model.trusted_distance is not None:
+            model_error = model.model_error(square_length)
+            reading_variance = reading_variance + model_error
+            spread_and_error = spread_and_error + model_error * np.square(noise)
+        noise_and_level, has_level = noise, any_entry(self.level_variance)
+        if has_level:
+            noise_and_level = noise * np.sqrt(1.0 + level_variance)
+            reading_variance = level_variance + reading_variance
+        weight, innovation = 1.0 / np.sqrt(reading_variance), reading - explained
+        total = weighted_variance(variance, weight, noise)
+        return Innovation(
+            difference,
+            spread,
+            innovation,
+            explained + level,
+            noise_and_level,
+            np.sqrt(spread_and_error + np.square(noise_and_level)),
+            weight,
+            total,
+            evidence + log_innovation_density(innovation, total, weight),
+            square_length,
+            has_level,
+        )
 
     def assimilate(self, model: ReadingModel, u: Array, found: Innovation, w: Array | None = None) -> Posterior:
         """Return the posterior after one more reading in each run, without a fit.
@@ -510,16 +552,16 @@ class Posterior(Value):
         w : Array, shape (runs, k), optional
             The context.
         """
-        weight = found.weight
+        weight, total, innovation = as_array(found.weight), as_array(found.total), as_array(found.innovation)
         scaled = weight[:, None] * found.difference
-        mean, root = potter(self.mean, self.root, found.spread, found.innovation, found.variance, weight, self.noise)
+        mean, root = potter(self.mean, self.root, found.spread, innovation, total, weight, self.noise)
         buffer, place = self.buffer.copy(), max_entry(self.buffer_rows)
         if min_entry(self.buffer_rows) == place:
             buffer[:, place] = scaled
         else:
             buffer[np.arange(len(u)), self.buffer_rows] = scaled
         level, level_variance = self.level, self.level_variance
-        if any_entry(level_variance):
+        if found.has_level:
             # Without a base load, the variance is zero and the level stays as it is.
             gain = level_variance * np.square(weight)
             level = level + gain[:, None] * found.difference
@@ -529,7 +571,7 @@ class Posterior(Value):
             self,
             mean=mean,
             root=root,
-            log_evidence=self.log_evidence + found.log_density,
+            log_evidence=as_array(found.log_evidence),
             log_jacobian=self.log_jacobian + np.log(weight),
             buffer=buffer,
             buffer_rows=self.buffer_rows + 1,
@@ -662,9 +704,15 @@ class Posterior(Value):
         sizes = np.sqrt(np.vecdot(u, u) / model.dim)[:, None]
         if w is not None:
             sizes = np.concatenate([sizes, np.abs(w)], axis=1)
+        began = min_entry(self.total_readings) > 0.0
+        if began and stored is None:
+            # Most sizes are far above the least one that counts, which takes longer to compute than their logarithm.
+            more = np.log(np.maximum(sizes, 1e-150))
+            if min_entry(more - self.log_sizes / self.total_readings[:, None]) > _LOG_LEAST_SIZE:
+                return np.asarray(self.log_sizes + more)
         # A reading at u = 0 says nothing about the typical size.
         least = 1e-3 * self.sizes
-        if min_entry(self.total_readings) <= 0.0:
+        if not began:
             least = least * (self.total_readings > 0.0)[:, None]
         more = np.log(np.maximum(np.maximum(sizes, least), 1e-150))
         return np.asarray(self.log_sizes + (more if stored is None else np.where(stored[:, None], more, 0.0)))
@@ -700,8 +748,12 @@ class Posterior(Value):
         spread = np.vecmat(difference[:, :-1], root)
         innovation = difference[:, -1] - np.vecdot(difference[:, :-1], before)
         variance = np.vecdot(spread, spread)
-        mean, root = potter(before, root, spread, innovation, variance, weight, noise)
-        log_density = log_innovation_density(innovation, variance, np.where(stored, weight, 1.0), noise)
+        total = weighted_variance(variance, weight, noise)
+        mean, root = potter(before, root, spread, innovation, total, weight, noise)
+        if not all_entries(stored):
+            weight = np.where(stored, weight, 1.0)
+            total = weighted_variance(variance, weight, noise)
+        log_density = log_innovation_density(innovation, total, weight)
         return evolve(
             self,
             mean=overwrite(self.mean, runs, mean),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -12,24 +13,36 @@ from soqo.typing import Array, IntArray
 LOG_BASE_LOAD_RANGE = math.log(40.0)
 """The prior of a base load: the logarithm of its size is uniform on a range of this many natural units, both signs."""
 
+_MANY_ENTRIES = 2000
+"""A product of two vectors for each run has many entries if there are more than this."""
+
 
 def potter(
-    mean: Array, root: Array, spread: Array, innovation: Array, variance: Array, weight: Array, noise: Array
+    mean: Array, root: Array, spread: Array, innovation: Array, total: Array, weight: Array, noise: Array
 ) -> tuple[Array, Array]:
-    """Return mean and root after a row with this weight, whose spread is the row, not weighted, times the root."""
-    total = np.square(weight) * variance + np.square(noise)
+    """Return mean and root after a row with this weight, whose spread is the row, not weighted, times the root.
+
+    The total is the :func:`weighted_variance` of the reading.
+    """
     spread = weight[:, None] * spread
     gain = np.matvec(root, spread)
     shrink = gain / (total + noise * np.sqrt(total))[:, None]
-    change = shrink[:, :, None] * spread[:, None, :]
+    # The same products, which ``einsum`` computes faster if there are many.
+    change = (
+        np.einsum("ri,rj->rij", shrink, spread) if root.size > _MANY_ENTRIES else shrink[:, :, None] * spread[:, None]
+    )
     return mean + gain * (weight * innovation / total)[:, None], np.subtract(root, change, out=change)
 
 
-def log_innovation_density(innovation: Array, variance: Array, weight: Array, noise: Array) -> Array:
-    """Return the log density of readings from their innovations."""
+def weighted_variance(variance: Any, weight: Any, noise: Any) -> Any:
+    """Return the variance of a weighted reading, from that of its mean without the weight and the noise."""
+    return np.square(weight) * variance + np.square(noise)
+
+
+def log_innovation_density(innovation: Any, total: Any, weight: Any) -> Any:
+    """Return the log density of readings from their innovations and the :func:`weighted_variance`."""
     weight2 = np.square(weight)
-    total = weight2 * variance + np.square(noise)
-    return np.asarray(-0.5 * (weight2 * np.square(innovation) / total + np.log((2.0 * math.pi) * total / weight2)))
+    return -0.5 * (weight2 * np.square(innovation) / total + np.log((2.0 * math.pi) * total / weight2))
 
 
 def log_weight(weight: Array) -> Array:

@@ -133,11 +133,7 @@ def white_row(
 
 def reading_variance(posterior: Posterior, model: ReadingModel, features: Array) -> Array:
     """Return the variance of readings in units of that of the noise, with their relative error."""
-    return reading_variance_at(posterior, model, model.square_length(features))
-
-
-def reading_variance_at(posterior: Posterior, model: ReadingModel, square_length: Array) -> Array:
-    """Return the same from |u|^2 times the factor of the hitting cost."""
+    square_length = model.square_length(features)
     relative = RELATIVE_ERROR * square_length / posterior.noise
     known = posterior.max_abs_reading > 0.0
     if not all_entries(known):

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from soqo._foundation.blas import all_entries, any_entry
+from soqo._foundation.blas import all_entries, any_entry, is_finite_quick, max_entry
 from soqo._foundation.frozen_dataclasses import Value, evolve
-from soqo._foundation.one_number import are_one_number, repeat_entry
+from soqo._foundation.one_number import are_one_number, is_one_number, repeat_entry
 from soqo._storage.registry import register
 from soqo.estimators.bayes import Posterior, ReadingModel, fit_is_due
 from soqo.policies._runs import join_rows, take_rows
@@ -281,7 +281,7 @@ class Beliefs(Value):
         rejected, and its base load. Rows without a belief are NaN; less probable beliefs are left out.
         """
         total = self.total
-        rank, _ = _rank_and_gap(self.owner, total, first_of_runs(self.owner))
+        rank = _rank(self.owner, total, first_of_runs(self.owner))
         shown = np.flatnonzero(rank < MAX_BELIEFS)
         weight = np.exp(total - total[self.best][self.owner])
         weight /= np.bincount(self.owner, weight)[self.owner]
@@ -481,26 +481,23 @@ class Beliefs(Value):
 
     def remember(self, u: Array, y: Array, w: Array | None, factor: Array | None) -> Beliefs:
         """Return the beliefs with one more row among the latest readings."""
-        seen = ~np.isnan(y)
-        if not any_entry(seen):
-            return self
-        recent_w = self.recent_w if w is None else _shift(self.recent_w, w, seen)
-        recent_factor = self.recent_factor
+        return evolve(self, **self.with_recent(u, y, w, factor))
+
+    def with_recent(self, u: Array, y: Array, w: Array | None, factor: Array | None) -> dict[str, Any]:
+        """Return the fields that hold the latest readings, with one more row in the runs that have a reading."""
+        seen = None if is_finite_quick(y) else ~np.isnan(y)
+        if seen is not None and not any_entry(seen):
+            return {}
+        fields = {"recent_u": _shift(self.recent_u, u, seen), "recent_y": _shift(self.recent_y, y, seen)}
+        if w is not None:
+            fields["recent_w"] = _shift(self.recent_w, w, seen)
         if factor is not None:
-            recent_factor = _shift(recent_factor, factor, seen)
-        elif not all_entries(recent_factor == 1.0):
-            recent_factor = _shift(recent_factor, np.ones(seen.size), seen)
-        recent_refused = self.recent_refused
-        if any_entry(recent_refused):
-            recent_refused = _shift(recent_refused, np.zeros(seen.size, dtype=np.bool_), seen)
-        return evolve(
-            self,
-            recent_u=_shift(self.recent_u, u, seen),
-            recent_w=recent_w,
-            recent_factor=recent_factor,
-            recent_y=_shift(self.recent_y, y, seen),
-            recent_refused=recent_refused,
-        )
+            fields["recent_factor"] = _shift(self.recent_factor, factor, seen)
+        elif not is_one_number(self.recent_factor):
+            fields["recent_factor"] = _shift_constant(self.recent_factor, 1.0, seen)
+        if not is_one_number(self.recent_refused):
+            fields["recent_refused"] = _shift_constant(self.recent_refused, False, seen)
+        return fields
 
     def latest(self, runs: IntArray, count: int | None = None) -> Rows:
         """Return the latest readings of some runs: all that are kept, or this many."""
@@ -532,8 +529,8 @@ class Beliefs(Value):
             log_weight[best] += np.log1p(share)
             after, keep = evolve(self, log_weight=log_weight), keep & ~repeats
         if not keep.all():
-            after = evolve(after, **after.take(keep))
-            best = best_index(after)
+            after = evolve(after, **after.take(np.flatnonzero(keep)))
+            best = np.cumsum(keep)[best] - 1  # it is kept
         return evolve(after, best=best)
 
     def _repeats_best(self, model: ReadingModel, best: IntArray, round_number: int) -> BoolArray:
@@ -562,13 +559,20 @@ def _recent_rows(model: ReadingModel) -> int:
     return min(3 * max(model.unknowns, 10), 600)
 
 
-def _shift(rows: Any, new: Any, seen: BoolArray) -> Any:
-    """Return the rows without the oldest and with a new one, in the runs that have one."""
+def _shift(rows: Any, new: Any, seen: BoolArray | None) -> Any:
+    """Return the rows without the oldest and with a new one, in the runs that have one; in all if None is given."""
     shifted = np.empty_like(rows)
     shifted[:, :-1], shifted[:, -1] = rows[:, 1:], new
-    if all_entries(seen):
+    if seen is None or all_entries(seen):
         return shifted
     return np.where(seen.reshape(-1, *(1,) * (rows.ndim - 1)), shifted, rows)
+
+
+def _shift_constant(rows: Any, new: float, seen: BoolArray | None) -> Any:
+    """Return the same with a new row of one number; rows of nothing but this number need no memory and no next time."""
+    if all_entries(rows == new):
+        return np.broadcast_to(rows.dtype.type(new), rows.shape)
+    return _shift(rows, new, seen)
 
 
 def push(densities: Array, new: Array, observed: BoolArray) -> Array:
@@ -636,13 +640,12 @@ def first_of_runs(owner: IntArray) -> IntArray:
     return np.flatnonzero(np.concatenate([[True], owner[1:] != owner[:-1]]))
 
 
-def _rank_and_gap(owner: IntArray, total: Array, start: IntArray) -> tuple[Array, Array]:
-    """Return the rank of each belief in its run by its log weight, and how far it is below the best one."""
+def _rank(owner: IntArray, total: Array, start: IntArray) -> Array:
+    """Return the rank of each belief in its run by its log weight."""
     order = np.lexsort((-total, owner))
-    sizes = np.diff(np.append(start, order.size))
     rank = np.empty(order.size)
-    rank[order] = np.arange(order.size) - np.repeat(start, sizes)
-    return rank, np.repeat(np.maximum.reduceat(total, start), sizes) - total
+    rank[order] = np.arange(order.size) - np.repeat(start, np.diff(np.append(start, order.size)))
+    return rank
 
 
 def _selection(
@@ -656,17 +659,19 @@ def _selection(
 ) -> tuple[BoolArray, IntArray]:
     """Return which beliefs are kept, and the best of each run."""
     start = first_of_runs(owner)
-    rank, gap = _rank_and_gap(owner, total, start)
     best = _first_winner(owner, total, start)
+    gap = total[best][owner] - total
     of_best = readings[best][owner]
     keep = gap <= np.where(of_best >= 2 * model.unknowns, LATE_PRUNE_NATS, EARLY_PRUNE_NATS)
     # A base load that many readings have not shown is too small to matter.
     keep &= ~((of_best >= 4 * model.unknowns) & (gap > SETTLED_NATS) & (level_variance > 0.0))
     guarded = protected >= round_number
     keep |= guarded
-    # At most so many beliefs of a run.
-    keep &= (rank < MAX_BELIEFS) | guarded
-    keep &= rank < 2 * MAX_BELIEFS
+    if max_entry(np.bincount(owner)) > MAX_BELIEFS:
+        # At most so many beliefs of a run.
+        rank = _rank(owner, total, start)
+        keep &= (rank < MAX_BELIEFS) | guarded
+        keep &= rank < 2 * MAX_BELIEFS
     return keep, best
 
 

@@ -16,7 +16,7 @@ from soqo._foundation.blas import any_entry
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import register, rename_fields
-from soqo.typing import Array
+from soqo.typing import Array, BoolArray, IntArray
 
 SIGNIFICANT_DEVIATIONS = 3.0
 """A correlation of fewer of its standard deviations is set to zero."""
@@ -63,9 +63,17 @@ class Drift(Value):
             self.squared_products + np.square(product),
         )
 
+    def _significant(self) -> BoolArray:
+        """Return the runs whose correlation is significant."""
+        return np.asarray(np.square(self.products) > SIGNIFICANT_DEVIATIONS**2 * self.squared_products)
+
+    def is_predictable(self) -> bool:
+        """Return whether a correlation is significant; if not, :meth:`target_offset` is zero."""
+        return any_entry(self._significant())
+
     def correlation(self) -> Array:
         """Return the estimate of rho, or zero if it is not significant; shape (runs,)."""
-        significant = np.square(self.products) > SIGNIFICANT_DEVIATIONS**2 * self.squared_products
+        significant = self._significant()
         if not any_entry(significant):
             return np.zeros(significant.size)
         rho = self.products / np.where(self.squares > 0.0, self.squares, 1.0)
@@ -83,9 +91,14 @@ class Drift(Value):
         rounds_to_go : float
             The number of rounds to go, the current one included.
         """
-        rho = self.correlation()
-        if not any_entry(rho):
-            return np.zeros(self.last_step.shape)
-        ratio = rho[:, None] * (1.0 - advances)
+        rho, offset = self.correlation(), np.zeros(self.last_step.shape)
+        runs = np.flatnonzero(rho)
+        if not runs.size:
+            return offset
+        part: IntArray | slice = runs if 8 * runs.size < rho.size else slice(None)  # in many runs, few are predictable
+        ratio = rho[part, None] * (1.0 - advances[part])
         geometric_sum = ratio / (1.0 - ratio) * (1.0 - ratio ** (rounds_to_go - 1.0))
-        return spectrum.apply(geometric_sum, self.last_step)
+        offset[part] = Spectrum(spectrum.values[part], spectrum.vectors[part]).apply(
+            geometric_sum, self.last_step[part]
+        )
+        return offset

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soqo._foundation.blas import any_entry
+from soqo._foundation.blas import any_entry, is_finite_quick
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
 from soqo.typing import Array, BoolArray
@@ -65,7 +65,7 @@ class MeterFaults(Value):
             The readings; y is NaN for none.
         """
         equal = y == self.last_y
-        if not any_entry(equal) and not any_entry(self.stuck) and not any_entry(np.isnan(y)):
+        if not any_entry(equal) and not any_entry(self.stuck) and is_finite_quick(y):
             if not any_entry(y >= self.max_reading):
                 return equal, evolve(self, last_u=u, last_y=y, readings=self.readings + 1.0)
             higher = y > self.max_reading

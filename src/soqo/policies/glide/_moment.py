@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from soqo._foundation.blas import any_entry
 from soqo.typing import Array, IntArray
 
 
@@ -29,11 +30,15 @@ def update_moment(moment: Array, w: Array, rounds: int | IntArray) -> Array:
     """
     runs, d, _ = moment.shape
     bound = 10.0 * np.add.reduce(moment.reshape(runs, d * d)[:, :: d + 1], axis=1)
-    share = np.minimum(1.0, bound / np.maximum(np.vecdot(w, w), 1e-300))
+    square = np.vecdot(w, w)
     count: Any = rounds + 1.0 if isinstance(rounds, int) else rounds[:, None, None] + 1.0
-    if not isinstance(rounds, int) or not rounds:
-        share = np.where(np.asarray(rounds) > 0, share, 1.0)
-    change = (share[:, None] * w)[:, :, None] * w[:, None, :]
+    clipped = w
+    if any_entry(square > bound):  # otherwise each share is one
+        share = np.minimum(1.0, bound / np.maximum(square, 1e-300))
+        if not isinstance(rounds, int) or not rounds:
+            share = np.where(np.asarray(rounds) > 0, share, 1.0)
+        clipped = share[:, None] * w
+    change = clipped[:, :, None] * w[:, None, :]
     change -= moment
     change /= count
     change += moment

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from scipy.special import gammaln, log_ndtr
 
+from soqo._foundation.blas import any_entry, min_entry
 from soqo.estimators.bayes import Posterior, ReadingModel
 from soqo.typing import Array, BoolArray
 
@@ -95,7 +96,11 @@ def log_first_wrong(readings: Array, age: Array, rejected: Array, unknowns: int)
     unknowns : int
         The number p of unknowns in A.
     """
-    later = LOG_FIRST_WRONG + log_rarity(age) + np.log1p(rejected / PRIOR_WRONG)
+    later = LOG_FIRST_WRONG + log_rarity(age)
+    if any_entry(rejected):
+        later = later + np.log1p(rejected / PRIOR_WRONG)
+    if min_entry(readings) >= unknowns:
+        return later
     return np.where(readings < unknowns, LOG_EARLY_WRONG, later)
 
 

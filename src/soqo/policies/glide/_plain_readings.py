@@ -11,18 +11,18 @@ from functools import cache
 
 import numpy as np
 
-from soqo._foundation.blas import all_entries, any_entry, max_entry, min_entry
+from soqo._foundation.blas import any_entry, as_array, max_entry, min_entry, numbers_of
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._model.spectrum import Spectrum
-from soqo.estimators.bayes import RELATIVE_ERROR, ReadingModel, fit_ages
+from soqo.estimators.bayes import ReadingModel, fit_ages
 from soqo.policies.glide._ages import Ages
 from soqo.policies.glide._beliefs import Beliefs
 from soqo.policies.glide._outliers import (
     AVERAGING_READINGS,
+    BRANCH_NATS,
     CHANGE_RATIO,
     LOG_ERROR_RANGE,
     MAX_CHANGE,
-    MAX_SQUARE,
     SURPRISE_SQUARE,
     branch_nats,
     log_first_wrong,
@@ -59,40 +59,47 @@ def learn_plain(
     before, owner = beliefs.posterior, beliefs.owner
     shared = owner.size == y.size
     yb, ub, fb = (y, u, features) if shared else (y[owner], u[owner], features[owner])
-    found = before.innovation(model, fb, yb)
-    error, noise, square_length = yb - found.mean, found.noise, found.square_length
-    variance = found.variance + np.square(RELATIVE_ERROR * square_length)
-    if model.trusted_distance is not None:
-        variance = variance + model.model_error(square_length) * np.square(before.noise)
-    deviation = np.sqrt(variance + np.square(noise))
-    square = np.square(error / deviation)
+    found, unknowns = before.innovation(model, fb, yb), model.unknowns
+    reading, evidence, surprise, first_wrong = numbers_of(
+        yb,
+        before.log_evidence,
+        beliefs.surprise,
+        log_first_wrong(before.readings, beliefs.age, beliefs.rejected, unknowns),
+    )
+    least, largest = (min_entry, max_entry) if yb.size > 1 else (float, float)
+    distance, deviation, noise = abs(reading - found.mean), found.deviation, found.noise
+    square = np.square(distance / deviation)
     # As in ``_readings.learn``, to the last bit: a run must not depend on the others of its batch.
-    density = (before.log_evidence + found.log_density) - before.log_evidence
-    accept = density
-    if min_entry(yb) < 0.0:
-        accept = density + negative_penalty(model, before, yb, density)
-    readings, distance = before.readings, np.abs(error)
-    first_wrong = log_first_wrong(readings, beliefs.age, beliefs.rejected, model.unknowns)
+    density = found.log_evidence - evidence
+    accept, lowest = density, least(reading)
+    if lowest < 0.0:
+        accept = density + numbers_of(negative_penalty(model, before, yb, as_array(density)))[0]
+    fewest = min_entry(before.readings)
     size = np.log(np.maximum(np.maximum(distance, deviation), 1e-300))
-    margin = accept - ((first_wrong - LOG_ERROR_RANGE) - size) - branch_nats(before, model.unknowns)
-    if not min_entry(margin) >= 0.0:  # also if it is not a number
+    nats = BRANCH_NATS if fewest >= 2 * unknowns else numbers_of(branch_nats(before, unknowns))[0]
+    margin = accept - ((first_wrong - LOG_ERROR_RANGE) - size) - nats
+    if not least(margin) >= 0.0 or largest(square) > SURPRISE_SQUARE:  # also if it is not a number
         return None
-    ratio = beliefs.surprise + (np.minimum(square, MAX_SQUARE) - beliefs.surprise) / AVERAGING_READINGS
-    if max_entry(square) > SURPRISE_SQUARE or max_entry(ratio) > CHANGE_RATIO:
+    ratio = surprise + (square - surprise) / AVERAGING_READINGS  # no square is above MAX_SQUARE
+    if largest(ratio) > CHANGE_RATIO:
         return None
-    ready = readings >= model.unknowns + 5
-    ready &= yb >= np.minimum(before.base_load(), 0.0) - 3.0 * noise
-    size_of_A = mean_value(spectrum)
-    ready &= distance < 0.5 * MAX_CHANGE * (size_of_A if shared else size_of_A[owner]) * square_length + 6.0 * noise
-    wb = w if w is None or shared else w[owner]
+    if fewest < unknowns + 5 or lowest < 0.0 or least(6.0 * noise - distance) <= 0.0:
+        # Otherwise all are ready: base loads lower the first bound, and the size of A raises the second one.
+        ready = before.readings >= unknowns + 5
+        ready &= yb >= np.minimum(before.base_load(), 0.0) - 3.0 * noise
+        size_of_A = mean_value(spectrum) if shared else mean_value(spectrum)[owner]
+        ready &= distance < 0.5 * MAX_CHANGE * size_of_A * found.square_length + 6.0 * noise
+        ratio = np.where(ready, ratio, beliefs.surprise)
+    accepted = as_array(accept)
     after = evolve(
         beliefs,
-        posterior=before.assimilate(model, ub, found, wb),
+        posterior=before.assimilate(model, ub, found, w if w is None or shared else w[owner]),
         age=age,
         log_weight=beliefs.log_weight if accept is density else beliefs.log_weight + (accept - density),
-        surprise=ratio if all_entries(ready) else np.where(ready, ratio, beliefs.surprise),
-        densities=np.concatenate([beliefs.densities[:, 1:], accept[:, None]], axis=1),
-    ).remember(u, y, w, factor)
+        surprise=as_array(ratio),
+        densities=np.concatenate([beliefs.densities[:, 1:], accepted[:, None]], axis=1),
+        **beliefs.with_recent(u, y, w, factor),
+    )
     return after if shared else after.choose(model, np.ones(y.size, dtype=np.bool_), round_number)
 
 

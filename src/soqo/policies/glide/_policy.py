@@ -39,7 +39,7 @@ from soqo._foundation.arguments import choice, number
 from soqo._foundation.blas import any_entry, min_entry, sum_of_squares
 from soqo._foundation.compilation import can_compile
 from soqo._foundation.frozen_dataclasses import evolve, set_fields
-from soqo._model.gains import advance, advance_with_factor
+from soqo._model.gains import MAX_ROUNDS, advance, advance_unchecked, advance_with_factor
 from soqo._model.planner import anticipation, towards
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import add_fields, compose, map_field, register, rename_fields
@@ -269,15 +269,17 @@ class GLIDE(Policy[Any]):
         d, memory = v.shape[-1], state.memory
         x_prev, told = state.x.reshape(-1, d), v.reshape(-1, d)
         memory, w = self._with_context(state, memory)
-        model = self._model_of(memory)
         drift, spectrum = memory.drift, memory.played
         rounds = state.own_round
-        exploring = np.asarray(explores(rounds)) if self.probing else _NOWHERE
-        probing = np.asarray(may_probe(rounds)) if self.probing else _NOWHERE
-        exploration, considers = any_entry(exploring), any_entry(probing)
+        exploring, probing = _NOWHERE, _NOWHERE
+        # Most rounds are neither; one number answers without arrays.
+        if self.probing and (not isinstance(rounds, int) or explores(rounds) or may_probe(rounds)):
+            exploring, probing = np.asarray(explores(rounds)), np.asarray(may_probe(rounds))
+        exploration = exploring is not _NOWHERE and any_entry(exploring)
+        considers = probing is not _NOWHERE and any_entry(probing)
         posterior = memory.beliefs.played() if exploration or considers else None
         if posterior is not None and exploration:
-            explored = exploratory_spectrum(posterior, model, spectrum)
+            explored = exploratory_spectrum(posterior, self._model_of(memory), spectrum)
             spectrum = Spectrum(np.where(exploring[..., None], explored.values, spectrum.values), spectrum.vectors)
         shift = memory.shift[:, :, 0]
         if w is not None:
@@ -285,8 +287,9 @@ class GLIDE(Policy[Any]):
         target = told - shift
         aim = target
         factor = None if state.factor is None else state.factor.reshape(-1)
-        advances = advance(spectrum.values, state.rounds_to_go)
-        if factor is not None:
+        if factor is None:
+            advances = advance_unchecked(spectrum.values, min(state.rounds_to_go, MAX_ROUNDS))
+        else:
             advances = advance_with_factor(spectrum.values, state.rounds_to_go, factor)
         if self.drift:
             if state.round:
@@ -294,7 +297,8 @@ class GLIDE(Policy[Any]):
                 if state.began is not None:  # the first minimizer of a run is not a step
                     step = np.where(np.asarray(rounds)[:, None] > 0, step, 0.0)
                 drift = drift.update(_clip(step))
-            aim = target + drift.target_offset(spectrum, advances, state.rounds_to_go)
+            if drift.is_predictable():
+                aim = target + drift.target_offset(spectrum, advances, state.rounds_to_go)
         forecast = None if state.forecast is None else state.forecast.reshape(len(target), *state.forecast.shape[-2:])
         forecasts = memory.forecasts.update(told, forecast)
         if forecast is None or not forecast.shape[1]:
@@ -332,6 +336,8 @@ class GLIDE(Policy[Any]):
         A run that plays for its companion does not probe: the dense posterior does not know what that knows.
         """
         due = is_due(memory.beliefs, state.round, memory.last_probe) if self.alarms else _NOWHERE
+        if posterior is None and not any_entry(due):
+            return None
         if memory.companion is not None:
             follows = memory.companion.leads
             due, probing = due & ~follows, probing & ~follows
@@ -381,7 +387,8 @@ class GLIDE(Policy[Any]):
         known = memory.shift.shape[2] - 1
         runs, d, _ = memory.shift.shape
         learns_offset = self.offset and self.base_load
-        first = not any_entry(memory.beliefs.age)
+        age = memory.beliefs.age
+        first = not age.item(0) and not any_entry(age)
         w = np.zeros((runs, known)) if known else None
         if state.context is not None and learns_offset:
             w = np.clip(state.context.reshape(runs, -1), -MAX_DISTANCE, MAX_DISTANCE)
@@ -451,18 +458,19 @@ class GLIDE(Policy[Any]):
             factor=factor,
             censored=censored,
             spectrum=memory.spectrum,
-            probed=memory.last_probe == state.round,
+            last_probe=memory.last_probe,
             round_number=state.round,
             alarms=self.alarms,
             base_load=self.base_load,
         )
         alarms, last_alarm, spectrum, shift = memory.alarms, memory.last_alarm, memory.spectrum, memory.shift
-        epoch, which = beliefs.epoch[beliefs.best], self._needs_estimate(state, model, before, beliefs, reading)
-        if any_entry(epoch):
+        which = self._needs_estimate(state, model, before, beliefs, reading)
+        if any_entry(beliefs.epoch):
+            epoch = beliefs.epoch[beliefs.best]
             # A change is reported when a second reading supports it: a single one that does not fit is usually wrong.
             alarm = (epoch > last_alarm) & (epoch < state.round) & ~np.isnan(reading)
             alarms, last_alarm = alarms + alarm, np.where(alarm, epoch, last_alarm)
-        if any_entry(which):
+        if which is not None and any_entry(which):
             posterior = beliefs.played_estimate()
             spectrum = map_estimate(model, posterior, spectrum, which)
             if model.extras:
@@ -491,15 +499,18 @@ class GLIDE(Policy[Any]):
     @staticmethod
     def _needs_estimate(
         state: State[GlideMemory], model: ReadingModel, before: Beliefs, beliefs: Beliefs, reading: Array
-    ) -> BoolArray:
-        """Return the runs whose estimate is computed after this reading: in time, or since the best belief differs."""
+    ) -> BoolArray | None:
+        """Return the runs whose estimate is computed after this reading: in time, or since the best belief differs.
+
+        None is returned if there is clearly none.
+        """
         # With many times more readings than unknowns, one more changes little: every fourth round suffices.
         pause, rounds, many = 1 + model.unknowns // _UNKNOWNS_PER_PAUSE, state.own_round, 4 * model.unknowns
         epoch, rejected, best, last = beliefs.epoch, beliefs.rejected, beliefs.best, before.best
         same = epoch is before.epoch and rejected is before.rejected and best.size == beliefs.owner.size
         late = min_entry(beliefs.posterior.readings) > many
         if same and late and isinstance(rounds, int) and rounds % (4 * pause):
-            return np.zeros(best.size, dtype=np.bool_)
+            return None
         now, fourth = (np.asarray(rounds % (k * pause) == 0) for k in (1, 4))
         due = now & fourth if late else now & (fourth | (beliefs.posterior.readings[best] <= many))
         if not same:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from soqo._foundation.blas import all_entries, any_entry
+from soqo._foundation.blas import any_entry, is_finite_quick
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._model.spectrum import Spectrum
 from soqo.estimators.bayes import RELATIVE_ERROR, ReadingModel
@@ -53,7 +53,7 @@ def learn(
     factor: Array | None = None,
     censored: BoolArray | None = None,
     spectrum: Spectrum,
-    probed: BoolArray,
+    last_probe: Array,
     round_number: int,
     alarms: bool,
     base_load: bool,
@@ -74,22 +74,22 @@ def learn(
         The readings that are lower bounds only, since the meter was at its limit.
     spectrum : Spectrum
         The spectrum of the estimate of A that the policy plays for.
-    probed : BoolArray, shape (runs,)
-        The runs whose action was a probe.
+    last_probe : Array, shape (runs,)
+        The round of the last probe of each run.
     round_number : int
         The number of this round.
     alarms, base_load : bool
         Whether to consider outliers and changes of A, and base loads.
     """
-    seen = ~np.isnan(y)
-    if not any_entry(seen):
-        return beliefs
-    if alarms and all_entries(seen) and (censored is None or not censored.any()):
+    if alarms and is_finite_quick(y) and (censored is None or not censored.any()):
         plain = learn_plain(
             beliefs, model, u, y, features, w=w, factor=factor, spectrum=spectrum, round_number=round_number
         )
         if plain is not None:
             return plain
+    seen = ~np.isnan(y)
+    if not any_entry(seen):
+        return beliefs
     beliefs = beliefs.allow_return(seen, round_number)
     before, owner = beliefs.posterior, beliefs.owner
     shared = owner.size == y.size
@@ -189,7 +189,7 @@ def learn(
         if model.offset and not model.context:
             after = release_offsets(after, beliefs, model, surprising, u, y, features)
         after = rescale(after, beliefs, model, scaled, y, gain[best], gain_error[best], round_number)
-        below = surprising & probed & (error[best] < 0.0)
+        below = surprising & (last_probe == round_number) & (error[best] < 0.0)
         after = forget_eigenvalue(after, beliefs, model, below, u, y, features, w, estimate, round_number)
     after = doubt_first_readings(after, model, seen)
     after = review(after, model, seen, base_load=base_load, misled=True).choose(model, seen, round_number)
