@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -116,13 +117,13 @@ def review(load: Array, size: float, monkeypatch: pytest.MonkeyPatch) -> tuple[B
     last = min(count, kept)
     padded["recent_u"][:, -last:], padded["recent_y"][:, -last:] = rows.u[:, -last:], rows.y[:, -last:]
     beliefs, tried = replace(beliefs, age=np.array([float(count)]), **padded), []
-    marginal = base_loads._marginal
+    marginals = base_loads._marginals
 
-    def note(model: ReadingModel, rows: Rows, rho: float | None) -> Array:
-        tried.append(rho)
-        return marginal(model, rows, rho)
+    def note(model: ReadingModel, rows: Rows, kinds: Sequence[float | None]) -> Array:
+        tried.extend(kinds)
+        return marginals(model, rows, kinds)
 
-    monkeypatch.setattr(base_loads, "_marginal", note)
+    monkeypatch.setattr(base_loads, "_marginals", note)
     return add_base_loads(beliefs, MODEL, np.array([0]), np.array([0])), tried
 
 

@@ -41,6 +41,9 @@ NEGLIGIBLE, UNLIKELY = 1e-3, 0.05
 evaluated again until the number of readings has doubled."""
 
 
+MIN_SQUARE_RATIO = 1e-7
+"""The least ratio of two squared singular values for which they are computed as eigenvalues: nine digits are left."""
+
 NOISE_MARGIN = 0.8
 """A lower bound on the noise has this margin, for the width of its density and for a prior that ends at a bound."""
 
@@ -69,7 +72,7 @@ def fit_variants(
     log_weights = np.full(wanted.shape, -np.inf)
     fits: list[dict[str, Array]] = []
     # The same for all variants with a bias.
-    white = without_bias(model, rows, triangular, evidence_only) if model.biases and model.kappa else None
+    white = without_bias(model, rows, triangular) if model.biases and model.kappa else None
     for index, (offset, biased) in enumerate(VARIANTS):
         chosen = np.flatnonzero(wanted[:, index])
         own_white = white if biased else None
@@ -152,11 +155,11 @@ def fit_variant(
     if not is_finite_quick(design):
         overflows = np.flatnonzero(~np.isfinite(design).all(axis=(1, 2)))
         design[overflows] = 0.0
-    U, D, Vt = np.linalg.svd(design, full_matrices=False)
+    D, c, c0, V = singular_coordinates(design, y, np.matvec(white_rows, center))
     average = MarginalLikelihood(
         D,
-        np.vecmat(y, U),
-        np.vecmat(np.matvec(white_rows, center), U),
+        c,
+        c0,
         rest,
         part.readings,
         part.max_abs_reading,
@@ -172,13 +175,13 @@ def fit_variant(
         return {"noise": average.noise, "log_evidence": log_evidence}
     spread = np.sqrt(average.variance)
     mean, root = np.zeros((runs, e + p)), np.zeros((runs, e + p, e + p))
-    mean[:, e - k :] = average.scale[:, None] * center + np.matvec(prior, np.vecmat(average.mean, Vt))
+    mean[:, e - k :] = average.scale[:, None] * center + np.matvec(prior, np.matvec(V, average.mean))
     if D.shape[1] == n:
-        root[:, e - k :, e - k :] = (prior @ Vt.swapaxes(-1, -2)) * spread[:, None, :]
+        np.multiply(prior @ V, spread[:, None, :], out=root[:, e - k :, e - k :])
     else:
         # What the rows do not contain has the variance of the prior.
         unseen = np.sqrt(average.mean_square_scale)[:, None]
-        change = Vt.swapaxes(-1, -2) @ ((spread - unseen)[:, :, None] * Vt)
+        change = (V * (spread - unseen)[:, None, :]) @ V.swapaxes(-1, -2)
         change[:, np.arange(n), np.arange(n)] += unseen
         np.matmul(prior, change, out=root[:, e - k :, e - k :])
     mean[overflows] = math.nan  # what is not a number is not used, see Posterior.update
@@ -189,6 +192,50 @@ def fit_variant(
         "scale": average.scale * part.prior_unit,
         "log_evidence": log_evidence,
     }
+
+
+def singular_coordinates(X: Array, y: Array, y0: Array) -> tuple[Array, Array, Array, Array]:
+    """Return the singular values D of X, the coordinates U'y and U'y0, and V, for X = U diag(D) V'.
+
+    The eigenvectors of X X' or X'X, whichever is smaller, take half of the time of a singular value decomposition. They
+    square the condition number, so they are used only if it is not large.
+
+    Parameters
+    ----------
+    X : Array, shape (runs, r, n)
+        The rows, r <= n.
+    y, y0 : Array, shape (runs, r)
+        The readings, and those that the prior mean predicts.
+
+    Returns
+    -------
+    D, c, c0, V : Array, shape (runs, r), (runs, r), (runs, r) and (runs, n, r)
+        The singular values in any order, the coordinates, and the right singular vectors, which are zero where a
+        singular value is zero.
+    """
+    Xt = X.swapaxes(1, 2)
+    wide = X.shape[1] < X.shape[2]
+    gram = X @ Xt if wide else Xt @ X
+    with np.errstate(invalid="ignore"):
+        bad = ~(gram.sum(axis=(1, 2)) < np.inf)
+    gram[bad] = 0.0
+    values, vectors = np.linalg.eigh(gram)
+    # Rows of zeros have eigenvalues that are exactly zero.
+    least = MIN_SQUARE_RATIO * values[:, -1:]
+    bad |= ~((values > least) | ((values == 0.0) & wide)).all(axis=1)
+    D = np.sqrt(np.maximum(values, 0.0))
+    inverse = np.divide(1.0, D, out=np.zeros_like(D), where=D > 0.0)
+    if wide:
+        c, c0 = np.vecmat(y, vectors), np.vecmat(y0, vectors)
+        V = Xt @ (vectors * inverse[:, None, :])
+    else:
+        V = vectors
+        c, c0 = (np.vecmat(np.vecmat(values_of, X), V) * inverse for values_of in (y, y0))
+    runs = np.flatnonzero(bad)
+    if runs.size:
+        U, D[runs], Vt = np.linalg.svd(X[runs], full_matrices=False)
+        V[runs], c[runs], c0[runs] = Vt.swapaxes(1, 2), np.vecmat(y[runs], U), np.vecmat(y0[runs], U)
+    return D, c, c0, V
 
 
 def least_noise(model: ReadingModel, part: Posterior, rows: Array, *, triangular: bool) -> Array:
@@ -204,14 +251,14 @@ def least_noise(model: ReadingModel, part: Posterior, rows: Array, *, triangular
     """
     columns = model.extras + model.unknowns
     if model.biases and model.kappa:
-        rows = without_bias(model, rows, triangular, evidence_only=True).rows
+        rows = without_bias(model, rows, triangular).rows
     if rows.shape[1] <= columns:
         return np.zeros(len(rows))
     rest = np.abs(triangular_factor(rows[:, :, -columns - 1 :])[:, columns, columns])
     return NOISE_MARGIN * np.minimum(rest / np.sqrt(np.maximum(part.readings, 1.0)), part.noise_cap)
 
 
-def without_bias(model: ReadingModel, rows: Array, triangular: bool, evidence_only: bool) -> WhiteRows:
+def without_bias(model: ReadingModel, rows: Array, triangular: bool) -> WhiteRows:
     """Return the rows with the covariance of noise and N removed."""
     q, kappa = model.biases, model.kappa
     # Of a triangular factor, only the first q rows contain N.
@@ -222,8 +269,7 @@ def without_bias(model: ReadingModel, rows: Array, triangular: bool, evidence_on
     covariance += np.eye(b)
     L = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
     white = np.asarray(np.linalg.solve(L, rows[:, :b]), dtype=np.float64)
-    half = B if evidence_only else np.asarray(np.linalg.solve(L + np.eye(b), B), dtype=np.float64)
-    return WhiteRows(white if b == rows.shape[1] else np.concatenate([white, rows[:, b:]], axis=1), L, half)
+    return WhiteRows(white if b == rows.shape[1] else np.concatenate([white, rows[:, b:]], axis=1), L, B)
 
 
 def _prior(model: ReadingModel, part: Posterior, k: int) -> tuple[Array, Array]:

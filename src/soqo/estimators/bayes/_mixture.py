@@ -8,8 +8,7 @@ contain N, so that for each of them
 with X the whitened rows of z and e independent of z. N + G z has the same mean in all of these variants and is
 independent of z, so only z needs to be mixed, which has half as many entries, and N follows.
 
-O is a square root of (I + kappa^2 B'B)^{-1}: I - kappa^2 B' L^{-T} (I + L)^{-1} B (Andrews, "A square root formulation
-of the Kalman covariance equations", 1968).
+O is a square root of (I + kappa^2 B'B)^{-1}: the transposed inverse of a Cholesky factor.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ class WhiteRows(NamedTuple):
         The whitened rows.
     L : Array, shape (runs, b, b)
         The Cholesky factor of the covariance of the first b rows, which are those that contain N.
-    half : Array, shape (runs, b, q)
-        (I + L)^{-1} B, or B where only the evidence is wanted.
+    B : Array, shape (runs, b, q)
+        The columns of N in these rows, before they were whitened.
     """
 
     rows: Array
     L: Array
-    half: Array
+    B: Array
 
     def take(self, index: IntArray) -> WhiteRows:
         """Return those of some of the runs."""
-        return WhiteRows(self.rows[index], self.L[index], self.half[index])
+        return WhiteRows(self.rows[index], self.L[index], self.B[index])
 
 
 class Moments(NamedTuple):
@@ -167,7 +166,8 @@ def _with_bias(model: ReadingModel, inner: Moments, white: WhiteRows | None) -> 
         gain = kappa**2 * white.rows[:, :b, :q].swapaxes(-1, -2)
         given = white.rows[:, :b, q:-1]
         mean[:, :q] = np.matvec(gain, white.rows[:, :b, -1] - np.matvec(given, inner.mean))
-        own = np.eye(q) - gain @ white.half
+        precision = np.eye(q) + kappa**2 * (white.B.swapaxes(-1, -2) @ white.B)
+        own = np.linalg.inv(np.linalg.cholesky(precision)).swapaxes(-1, -2)
         np.multiply((kappa * np.sqrt(inner.square_noise))[:, None, None], own, out=root[:, :q, :q])
         np.matmul(-gain, given @ inner.root, out=root[:, :q, q:])
     return inner._replace(mean=mean, root=root)

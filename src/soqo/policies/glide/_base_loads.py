@@ -13,6 +13,7 @@ made where something cheaper shows that nothing would follow from it:
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -73,14 +74,16 @@ def _supported(
     chosen = best[runs]
     rows, posterior = beliefs.latest_accepted(runs, chosen), beliefs.posterior
     own = np.where(posterior.level_variance[chosen] > 0.0, posterior.level_speed[chosen], np.nan)
-    reference = np.empty(runs.size)
-    for speed in np.unique(own):
-        same = np.flatnonzero(np.isnan(own) if np.isnan(speed) else own == speed)
-        rho = None if np.isnan(speed) else float(speed)
-        reference[same] = _marginal(model, rows.of_runs(same), rho) + _log_prior(rho)
-    marginal = {0.0: _marginal(model, rows, 0.0)}
-    walks = marginal[0.0] + _log_prior(0.0) - reference > CONSTANT_NATS if first else np.ones(runs.size, dtype=np.bool_)
-    marginal |= _walks(model, rows, np.flatnonzero(walks))
+    none, constant = _marginals(model, rows, (None, 0.0))
+    reference = np.where(own == 0.0, constant + _log_prior(0.0), none + _log_prior(None))
+    for rho in SPEEDS:
+        same = np.flatnonzero(own == rho)
+        if same.size:
+            reference[same] = _marginals(model, rows.of_runs(same), (rho,))[0] + _log_prior(rho)
+    walks = np.ones(runs.size, dtype=np.bool_)
+    if first:
+        walks = constant + _log_prior(0.0) - reference > CONSTANT_NATS
+    marginal = {0.0: constant, **_walks(model, rows, np.flatnonzero(walks))}
     evidence = {rho: found + _log_prior(rho) for rho, found in marginal.items()}
     walk_top = np.max([evidence[rho] for rho in SPEEDS], axis=0)
     least, cost = (FIRST_NATS, 0.0) if first else (LATER_NATS, LATER_COST)
@@ -99,19 +102,26 @@ def _supported(
     return parts
 
 
-def _marginal(model: ReadingModel, rows: Rows, rho: float | None) -> Array:
-    """Return the log marginal density of the readings with this base load, shape (runs,)."""
-    return rows.learned(model, Posterior.start(model, len(rows.y), base_load=rho)).summary_of_fit(model)[1]
+def _marginals(model: ReadingModel, rows: Rows, base_loads: Sequence[float | None]) -> Array:
+    """Return the log marginal density of the readings with each of these base loads, shape (base loads, runs)."""
+    runs = len(rows.y)
+    starts = Posterior.concatenate([Posterior.start(model, runs, base_load=rho) for rho in base_loads])
+    found = rows.learned(model, starts, len(base_loads)).summary_of_fit(model)[1]
+    return found.reshape(len(base_loads), runs)
 
 
 def _walks(model: ReadingModel, rows: Rows, where: IntArray) -> dict[float, Array]:
     """Return the log marginal densities with base loads that walk, in some runs; faster ones only as they increase."""
     found = {rho: np.full(len(rows.y), -np.inf) for rho in SPEEDS}
     before = np.full(len(rows.y), -np.inf)
-    for rho in SPEEDS:
-        if where.size:
-            found[rho][where] = _marginal(model, rows.of_runs(where), rho)
-            where, before = where[found[rho][where] > before[where]], found[rho]
+    for pair in (SPEEDS[:2], SPEEDS[2:]):  # two of them in one call
+        densities = _marginals(model, rows.of_runs(where), pair) if where.size else np.empty((2, 0))
+        increases = np.ones(where.size, dtype=np.bool_)
+        for rho, density in zip(pair, densities, strict=True):
+            found[rho][where] = np.where(increases, density, -np.inf)
+            increases &= density > before[where]
+            before[where] = density
+        where = where[increases]
     return found
 
 

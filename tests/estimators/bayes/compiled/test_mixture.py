@@ -22,7 +22,7 @@ def test_the_mixture_is_that_of_numpy(share: tuple[float, ...], kappa: float) ->
     y = 0.5 * np.vecdot(U, U) + 0.1 * rng.standard_normal((1, 8))
     posterior = Posterior.start(model, 1, base_load=0.2).update_rows(model, U, y, model.features(U[0])[None])
     rows = posterior.buffer[:, :7]
-    white = without_bias(model, rows, triangular=False, evidence_only=False) if kappa else None
+    white = without_bias(model, rows, triangular=False) if kappa else None
     fits = []
     for offset, biased in VARIANTS:
         own = white if biased else None

@@ -7,11 +7,12 @@ import math
 import numpy as np
 
 from soqo._foundation.compilation import compiled
-from soqo.estimators.bayes._fits import GROWTH, LOG_VARIANT_PRIORS, NEGLIGIBLE, UNLIKELY
+from soqo.estimators.bayes._fits import GROWTH, LOG_VARIANT_PRIORS, MIN_SQUARE_RATIO, NEGLIGIBLE, UNLIKELY
 from soqo.estimators.bayes._model import ENTRY_DEVIATION, OFFSET_SIZE, TRACE_DEVIATION
 from soqo.estimators.bayes.compiled._mixture import mixture
 from soqo.estimators.bayes.compiled._scale_average import average
 from soqo.estimators.bayes.compiled._small_matrices import cholesky, solve_lower, triangular_factor
+from soqo.estimators.bayes.compiled._symmetric_eigen import symmetric_eigen
 from soqo.typing import Array, IntArray
 
 _ALONG = TRACE_DEVIATION - ENTRY_DEVIATION
@@ -49,6 +50,46 @@ def _whiten(rows: Array, bias_rows: int, q: int, kappa: float, white: Array, L: 
     white[:, :] = rows
     solve_lower(L, 0.0, white[:bias_rows])
     return True
+
+
+@compiled
+def _singular_coordinates(Xt: Array, y: Array, y0: Array, D: Array, c: Array, c0: Array) -> Array:
+    """Fill in the singular values of X and the coordinates of y and y0; return V. See ``_fits``.
+
+    ``c`` and ``c0`` are zero before.
+    """
+    n, used = Xt.shape
+    X, wide = np.ascontiguousarray(Xt.T), used < n
+    gram = np.dot(X, Xt) if wide else np.dot(Xt, X)
+    found = math.isfinite(np.sum(gram)) and symmetric_eigen(gram, D) and np.min(D) > MIN_SQUARE_RATIO * np.max(D)
+    if not found:
+        V, values, Ut = np.linalg.svd(Xt, False)
+        D[:] = values
+        _project(Ut, y, y0, c, c0)
+        return V
+    for i in range(used):
+        D[i] = math.sqrt(D[i])
+    if wide:
+        _project(gram, y, y0, c, c0)
+        V = np.dot(Xt, np.ascontiguousarray(gram.T))
+        for i in range(n):
+            for j in range(used):
+                V[i, j] /= D[j]
+        return V
+    _project(gram, np.dot(Xt, y), np.dot(Xt, y0), c, c0)
+    for i in range(used):
+        c[i] /= D[i]
+        c0[i] /= D[i]
+    return np.ascontiguousarray(gram.T)
+
+
+@compiled
+def _project(rows: Array, y: Array, y0: Array, c: Array, c0: Array) -> None:
+    """Add the products of rows with y and y0 to c and c0."""
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            c[i] += rows[i, j] * y[j]
+            c0[i] += rows[i, j] * y0[j]
 
 
 @compiled
@@ -90,16 +131,12 @@ def _fit_variant(
     _apply_prior(transposed, k, p, diagonal, unit, extra, design)
     if not math.isfinite(np.sum(design)):
         return False, 0.0, 0.0, 0.0
-    V, D, Ut = np.linalg.svd(design, False)  # of the transpose
     y0 = np.zeros(used)
     for i in range(p):
         for j in range(used):
             y0[j] += transposed[k + i, j] * center[i]
-    c, c0 = np.zeros(used), np.zeros(used)
-    for j in range(used):
-        for i in range(used):
-            c[i] += Ut[i, j] * y[j]
-            c0[i] += Ut[i, j] * y0[j]
+    D, c, c0 = np.empty(used), np.zeros(used), np.zeros(used)
+    V = _singular_coordinates(design, y, y0, D, c, c0)
     coordinates, variance = np.empty(used), np.empty(used)
     scale, mean_square_scale, noise, log_evidence = average(
         D, c, c0, rest, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], coordinates, variance
