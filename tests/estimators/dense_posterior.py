@@ -31,7 +31,7 @@ def only_variant(
     model: ReadingModel, posterior: Posterior, rows: Array, *, triangular: bool, offset: bool, biased: bool
 ) -> dict[str, Array]:
     """Return the fit of one variant, with the bias N among its unknowns."""
-    white = without_bias(model, rows, triangular, evidence_only=False) if biased else None
+    white = without_bias(model, rows, triangular) if biased else None
     found = fit_variant(model, posterior, rows if white is None else white.rows, offset=offset, white=white)
     alone = np.array([[variant == (offset, biased) for variant in VARIANTS]])
     fits = [found if own else {} for own in alone[0]]

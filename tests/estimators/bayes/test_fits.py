@@ -7,7 +7,7 @@ import pytest
 from dense_posterior import only_variant
 
 from soqo.estimators.bayes import Posterior, ReadingModel
-from soqo.estimators.bayes._fits import fit_variants
+from soqo.estimators.bayes._fits import fit_variants, singular_coordinates
 from soqo.estimators.bayes._mixture import triangular_factor
 from soqo.typing import Array
 
@@ -71,3 +71,26 @@ def test_the_least_noise_is_below_that_of_the_fit(load: float | None, cap: float
     np.testing.assert_array_less(least, noise)
     if cap is None:
         assert np.median(least / noise) > 0.2  # a bound that is far too low would be of no use
+
+
+@pytest.mark.parametrize("shape", [(3, 7), (7, 7), (8, 9)])
+@pytest.mark.parametrize("ratio", [1.0, 1e-2, 1e-5, 1e-12, 0.0])
+def test_singular_coordinates_are_those_of_the_decomposition(ratio: float, shape: tuple[int, int]) -> None:
+    # The last ratios are below what eigenvalues of a product can show, and need the decomposition.
+    rng, (r, n) = np.random.default_rng(11), shape
+    U, V = (np.linalg.qr(rng.standard_normal((5, k, k)))[0][:, :, :r] for k in (r, n))
+    D = np.geomspace(1.0, max(ratio, 1e-300), r)
+    D[-1] = ratio
+    X, y = 1e3 * (U * D) @ V.mT, rng.standard_normal((5, r))
+    if r == 8:
+        X[:, -1], y[:, -1] = 0.0, 0.0  # as for a buffer that is not full
+        D = np.linalg.svd(X[0], compute_uv=False) / 1e3
+    found, c, c0, right = singular_coordinates(X, y, 2.0 * y)
+    order = np.argsort(-found, axis=1)
+    expected = np.linalg.svd(X, compute_uv=False)
+    np.testing.assert_allclose(np.take_along_axis(found, order, axis=1), expected, rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(c0, 2.0 * c, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(np.square(c).sum(axis=1), np.square(y).sum(axis=1), rtol=1e-8)
+    # X'y = V diag(D) U'y, and X'X = V diag(D^2) V'
+    np.testing.assert_allclose(np.matvec(right, found * c), np.vecmat(y, X), rtol=0.0, atol=1e-8 * 1e3)
+    np.testing.assert_allclose((right * np.square(found)[:, None]) @ right.mT, X.mT @ X, rtol=0.0, atol=1e-9 * 1e6)

@@ -42,7 +42,7 @@ def test_the_mixture_has_the_moments_of_all_variants(wanted: str) -> None:
     # One batch for all cases: a run must not depend on the others.
     shares = np.array(SHARES)
     chosen = shares > 0.0 if wanted == "those with a share" else np.ones(shares.shape, dtype=np.bool_)
-    white = without_bias(model, rows, triangular=False, evidence_only=False).take(np.zeros(len(shares), dtype=np.int64))
+    white = without_bias(model, rows, triangular=False).take(np.zeros(len(shares), dtype=np.int64))
     fits = []
     for index, (offset, biased) in enumerate(VARIANTS):
         runs = np.zeros(chosen[:, index].sum(), dtype=np.int64)

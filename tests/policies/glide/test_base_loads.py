@@ -116,7 +116,8 @@ def review(load: Array, size: float, monkeypatch: pytest.MonkeyPatch) -> tuple[B
     padded: dict[str, Any] = {"recent_u": np.zeros((1, kept, 2)), "recent_y": np.full((1, kept), np.nan)}
     last = min(count, kept)
     padded["recent_u"][:, -last:], padded["recent_y"][:, -last:] = rows.u[:, -last:], rows.y[:, -last:]
-    beliefs, tried = replace(beliefs, age=np.array([float(count)]), **padded), []
+    beliefs = replace(beliefs, age=np.array([float(count)]), **padded)
+    tried: list[float | None] = []
     marginals = base_loads._marginals
 
     def note(model: ReadingModel, rows: Rows, kinds: Sequence[float | None]) -> Array:

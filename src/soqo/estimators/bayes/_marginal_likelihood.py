@@ -174,14 +174,13 @@ class MarginalLikelihood:
         narrow = width <= NARROW_WIDTH
         windowed = narrow & (first_scale >= 0)
         steps = np.where(width <= (WIDE_POINTS - 1) * SCALE_STEP / 4.0, 4, 2)
-        shares = np.linspace(0.0, 1.0, NARROW_POINTS)
 
         def narrow_grid(runs: IntArray) -> _Grid:
-            log_noise = low[runs, None] + width[runs, None] * shares
-            return _Grid.product(self, runs, log_noise, np.tile(LOG_SCALES, (runs.size, 1)))
+            log_noise = low[runs, None] + width[runs, None] * _SHARES
+            return _Grid.product(self, runs, log_noise, LOG_SCALES[None].repeat(runs.size, axis=0))
 
         def windowed_grid(runs: IntArray) -> _Grid:
-            log_noise = low[runs, None] + width[runs, None] * shares
+            log_noise = low[runs, None] + width[runs, None] * _SHARES
             return _Grid.product(self, runs, log_noise, LOG_SCALES[first_scale[runs, None] + _WINDOW])
 
         kinds: list[tuple[BoolArray, Callable[[IntArray], _Grid]]] = [
@@ -213,7 +212,7 @@ class MarginalLikelihood:
         At the estimate, all scales are evaluated; and for the best of them, a few values of sigma.
         """
         center = np.minimum(center, top)
-        scales = np.tile(LOG_SCALES, (runs.size, 1))
+        scales = LOG_SCALES[None].repeat(runs.size, axis=0)
         of_scale = _Grid.product(self, runs, center[:, None], scales).log_weights[:, 0]
         best = of_scale.argmax(axis=1)
         likely = of_scale > of_scale.max(axis=1, keepdims=True) - NEGLIGIBLE_SCALE_NATS
@@ -221,8 +220,7 @@ class MarginalLikelihood:
         surplus = WINDOW_SCALES - (last - first + 1)
         start = np.clip(first - surplus // 2, 0, LOG_SCALES.size - WINDOW_SCALES)
         near_low, near_high = np.maximum(center - SEARCH_WIDTH, bottom), np.minimum(center + SEARCH_WIDTH, top)
-        shares = np.linspace(0.0, 1.0, NARROW_POINTS)
-        log_noise = near_low[:, None] + (near_high - near_low)[:, None] * shares
+        log_noise = near_low[:, None] + (near_high - near_low)[:, None] * _SHARES
         of_noise = _Grid.product(self, runs, log_noise, LOG_SCALES[best][:, None]).log_weights[:, :, 0]
         low, high = _likely_interval(log_noise, of_noise)
         at_border = (low <= near_low + 1e-9) & (near_low > bottom + 1e-9)
@@ -277,6 +275,9 @@ class MarginalLikelihood:
 
 _WINDOW = np.arange(WINDOW_SCALES)
 
+_SHARES = np.linspace(0.0, 1.0, NARROW_POINTS)
+"""The points of a fine grid, from its low end to its high one."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Grid:
@@ -321,7 +322,7 @@ class _Grid:
         log_noise = high[:, None] + step * np.arange(1.0 - points, 1.0)
         ratios = points + (LOG_SCALES.size - 1) * steps
         log_ratio = (log_noise[:, :1] - LOG_SCALES[-1]) + step * np.arange(ratios)
-        log_scales = np.tile(LOG_SCALES, (runs.size, 1))
+        log_scales = LOG_SCALES[None].repeat(runs.size, axis=0)
         return cls._evaluate(of, runs, log_noise, log_scales, steps, log_ratio)
 
     @classmethod

@@ -172,49 +172,55 @@ def residual_gain(model: ReadingModel, posterior: Posterior, rows: Rows) -> Arra
     first = np.abs(y)[np.arange(len(y)), seen.argmax(axis=1)]
     of_first = -LOG_BASE_LOAD_RANGE - np.log(np.maximum(np.maximum(first, posterior.noise), 1e-300))
     own = np.where(posterior.level_variance > 0.0, posterior.level_speed, np.nan)
-    reference, best = of_none, np.full(len(y), -np.inf)
-    for rho in (0.0, *SPEEDS):
-        white, log_variance = _whiten(columns, R, seen, rho)
-        found = _log_likelihood(white, np.maximum(count - 1, 1), floor, n_plain=2) - 0.5 * log_variance
-        found += of_first + _log_prior(rho)
-        reference = np.where(own == rho, found, reference)
-        best = np.where(own == rho, best, np.maximum(best, found))
+    white, log_variance = _whiten(columns, R, seen)
+    found = _log_likelihood(white, np.maximum(count - 1, 1), floor) - 0.5 * log_variance
+    found += of_first + np.array([_log_prior(rho) for rho in _RHO.ravel().tolist()])[:, None]
+    same = own == _RHO
+    reference = np.where(same.any(axis=0), np.where(same, found, -np.inf).max(axis=0), of_none)
+    best = np.where(same, -np.inf, found).max(axis=0)
     return np.where(count > columns.shape[2], best - reference, np.inf)
 
 
-def _whiten(columns: Array, R: Array, seen: BoolArray, rho: float) -> tuple[Array, Array]:
-    """Return columns without a base load, as ``soqo.estimators.bayes._whitening`` does it, and the log variances."""
-    runs, n, _ = columns.shape
-    white, log_variance = np.zeros(columns.shape), np.zeros(runs)
-    level, P = np.zeros((runs, columns.shape[2])), np.full(runs, np.inf)
+_RHO = np.array([0.0, *SPEEDS])[:, None]
+
+
+def _whiten(columns: Array, R: Array, seen: BoolArray) -> tuple[Array, Array]:
+    """Return columns without each base load, shape (base loads, runs, n, k), and the sums of the log variances.
+
+    This is what ``soqo.estimators.bayes._whitening`` does to the rows of a fit.
+    """
+    runs, n, k = columns.shape
+    shape = _RHO.size, runs
+    white, variances = np.zeros((*shape, n, k)), np.ones((*shape, n))
+    level, P = np.zeros((*shape, k)), np.full(shape, np.inf)
     for t in range(n):
         observed, diffuse = seen[:, t], np.isinf(P)
         used = observed & ~diffuse
         known = np.where(diffuse, 0.0, P)
         variance = np.where(used, known + R[:, t], 1.0)
         difference = columns[:, t] - level
-        white[:, t] = np.where(used, 1.0 / np.sqrt(variance), 0.0)[:, None] * difference
-        log_variance += np.log(variance)
+        variances[..., t] = variance
+        white[..., t, :] = np.where(used, 1.0 / np.sqrt(variance), 0.0)[..., None] * difference
         # The first reading defines the level.
         gain = np.where(used, known / variance, observed)
-        level = level + gain[:, None] * difference
-        P = np.where(observed, np.where(diffuse, R[:, t], known * (1.0 - gain)), P) + rho**2
-    return white, log_variance
+        level = level + gain[..., None] * difference
+        P = np.where(observed, np.where(diffuse, R[:, t], known * (1.0 - gain)), P) + np.square(_RHO)
+    return white, np.log(variances).sum(axis=2)
 
 
-def _log_likelihood(white: Array, count: Array, floor: Array, n_plain: int) -> Array:
-    """Return the largest log likelihood of the last column given none, the first few, or all of the others."""
-    gram = white.swapaxes(1, 2) @ white
-    finite = np.isfinite(gram).all(axis=(1, 2))
+def _log_likelihood(white: Array, count: Array, floor: Array) -> Array:
+    """Return the largest log likelihood of the last column given none, the first two, or all of the others."""
+    gram = white.swapaxes(-1, -2) @ white
+    finite = np.isfinite(gram).all(axis=(-1, -2))
     gram[~finite] = 1.0
-    size = np.sqrt(np.maximum(np.diagonal(gram, axis1=1, axis2=2), 1e-300))
-    normalized = gram / (size[:, :, None] * size[:, None, :])
-    last, others = white.shape[2] - 1, np.arange(white.shape[2])
-    normalized[:, others, others] = 1.0 + COLLINEAR
-    L = np.linalg.cholesky(normalized)
-    explained = np.concatenate([np.zeros((len(L), 1)), np.cumsum(np.square(L[:, last, :last]), axis=1)], axis=1)
-    best = np.full(len(L), -np.inf)
-    for k in (0, n_plain, last):
-        square = np.square(size[:, last]) * np.maximum(1.0 - explained[:, k], 0.0)
+    last = white.shape[-1] - 1
+    size = np.sqrt(np.maximum(np.diagonal(gram, axis1=-2, axis2=-1), 1e-300))
+    gram /= size[..., :, None] * size[..., None, :]
+    gram[..., np.arange(last + 1), np.arange(last + 1)] = 1.0 + COLLINEAR
+    explained = np.cumsum(np.square(np.linalg.cholesky(gram)[..., last, :last]), axis=-1)
+    best = np.full(finite.shape, -np.inf)
+    for k in (0, 2, last):
+        left = np.maximum(1.0 - explained[..., k - 1], 0.0) if k else 1.0
+        square = np.square(size[..., last]) * left
         best = np.maximum(best, -0.5 * (count * np.log(square / count + floor) + k * np.log(count)))
     return np.where(finite, best - 0.5 * count * (1.0 + _LOG_TWO_PI), np.inf)
