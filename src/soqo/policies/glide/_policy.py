@@ -421,8 +421,7 @@ class GLIDE(Policy[Any]):
         if isinstance(state.memory, LargeMemory):
             return self._learn_many_dimensions(state, y)
         if self._may_compile(state):
-            options = self._companion_options()
-            model = self._model(state.x.shape[-1])
+            options, model = self._companion_options, self._model(state.x.shape[-1])
             return _compiled_rounds().learn(state, y, model, options, self._learn_dense, base_load=self.base_load)
         return self._learn_dense(with_plain_memory(state), y)
 

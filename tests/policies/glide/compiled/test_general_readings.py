@@ -36,5 +36,5 @@ def test_there_is_room_for_all_beliefs() -> None:
     table[:, 4] = [3.0, 3.0, 9.0, 9.0]  # the ages
     starts, ages = np.array([0, 1, 4]), np.array([10.0, np.inf])
     assert room(table, starts, np.array([0, 0]), ages) == 4
-    assert room(table, starts, np.array([1, 0]), ages) == 2 + 3
+    assert room(table, starts, np.array([1, 0]), ages) == 3 + 3
     assert room(table, starts, np.array([0, 1]), ages) == 1 + 12

@@ -27,9 +27,15 @@ def readings(
     change: int,
     base_load: float,
     noise: float,
+    misled: int,
 ) -> Array:
-    """Return the readings of a round, some of them wrong or missing, before and after A becomes three times A."""
+    """Return the readings of a round, some of them wrong or missing, before and after A becomes three times A.
+
+    The first rounds, after the second one, may have readings for ten times A.
+    """
     factor = 3.0 if change and t >= change else 1.0
+    if 2 <= t < 2 + misled:
+        factor = 10.0
     y = 0.5 * factor * np.vecdot(u, np.matvec(A, u)) + rng.uniform(-noise, noise, len(u)) + base_load
     y = np.where(rng.random(len(u)) < wrong, y * rng.choice([10.0, -3.0, 1e4], len(u)), y)
     return np.where(rng.random(len(u)) < missing, np.nan, y)
@@ -50,7 +56,7 @@ def play(
     **disturbances: float,
 ) -> tuple[Array, Any]:
     """Play some of the runs, and return the actions and the last state."""
-    options: dict[str, Any] = {"wrong": 0.0, "missing": 0.0, "change": 0, "base_load": 0.0, "noise": 10.0}
+    options: dict[str, Any] = {"wrong": 0.0, "missing": 0.0, "change": 0, "base_load": 0.0, "noise": 10.0, "misled": 0}
     options |= disturbances
     chosen = slice(first_run, runs if batch is None else first_run + batch)
     rng = np.random.default_rng(5)
@@ -86,6 +92,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "a horizon": {"d": 2, "rank": 2, "horizon": 120},
     "small steps": {"d": 3, "rank": 3, "steps": 1.0},
     "no noise": {"d": 2, "rank": 2, "noise": 0.0},
+    "a misled start": {"d": 4, "rank": 4, "misled": 10},
 }
 POLICIES = {
     "robust": soqo.GLIDE(robust=True, noise_cap=10.0),

@@ -1,7 +1,7 @@
 """A reading after which beliefs are fitted, split, reviewed or dropped, as machine code: ``_readings``.
 
-Runs that only NumPy's code handles are marked: surprising readings, offsets that walk, fits of the latest readings that
-replace all others, and meters that repeat themselves.
+Runs that only NumPy's code handles are marked: surprising readings, offsets that walk, and meters that repeat
+themselves.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ from soqo.policies.glide._compiled._layout import (
     VARIANTS,
     Constants,
 )
-from soqo.policies.glide._compiled._reviewing import doubt_first_reading, was_misled
+from soqo.policies.glide._compiled._reviewing import doubt_first_reading, fit_afresh
 from soqo.policies.glide._outliers import (
     AVERAGING_READINGS,
     CHANGE_RATIO,
@@ -84,8 +84,8 @@ from soqo.policies.glide._outliers import (
 from soqo.policies.glide._reviews import DOUBT_AGE
 from soqo.typing import Array, BoolArray, IntArray
 
-NEW_BELIEFS = BASE_LOADS + 3
-"""The largest number of beliefs that a review fits: two without a first reading, base loads, and a fresh one."""
+NEW_BELIEFS = BASE_LOADS + 4
+"""The largest number of beliefs that a review fits: two without a first reading, base loads, and two fresh ones."""
 
 
 @compiled
@@ -239,9 +239,7 @@ def _review(
             chosen[count] = first_new + added
             count, added = count + 1, added + 1
     leader = rows[_best(rows, chosen, count)]
-    age = leader[AGE]
-    if leader[IN_A_ROW] in (14.0, 28.0, 56.0):
-        return -1
+    age, in_a_row = leader[AGE], leader[IN_A_ROW]
     if has_base_load and contains(model.base_load_ages, age):
         wanted = np.zeros(BASE_LOADS)
         if not add_base_loads(
@@ -259,12 +257,25 @@ def _review(
     has_offset = leader[LEVEL_VARIANCE] > 0.0 and leader[VARIANTS + 1] + leader[VARIANTS + 3] > 0.5
     if has_offset and has_base_load and model.sizes[3] > 0 and contains(model.offset_ages, age):
         return -1
-    if contains(model.fresh_ages, age):
-        readings = model.fresh_counts[np.searchsorted(model.fresh_ages, age)]
-        if was_misled(
+    for stuck in range(2):
+        leader = rows[_best(rows, chosen, count)]
+        if stuck:
+            few = leader[READINGS] < model.sizes[1] + 5
+            if not ((in_a_row == 14.0 and few) or in_a_row == 28.0 or in_a_row == 56.0):
+                continue
+            readings = model.fresh_counts[0]
+        else:
+            if not contains(model.fresh_ages, age):
+                continue
+            readings = model.fresh_counts[np.searchsorted(model.fresh_ages, age)]
+        found = fit_afresh(
             rows[first_new + added], roots[added], factors[added], buffers[added], leader, recent, readings, model, work
-        ):
+        )
+        if found < 0:
             return -1
+        if found:
+            chosen[count] = first_new + added
+            count, added = count + 1, added + 1
     return count
 
 
@@ -349,7 +360,7 @@ def room(table: Array, starts: IntArray, status: IntArray, review_ages: Array) -
         count = starts[r + 1] - starts[r]
         most = count
         if status[r] != DONE:
-            most = 2 * count
+            most = 2 * count + 1  # a fresh one, after many readings that were rejected in a row
             for b in range(starts[r], starts[r + 1]):
                 if contains(review_ages, table[b, AGE] + 1.0):
                     most = 2 * count + NEW_BELIEFS

@@ -20,6 +20,7 @@ from soqo.policies.glide._compiled._belief_update import (
     reading_variance,
     store,
 )
+from soqo.policies.glide._compiled._judgment import total_weight
 from soqo.policies.glide._compiled._layout import (
     AGE,
     BELIEF_NUMBERS,
@@ -31,6 +32,7 @@ from soqo.policies.glide._compiled._layout import (
     LOG_EVIDENCE,
     LOG_WEIGHT,
     NOISE,
+    READINGS,
     REJECTED,
     Constants,
 )
@@ -144,7 +146,7 @@ def doubt_first_reading(
 
 
 @compiled
-def was_misled(
+def fit_afresh(
     row: Array,
     root: Array,
     factor: Array,
@@ -154,38 +156,67 @@ def was_misled(
     count: int,
     model: Constants,
     work: Array,
-) -> bool:
-    """Return whether a fit of the latest readings alone predicts the last of them far better, or cannot be made."""
-    sizes = model.sizes
-    rows, d, m = recent.shape[0], sizes[0], sizes[4]
+) -> int:
+    """Fill in a belief that has learned from the latest readings alone.
+
+    Return 1 if it predicts the last of them far better than the best belief, 0 if not, and -1 if it cannot be made.
+    """
+    rows, d = recent.shape[0], model.sizes[0]
     for t in range(rows - count, rows):
         if math.isnan(recent[t, d]):
-            return False
+            return 0
     speed = leader[LEVEL_SPEED] if leader[LEVEL_VARIANCE] > 0.0 else np.nan
     start_belief(row, factor, buffer, model.fresh, speed)
     decisive, rejects = rows - DECISIVE_READINGS, leader[IN_A_ROW] > DECISIVE_READINGS
     if not store_rows(row, factor, buffer, recent, rows - count, decisive, np.zeros(rows), model, work):
-        return True
+        return -1
     # A start that was misled seems to have large noise, unless its belief rejects all later readings.
     if not rejects and not least_noise(row, factor, buffer, model) < MISLED_SHARE * leader[NOISE]:
-        return False
+        return 0
     if not fit_stored(row, root, factor, buffer, YES, model, work):
-        return True
+        return -1
     if not rejects and not row[NOISE] < MISLED_SHARE * leader[NOISE]:
-        return False
-    if not fit(row, root, factor, buffer, model, YES, NO, work[2]):
-        return True
-    f, won = np.empty(m), 0.0
-    for j in range(DENSITIES, DENSITIES + 5):
+        return 0
+    if not fit_stored(row, root, factor, buffer, NO, model, work):
+        return -1
+    won = _learn_decisive(row, root, factor, buffer, recent, decisive, model, work)
+    for j in range(DENSITIES, DENSITIES + DECISIVE_READINGS):
         won -= leader[j]
+    if not won > DECISIVE_NATS:
+        return -1 if math.isnan(won) else 0
+    if not fit(row, root, factor, buffer, model, NO, NO, work[2]):
+        return -1
+    if row[READINGS] <= model.first:
+        row[LOG_EVIDENCE] = marginal_evidence(row)
+    row[LOG_WEIGHT], row[AGE] = total_weight(leader) + 1.0 - row[LOG_EVIDENCE], count
+    return 1
+
+
+@compiled
+def _learn_decisive(
+    row: Array,
+    root: Array,
+    factor: Array,
+    buffer: Array,
+    recent: Array,
+    first: int,
+    model: Constants,
+    work: Array,
+) -> float:
+    """Let a belief learn from the last readings without a fit, and return the sum of their log densities."""
+    sizes = model.sizes
+    d, m = sizes[0], sizes[4]
+    f, total = np.empty(m), 0.0
     difference, spread = work[0], work[1]
-    for t in range(decisive, rows):
+    for t in range(first, recent.shape[0]):
         u, y = recent[t, :d], recent[t, d]
         square_length = features(u, sizes, model.bias, f)
         explained, variance, zeros = predict(row, root, f, y, sizes, difference, spread)
         innovation = difference[m] - explained
         R = reading_variance(row, square_length, model.trusted_distance)
         weight = store(row, factor, buffer, u, y, sizes, difference, R, row[LEVEL_SPEED] ** 2, work[2])
-        won += log_density(innovation, variance, weight, row[NOISE])
+        density = log_density(innovation, variance, weight, row[NOISE])
+        row[LOG_EVIDENCE] += density
+        total += density
         potter(row, root, root, spread, innovation, variance, weight, zeros)
-    return not won <= DECISIVE_NATS
+    return total

@@ -52,7 +52,7 @@ def learn(
     state: State[Any],
     y: Array,
     model: ReadingModel,
-    options: Options,
+    options: Callable[[], Options],
     learn_dense: Callable[[State[Any], Array], Any],
     *,
     base_load: bool,
@@ -65,8 +65,8 @@ def learn(
         The state, and the readings; NaN for none.
     model : ReadingModel
         The assumptions about the readings.
-    options : Options
-        What companions are told about the readings.
+    options : callable
+        Returns what companions are told about the readings.
     learn_dense : callable
         NumPy's code, a function of state and readings.
     base_load : bool
@@ -85,7 +85,7 @@ def learn(
         # The runs that are left have their companion from NumPy's code.
         known = reading.copy()
         known[left] = np.nan
-        companion = companion.observe(u, known, None, expected, options, state.round)
+        companion = companion.observe(u, known, None, expected, options(), state.round)
     if left.size:
         part = learn_dense(_runs_of(state, before, left), reading[left])
         memory = engine.insert_runs(memory, pack(part), left)
