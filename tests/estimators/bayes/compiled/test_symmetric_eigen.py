@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soqo.estimators.bayes.compiled._symmetric_eigen import symmetric_eigen
+from soqo.estimators.bayes.compiled._symmetric_eigen import sorted_eigen, symmetric_eigen
 from soqo.typing import Array
 
 
@@ -30,3 +30,13 @@ def test_the_eigenvectors_give_the_matrix_back(index: int) -> None:
     np.testing.assert_allclose(rows @ rows.T, np.eye(n), rtol=0.0, atol=4.0 * round_off)
     np.testing.assert_allclose((rows.T * values) @ rows, A, rtol=0.0, atol=4.0 * round_off * size)
     np.testing.assert_allclose(np.sort(values), np.linalg.eigvalsh(A), rtol=0.0, atol=4.0 * round_off * size)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 12])
+def test_sorted_eigenvectors_are_those_of_lapack_but_for_their_signs(n: int) -> None:
+    X = np.random.default_rng(n).standard_normal((n, n))
+    A = X + X.T
+    values, vectors = sorted_eigen(A)
+    expected, columns = np.linalg.eigh(A)
+    np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(np.abs(np.vecdot(vectors.T, columns.T)), 1.0, rtol=1e-10)

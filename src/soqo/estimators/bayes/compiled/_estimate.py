@@ -18,6 +18,7 @@ from soqo.estimators.bayes._map_estimate import (
     SMALL_CHANGE,
 )
 from soqo.estimators.bayes.compiled._small_matrices import cholesky, solve_symmetric
+from soqo.estimators.bayes.compiled._symmetric_eigen import sorted_eigen
 from soqo.typing import Array
 
 _ROOT_HALF, _ROOT_TWO = math.sqrt(0.5), math.sqrt(2.0)
@@ -210,7 +211,7 @@ def _step(mean: Array, P: Array, G: Array, values: Array, alpha: float, scale: f
     for i in range(d):
         for j in range(i + 1, d):
             X[i, j] = 0.0
-    squares, V = np.linalg.eigh(np.dot(np.dot(np.ascontiguousarray(X.T), S), X))
+    squares, V = sorted_eigen(np.dot(np.dot(np.ascontiguousarray(X.T), S), X))
     product = np.dot(np.dot(np.ascontiguousarray(G), X), np.ascontiguousarray(V))
     for j in range(d):
         values[j] = math.sqrt(max(squares[j], 1e-300))
@@ -255,7 +256,7 @@ def _map_in_cone(
     M = np.dot(G * own, np.ascontiguousarray(G.T))
     if not math.isfinite(np.sum(M)):
         return values, vectors  # numbers that overflow say nothing
-    found, basis = np.linalg.eigh(M)
+    found, basis = sorted_eigen(M)
     return np.maximum(found, 0.0), basis
 
 
@@ -283,7 +284,7 @@ def map_estimate(
     d, p = last_values.size, mean.size
     matrix = np.empty((d, d))
     to_matrix(mean, matrix)
-    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = sorted_eigen(matrix)
     if readings > p + EXTRA_READINGS and values[0] >= INTERIOR_DEVIATIONS * deviation(root, vectors[:, 0]):
         return values, vectors
     start = np.empty(d)
