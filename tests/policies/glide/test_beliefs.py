@@ -11,8 +11,9 @@ import pytest
 from disturbed_plants import estimates, steer
 
 from soqo import GLIDE, Controller
+from soqo._foundation.frozen_dataclasses import evolve
 from soqo.estimators.bayes import Posterior, ReadingModel
-from soqo.policies.glide._beliefs import Beliefs
+from soqo.policies.glide._beliefs import PRUNE_NATS, UNSEEN_NATS, Beliefs
 from soqo.typing import Array
 
 
@@ -114,3 +115,49 @@ def test_a_belief_that_predicts_what_the_best_one_predicts_is_merged_with_it() -
     other = same + np.array([[0.0], [0.3]])
     for _, kept in (merged(other), merged(same, epoch=50.0), merged(same, dim=4)):
         assert kept.owner.size == 2
+
+
+def some_beliefs(model: ReadingModel, runs: int) -> tuple[Beliefs, Beliefs, Beliefs]:
+    """Return beliefs before a reading, and as those that accept and reject it."""
+    rng = np.random.default_rng(8)
+    before = Beliefs.start(model, runs, base_load=True)
+    u, y = rng.standard_normal((runs, model.dim)), rng.uniform(1.0, 2.0, runs)
+    owner = before.owner
+    accepted = evolve(before, posterior=before.posterior.update(model, u[owner], y[owner]), age=before.age + 1.0)
+    refused = evolve(before, posterior=before.posterior.skip(), in_a_row=before.in_a_row + 1.0, age=before.age + 1.0)
+    return before, accepted, refused
+
+
+@pytest.mark.parametrize("refusing", [[1], [0, 3, 4], [2, 3, 5]])
+def test_beliefs_that_reject_a_reading_take_the_place_of_those_that_accept_it(refusing: list[int]) -> None:
+    model = ReadingModel(2)
+    before, accepted, refused = some_beliefs(model, 3)
+    stored = {name: value.tobytes() for name, value in before.posterior.__dict__.items()}
+    doubt = np.isin(np.arange(before.owner.size), refusing)
+    expected = before._gather((accepted, np.flatnonzero(~doubt)), (refused, np.flatnonzero(doubt)))
+    found = before.split(accepted, refused, ~doubt, doubt, model, 1)
+    for name in ("owner", "age", "in_a_row", "log_weight", "densities"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    for name, value in found.posterior.__dict__.items():
+        np.testing.assert_array_equal(value, expected.posterior.__dict__[name], err_msg=name)
+    # The beliefs before the reading are as they were.
+    assert {name: value.tobytes() for name, value in before.posterior.__dict__.items()} == stored
+
+
+def test_a_base_load_that_the_first_readings_do_not_show_is_dropped_earlier() -> None:
+    model = ReadingModel(2)
+    beliefs = Beliefs.start(model, 1, base_load=True)
+    seen = np.ones(1, dtype=np.bool_)
+
+    def kept(gap: float, readings: float, *, base_load: bool = True) -> int:
+        posterior = evolve(beliefs.posterior, readings=np.full(2, readings), log_evidence=np.zeros(2))
+        if not base_load:
+            posterior = evolve(posterior, level_variance=np.zeros(2))
+        weighted = evolve(beliefs, posterior=posterior, log_weight=np.array([0.0, -gap]))
+        return weighted.choose(model, seen, 1).owner.size
+
+    between = 0.5 * (UNSEEN_NATS + PRUNE_NATS)
+    assert [kept(between, n) for n in (3.0, 4.0, 11.0)] == [2, 1, 1]
+    assert [kept(between, n, base_load=False) for n in (3.0, 4.0, 20.0)] == [2, 2, 2]
+    assert [kept(PRUNE_NATS + 0.1, n, base_load=False) for n in (3.0, 20.0)] == [1, 1]
+    assert [kept(UNSEEN_NATS - 0.1, n) for n in (4.0, 11.0, 12.0)] == [2, 2, 1]  # p = 3: after 4p readings, 3 nats

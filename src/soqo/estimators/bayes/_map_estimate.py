@@ -51,7 +51,9 @@ BOUNDARY_SHARE = 0.9
 """The share of the distance to the boundary of the cone that a step may cover."""
 
 
-def map_estimate(model: ReadingModel, posterior: Posterior, last: Spectrum, which: BoolArray) -> Spectrum:
+def map_estimate(
+    model: ReadingModel, posterior: Posterior, last: Spectrum, which: BoolArray, chosen: IntArray | None = None
+) -> Spectrum:
     """Return the spectrum of the MAP estimate of A in some of the runs, and the last one in the others.
 
     If the mean is in the interior of the cone by many deviations and the readings determine it, it is the estimate.
@@ -66,6 +68,8 @@ def map_estimate(model: ReadingModel, posterior: Posterior, last: Spectrum, whic
         The spectra of the last estimates, as a warm start.
     which : BoolArray, shape (runs,)
         The runs whose estimate is computed.
+    chosen : IntArray, shape (runs,), optional
+        The entry of the posterior that belongs to each run; by default the same number.
 
     Examples
     --------
@@ -82,7 +86,8 @@ def map_estimate(model: ReadingModel, posterior: Posterior, last: Spectrum, whic
     p = model.unknowns
     every = runs.size == which.size
     part: IntArray | slice = slice(None) if every else runs  # without a copy, if it is all of them
-    mean, root, readings = smat(posterior.mean[part, -p:]), posterior.root[part, -p:], posterior.readings[part]
+    own = part if chosen is None else chosen[part]
+    mean, root, readings = smat(posterior.mean[own, -p:]), posterior.root[own, -p:], posterior.readings[own]
     new = Spectrum.of(mean)
     margin = INTERIOR_DEVIATIONS * directional_deviations(root, new.vectors[:, :, :1].mT)[:, 0]
     near = np.flatnonzero((readings <= p + EXTRA_READINGS) | (new.values[:, 0] < margin))
@@ -97,7 +102,7 @@ def map_estimate(model: ReadingModel, posterior: Posterior, last: Spectrum, whic
         floor = 1e-2 * directional_deviations(root, start_vectors.mT) + 1e-150
         start = Spectrum(np.maximum(start_values, floor), start_vectors)
         steps = np.where(readings[near] <= 2.0 * p, EARLY_STEPS, LATE_STEPS)
-        inside = map_in_cone(mean[near], root @ root.mT, start, ALPHA, posterior.scale[among], steps)
+        inside = map_in_cone(mean[near], root @ root.mT, start, ALPHA, posterior.scale[own][near], steps)
         values[among], vectors[among] = inside.values, inside.vectors
     return Spectrum(values, vectors)
 

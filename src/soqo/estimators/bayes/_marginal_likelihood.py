@@ -36,8 +36,9 @@ KNOWN_NOISE_DEVIATION, KNOWN_NOISE_RANGE = 0.3, 2.0
 MIN_NOISE = 1e-100
 """A lower bound on the noise, whose square does not underflow."""
 
-_CHUNK_RUNS = 64
-"""The number of runs that are averaged at once: their arrays fit into the processor's cache."""
+_LARGE_GRID_RUNS, _SMALL_GRID_RUNS = 32, 128
+"""The numbers of runs that are averaged at once, on large grids and on small ones: their arrays fit into the
+processor's cache."""
 
 SCALE_STEP = float(LOG_SCALES[1] - LOG_SCALES[0])
 """The step of the grid of log s."""
@@ -45,8 +46,13 @@ SCALE_STEP = float(LOG_SCALES[1] - LOG_SCALES[0])
 COARSE_POINTS = 25
 """The number of points of the coarse grid of log sigma, whose step is that of log s."""
 
-NARROW_POINTS, WIDE_POINTS = 12, 48
-"""The numbers of points of the fine grids of log sigma, for a narrow density and for a wide one."""
+NARROW_POINTS, WIDE_POINTS = 12, 49
+"""The numbers of points of the fine grids of log sigma, for a narrow density and for a wide one. With half of the
+coarse grid's step, the second covers the whole range."""
+
+FEW_READINGS, NO_RESIDUAL = 6, 1e-8
+"""So few readings, all of which A explains up to this share of the largest one, leave the noise open: its density is
+wide, and the coarse grid is not needed."""
 
 NARROW_WIDTH = 3.8
 """A density of log sigma on an interval of this width is narrow: the points are no more than 0.35 apart."""
@@ -124,7 +130,8 @@ class MarginalLikelihood:
         """Return the average over s and over sigma.
 
         The density of log sigma is first evaluated on a coarse grid, from twice to 1e-12 times the largest reading, or
-        around the last estimate if there are many readings; and then on a fine grid where it is not negligible.
+        around the last estimate if there are many readings; and then on a fine grid where it is not negligible. The
+        first readings need the fine grid only.
 
         Parameters
         ----------
@@ -137,8 +144,11 @@ class MarginalLikelihood:
         bottom = top - (COARSE_POINTS - 1) * SCALE_STEP
         low, high = bottom.copy(), top.copy()
         first_scale = np.full(guess.size, -1)  # of a window of scales; -1 for all of them
-        blind = np.isnan(guess)
-        known = np.flatnonzero(~blind)
+        no_guess = np.isnan(guess)
+        few = unknown & (self.readings <= min(FEW_READINGS, self.D.shape[1]))
+        few &= self.rest <= np.square(NO_RESIDUAL * self.max_abs_reading)
+        blind = no_guess & ~few
+        known = np.flatnonzero(~no_guess)
         if known.size:
             found = self._support_near(known, np.log(np.maximum(guess[known], MIN_NOISE)), bottom[known], top[known])
             low[known], high[known], first_scale[known] = found[:3]
@@ -156,9 +166,9 @@ class MarginalLikelihood:
             first_scale[parts[inside]] = found[2][inside]
         order: list[IntArray] = []
         averages: list[ScaleAverage] = []
-        for part, grid_of in self._grids(low, high, first_scale):
-            for begin in range(0, part.size, _CHUNK_RUNS):
-                runs = part[begin : begin + _CHUNK_RUNS]
+        for part, count, grid_of in self._grids(low, high, first_scale):
+            for begin in range(0, part.size, count):
+                runs = part[begin : begin + count]
                 averages.append(self._average(grid_of(runs), top[runs]))
                 order.append(runs)
         if len(order) == 1:  # of all runs
@@ -168,8 +178,8 @@ class MarginalLikelihood:
 
     def _grids(
         self, low: Array, high: Array, first_scale: IntArray
-    ) -> list[tuple[IntArray, Callable[[IntArray], _Grid]]]:
-        """Return the runs of each kind of fine grid, and what makes the grid of some of them."""
+    ) -> list[tuple[IntArray, int, Callable[[IntArray], _Grid]]]:
+        """Return the runs of each kind of fine grid, how many to average at once, and what makes their grid."""
         width = high - low
         narrow = width <= NARROW_WIDTH
         windowed = narrow & (first_scale >= 0)
@@ -183,19 +193,25 @@ class MarginalLikelihood:
             log_noise = low[runs, None] + width[runs, None] * _SHARES
             return _Grid.product(self, runs, log_noise, LOG_SCALES[first_scale[runs, None] + _WINDOW])
 
-        kinds: list[tuple[BoolArray, Callable[[IntArray], _Grid]]] = [
-            (windowed, windowed_grid),
-            (narrow & ~windowed, narrow_grid),
-            (~narrow & (steps == 4), lambda runs: _Grid.lattice(self, runs, high[runs], WIDE_POINTS, 4)),
-            (~narrow & (steps == 2), lambda runs: _Grid.lattice(self, runs, high[runs], WIDE_POINTS, 2)),
+        def fine_lattice(runs: IntArray) -> _Grid:
+            return _Grid.lattice(self, runs, high[runs], WIDE_POINTS, 4)
+
+        def wide_lattice(runs: IntArray) -> _Grid:
+            return _Grid.lattice(self, runs, high[runs], WIDE_POINTS, 2)
+
+        kinds: list[tuple[BoolArray, int, Callable[[IntArray], _Grid]]] = [
+            (windowed, _SMALL_GRID_RUNS, windowed_grid),
+            (narrow & ~windowed, _LARGE_GRID_RUNS, narrow_grid),
+            (~narrow & (steps == 4), _LARGE_GRID_RUNS, fine_lattice),
+            (~narrow & (steps == 2), _LARGE_GRID_RUNS, wide_lattice),
         ]
-        return [(np.flatnonzero(which), make) for which, make in kinds if which.any()]
+        return [(np.flatnonzero(which), count, make) for which, count, make in kinds if any_entry(which)]
 
     def _support(self, runs: IntArray, top: Array) -> tuple[Array, Array, Array]:
         """Return the interval of log sigma outside of which the density is negligible, and its mode, coarsely."""
         lows, highs, modes = [], [], []
-        for begin in range(0, runs.size, _CHUNK_RUNS):
-            chunk = slice(begin, begin + _CHUNK_RUNS)
+        for begin in range(0, runs.size, _LARGE_GRID_RUNS):
+            chunk = slice(begin, begin + _LARGE_GRID_RUNS)
             grid = _Grid.lattice(self, runs[chunk], top[chunk], COARSE_POINTS, 1)
             density = grid.log_weights.max(axis=2)
             low, high = _likely_interval(grid.log_noise, density)
@@ -342,54 +358,56 @@ class _Grid:
         products[:, 0], products[:, 1], products[:, 2] = c * c, (-2.0 * c) * c0, c0 * c0
         logarithms = np.log(variance)
         inverse = np.divide(1.0, variance, out=variance)
-        sums = products @ inverse
+        sums = np.ones((runs.size, 4, log_ratio.shape[1]))
+        np.matmul(products, inverse, out=sums[:, :3])
         sums[:, 2] += np.add.reduce(logarithms, axis=1)
-        sums *= -0.5
-        of_pair = _of_pairs(sums, log_scales.shape[1], log_noise.shape[1], steps)
-        unit = np.exp(-log_scales)[:, :, None]
-        log_weights = of_pair[:, 0] * unit
-        log_weights += of_pair[:, 1]
-        log_weights *= unit
-        log_weights += of_pair[:, 2]
+        # The log density of a pair is a product of what depends on s and what depends on r, apart from that of sigma.
+        of_scale = np.empty((*log_scales.shape, 4))
+        unit = np.exp(-log_scales)
+        of_scale[..., 0], of_scale[..., 1], of_scale[..., 2] = -0.5 * np.square(unit), -0.5 * unit, -0.5
+        prior = -0.5 * np.square(log_scales / of.scale_deviation[runs][:, None])
+        np.subtract(prior, D.shape[1] * log_scales, out=of_scale[..., 3])
         surplus = (of.readings[runs] - D.shape[1])[:, None]
         residual = 2.0 * surplus * log_noise + of.rest[runs][:, None] * np.exp(-2.0 * log_noise)
-        prior = -0.5 * np.square(log_scales / of.scale_deviation[runs][:, None]) - D.shape[1] * log_scales
-        log_weights += prior[:, :, None]
-        log_weights += (of._log_noise_prior(runs, log_noise) - 0.5 * residual)[:, None, :]
+        of_noise = (of._log_noise_prior(runs, log_noise) - 0.5 * residual)[:, None, :]
+        if steps:
+            log_weights = _pairs_of_lattice(of_scale @ sums, log_noise.shape[1], steps) + of_noise
+        else:
+            of_pair = sums.reshape(runs.size, 4, *log_scales.shape[1:], -1)
+            log_weights = of_scale[..., :1] * of_pair[:, 0]
+            for k in (1, 2):
+                log_weights += of_scale[..., k : k + 1] * of_pair[:, k]
+            log_weights += of_scale[..., 3:]
+            log_weights += of_noise
         return cls(runs, log_noise, log_scales, steps, r2, inverse, log_weights.swapaxes(1, 2))
 
     def sums(self, weights: Array) -> tuple[Array, Array, Array]:
         """Return the means of 1 / (D_i^2 + r^2), s / (D_i^2 + r^2) and s^2 r^2 / (D_i^2 + r^2), shape (runs, p)."""
-        s = np.exp(self.log_scales)[:, :, None]
-        weights = weights.swapaxes(1, 2)
+        s, weights = np.exp(self.log_scales), weights.swapaxes(1, 2)
         runs, scales, points = weights.shape
-        powers = np.empty((runs, 3, scales, points))
-        powers[:, 0] = weights
-        np.multiply(weights, s, out=powers[:, 1])
-        np.multiply(powers[:, 1], s, out=powers[:, 2])
+        powers = np.empty((runs, 3, scales))
+        powers[:, 0], powers[:, 1], powers[:, 2] = 1.0, s, np.square(s)
         if self.steps:
-            of_ratio = np.zeros((runs, 3, self.r2.shape[1]))
-            for j in range(scales):
-                first = self.steps * (scales - 1 - j)
-                of_ratio[:, :, first : first + points] += powers[:, :, j]
+            by_ratio = np.zeros((runs, scales, self.r2.shape[1]))
+            _pairs_of_lattice(by_ratio, points, self.steps)[...] = weights
+            of_ratio = powers @ by_ratio
         else:
-            of_ratio = powers.reshape(runs, 3, -1)
+            of_ratio = (powers[..., None] * weights[:, None]).reshape(runs, 3, -1)
         of_ratio[:, 2] *= self.r2
         sums = of_ratio @ self.inverse.swapaxes(1, 2)
         return sums[:, 0], sums[:, 1], sums[:, 2]
 
 
-def _of_pairs(values: Array, scales: int, points: int, steps: int) -> Array:
-    """Return a view of values of ratios, shape (runs, k, ratios), by pairs, shape (runs, k, scales, points).
+def _pairs_of_lattice(values: Array, points: int, steps: int) -> Array:
+    """Return a view of values of scales and ratios, shape (runs, scales, ratios), by pairs, (runs, scales, points).
 
     On a lattice, the ratio of sigma_i and s_j is number i + steps (scales - 1 - j).
     """
-    runs, k, _ = values.shape
-    if not steps:
-        return values.reshape(runs, k, scales, points)
-    *outer, inner = values.strides
+    runs, scales, _ = values.shape
+    of_run, of_scale, inner = values.strides
     first = steps * (scales - 1) * inner
-    return np.ndarray((runs, k, scales, points), buffer=values, offset=first, strides=(*outer, -steps * inner, inner))
+    strides = (of_run, of_scale - steps * inner, inner)
+    return np.ndarray((runs, scales, points), buffer=values, offset=first, strides=strides)
 
 
 def _likely_interval(log_noise: Array, log_weights: Array) -> tuple[Array, Array]:

@@ -165,9 +165,11 @@ def _with_bias(model: ReadingModel, inner: Moments, white: WhiteRows | None) -> 
         b, kappa = white.L.shape[1], model.kappa
         gain = kappa**2 * white.rows[:, :b, :q].swapaxes(-1, -2)
         given = white.rows[:, :b, q:-1]
-        mean[:, :q] = np.matvec(gain, white.rows[:, :b, -1] - np.matvec(given, inner.mean))
+        slope = gain @ given
+        mean[:, :q] = np.matvec(gain, white.rows[:, :b, -1]) - np.matvec(slope, inner.mean)
         precision = np.eye(q) + kappa**2 * (white.B.swapaxes(-1, -2) @ white.B)
         own = np.linalg.inv(np.linalg.cholesky(precision)).swapaxes(-1, -2)
         np.multiply((kappa * np.sqrt(inner.square_noise))[:, None, None], own, out=root[:, :q, :q])
-        np.matmul(-gain, given @ inner.root, out=root[:, :q, q:])
+        np.negative(slope, out=slope)
+        np.matmul(slope, inner.root, out=root[:, :q, q:])
     return inner._replace(mean=mean, root=root)

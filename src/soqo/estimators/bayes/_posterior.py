@@ -48,7 +48,7 @@ from soqo.estimators.bayes._whitening import (
 )
 from soqo.typing import Array, BoolArray, IntArray
 
-_ROWS_STEP = 8
+_ROWS_STEP = 4
 """The first rows are fitted with rows of zeros up to a multiple of this number."""
 
 _MAX_BUFFER_ROWS = 32
@@ -226,7 +226,7 @@ class Posterior(Value):
     variants: Array
 
     @classmethod
-    def start(cls, model: ReadingModel, runs: int, *, base_load: float | None = None) -> Posterior:
+    def start(cls, model: ReadingModel, runs: int, *, base_load: float | Array | None = None) -> Posterior:
         """Return the prior, for this number of runs.
 
         Parameters
@@ -235,13 +235,15 @@ class Posterior(Value):
             The model.
         runs : int
             The number of runs.
-        base_load : float, optional
-            The speed rho of a base load, zero for a constant one; None for no base load.
+        base_load : float or Array of shape (runs,), optional
+            The speed rho of a base load, zero for a constant one; None or NaN for no base load.
         """
         d, p = model.dim, model.unknowns
+        speed = np.full(runs, math.nan if base_load is None else base_load, dtype=np.float64)
+        absent = np.isnan(speed)
         identity = np.tile(np.eye(d), (runs, 1, 1))
-        root = np.zeros((runs, model.size, model.size))
-        root[:, -p:, -p:] = math.sqrt(PRIOR_MEAN_SQUARE_SCALE) * prior_root(d)
+        root = np.zeros((model.size, model.size))
+        root[-p:, -p:] = math.sqrt(PRIOR_MEAN_SQUARE_SCALE) * prior_root(d)
         mean = np.zeros((runs, model.size))
         mean[:, -p:] = PRIOR_MEAN_SCALE * svec(identity)
         columns = model.size + 1
@@ -249,7 +251,7 @@ class Posterior(Value):
         variants[:, 0] = 1.0
         return cls(
             mean=mean,
-            root=root,
+            root=np.broadcast_to(root, (runs, *root.shape)),  # one for all runs, until there is a reading
             noise=np.ones(runs),
             scale=np.full(runs, PRIOR_MEAN_SCALE),
             readings=np.zeros(runs),
@@ -266,8 +268,8 @@ class Posterior(Value):
             noise_cap=np.full(runs, math.inf if model.noise_cap is None else model.noise_cap),
             known_noise=np.full(runs, math.nan),
             level=np.zeros((runs, columns)),
-            level_variance=np.full(runs, 0.0 if base_load is None else math.inf),
-            level_speed=np.full(runs, base_load or 0.0),
+            level_variance=np.where(absent, 0.0, math.inf),
+            level_speed=np.where(absent, 0.0, speed),
             **no_walk(runs, d, columns),
             first_reading=np.full(runs, math.nan),
             log_evidence=np.zeros(runs),
@@ -287,6 +289,16 @@ class Posterior(Value):
             The runs.
         """
         return evolve(self, **{name: take_entries(value, index) for name, value in self.__dict__.items()})
+
+    def take_estimates(self, index: IntArray) -> Posterior:
+        """Return the posterior of some of the runs without the stored rows, which estimates do not need.
+
+        Parameters
+        ----------
+        index : IntArray
+            The runs.
+        """
+        return evolve(self, factor=_NO_ROWS, buffer=_NO_ROWS).take(index)
 
     def without_rows(self) -> Posterior:
         """Return the posterior without the stored rows and the root, for copies that do not need them."""
@@ -466,22 +478,21 @@ class Posterior(Value):
         if fit is False:
             return after
         fit_now = stored & (fit_is_due(model, after.total_readings, self.is_restarted) if fit is True else fit)
-        # A fit of few readings replaces what this step would give.
+        # A fit replaces what this step would give: mean and root, and with few readings the evidence.
         needed = np.flatnonzero(~(fit_now & is_fitted_always(model, after.readings, self.is_restarted)))
         if needed.size:
-            after = after._potter_step(model, difference, weight, needed)
+            after = after._potter_step(model, difference, weight, needed, fit_now)
         if fit_now.any():
-            after = after.fit(model, fit_now)
+            after = after._fit_runs(model, np.flatnonzero(fit_now), review=False, shared=self)
         if not is_finite_quick(after.mean):
             # A reading whose terms overflow is not used.
             after = self._choose(after, np.isfinite(after.mean).all(axis=1) & np.isfinite(after.noise))
         return after
 
     def can_assimilate(self) -> bool:
-        """Return whether :meth:`innovation` and :meth:`assimilate` apply: levels are known, and rows can be stored."""
+        """Return whether :meth:`innovation` and :meth:`assimilate` apply: the levels are known, and none walks."""
         return bool(
-            max_entry(self.buffer_rows) < self.buffer.shape[1]
-            and max_entry(self.level_variance) < math.inf
+            max_entry(self.level_variance) < math.inf
             and not any_entry(self.offset_step)
             and min_entry(self.max_abs_reading) > 0.0
         )
@@ -555,11 +566,12 @@ class Posterior(Value):
         weight, total, innovation = as_array(found.weight), as_array(found.total), as_array(found.innovation)
         scaled = weight[:, None] * found.difference
         mean, root = potter(self.mean, self.root, found.spread, innovation, total, weight, self.noise)
-        buffer, place = self.buffer.copy(), max_entry(self.buffer_rows)
-        if min_entry(self.buffer_rows) == place:
+        factor, buffer, buffer_rows = self._with_room()
+        place = max_entry(buffer_rows)
+        if min_entry(buffer_rows) == place:
             buffer[:, place] = scaled
         else:
-            buffer[np.arange(len(u)), self.buffer_rows] = scaled
+            buffer[np.arange(len(u)), buffer_rows] = scaled
         level, level_variance = self.level, self.level_variance
         if found.has_level:
             # Without a base load, the variance is zero and the level stays as it is.
@@ -573,8 +585,9 @@ class Posterior(Value):
             root=root,
             log_evidence=as_array(found.log_evidence),
             log_jacobian=self.log_jacobian + np.log(weight),
+            factor=factor,
             buffer=buffer,
-            buffer_rows=self.buffer_rows + 1,
+            buffer_rows=buffer_rows + 1,
             readings=self.readings + 1.0,
             total_readings=self.total_readings + 1.0,
             max_abs_reading=np.maximum(self.max_abs_reading, np.abs(scaled[:, -1])),
@@ -670,14 +683,8 @@ class Posterior(Value):
     def _append(
         self, model: ReadingModel, u: Array, row: Array, w: Array | None, weight: Array, stored: BoolArray
     ) -> Posterior:
-        """Store the row in the buffer, and empty a full buffer into the factor first."""
-        buffer, buffer_rows, factor = self.buffer.copy(), self.buffer_rows, self.factor
-        overflows = stored & (buffer_rows == buffer.shape[1])
-        full = np.flatnonzero(overflows)
-        if full.size:
-            factor = overwrite(factor, full, merge_rows(factor[full], buffer[full], buffer_rows[full]))
-            buffer[full] = 0.0
-            buffer_rows = np.where(overflows, 0, buffer_rows)
+        """Store the row in the buffer."""
+        factor, buffer, buffer_rows = self._with_room(stored)
         keep = np.where(stored, model.forgetting, 1.0)
         if model.forgetting < 1.0:
             fade = np.sqrt(keep)[:, None, None]
@@ -696,6 +703,22 @@ class Posterior(Value):
             second_moment=keep[:, None, None] * self.second_moment + outer,
             log_sizes=self._add_sizes(model, u, w, stored),
         )
+
+    def _with_room(self, which: BoolArray | None = None) -> tuple[Array, Array, IntArray]:
+        """Return the factor, a copy of the buffer and its number of rows, after full buffers have become part of it.
+
+        In the runs that are not chosen, a buffer may remain full.
+        """
+        factor, buffer, buffer_rows = self.factor, self.buffer.copy(), self.buffer_rows
+        if max_entry(buffer_rows) < buffer.shape[1]:
+            return factor, buffer, buffer_rows
+        full = buffer_rows == buffer.shape[1] if which is None else which & (buffer_rows == buffer.shape[1])
+        runs = np.flatnonzero(full)
+        if runs.size:
+            factor = overwrite(factor, runs, merge_rows(factor[runs], buffer[runs], buffer_rows[runs]))
+            buffer[runs] = 0.0
+            buffer_rows = np.where(full, 0, buffer_rows)
+        return factor, buffer, buffer_rows
 
     def _add_sizes(self, model: ReadingModel, u: Array, w: Array | None, stored: BoolArray | None) -> Array:
         """Return the sums of the logarithms of typical sizes with one more reading, in the runs that store one."""
@@ -733,11 +756,16 @@ class Posterior(Value):
         return np.asarray(log_sizes)
 
     def _potter_step(
-        self, model: ReadingModel, difference: Array, weight: Array, runs: IntArray | None = None
+        self,
+        model: ReadingModel,
+        difference: Array,
+        weight: Array,
+        runs: IntArray | None = None,
+        fitted: BoolArray | None = None,
     ) -> Posterior:
-        """Update mean and root by one row, and the evidence by its density, in some runs or in all."""
-        before, noise, root, evidence = self.mean, self.noise, self.root, self.log_evidence
+        """Update the evidence by the density of one row, in some runs or in all, and the rest where no fit follows."""
         runs = np.arange(weight.size) if runs is None else runs
+        before, noise, root, evidence = self.mean, self.noise, self.root, self.log_evidence
         if runs.size < weight.size:
             difference, weight, before, noise = difference[runs], weight[runs], before[runs], noise[runs]
             root, evidence = root[runs], evidence[runs]
@@ -749,17 +777,20 @@ class Posterior(Value):
         innovation = difference[:, -1] - np.vecdot(difference[:, :-1], before)
         variance = np.vecdot(spread, spread)
         total = weighted_variance(variance, weight, noise)
-        mean, root = potter(before, root, spread, innovation, total, weight, noise)
+        parts, moved = [before, root, spread, innovation, total, weight, noise], runs
+        if fitted is not None and any_entry(fitted[runs]):
+            kept = np.flatnonzero(~fitted[runs])
+            parts, moved = [values[kept] for values in parts], runs[kept]
+        mean, root = self.mean, self.root
+        if moved.size:
+            new_mean, new_root = potter(*parts)
+            mean, root = overwrite(mean, moved, new_mean), overwrite(root, moved, new_root)
         if not all_entries(stored):
             weight = np.where(stored, weight, 1.0)
             total = weighted_variance(variance, weight, noise)
         log_density = log_innovation_density(innovation, total, weight)
-        return evolve(
-            self,
-            mean=overwrite(self.mean, runs, mean),
-            root=overwrite(self.root, runs, root),
-            log_evidence=overwrite(self.log_evidence, runs, evidence + np.where(stored, log_density, 0.0)),
-        )
+        evidence = evidence + np.where(stored, log_density, 0.0)
+        return evolve(self, mean=mean, root=root, log_evidence=overwrite(self.log_evidence, runs, evidence))
 
     def fit(self, model: ReadingModel, which: BoolArray, *, review: bool = False) -> Posterior:
         """Return the posterior with the noise and the scale estimated again in some of the runs.
@@ -774,11 +805,15 @@ class Posterior(Value):
             Whether to evaluate all variants, also those that were unlikely at the last fit.
         """
         runs = np.flatnonzero(which)
-        if not runs.size:
-            return self
-        count, after = self._stored_rows(runs), self
+        return self._fit_runs(model, runs, review=review) if runs.size else self
+
+    def _fit_runs(
+        self, model: ReadingModel, runs: IntArray, *, review: bool, shared: Posterior | None = None
+    ) -> Posterior:
+        """Fit some runs; if another posterior is given, only its arrays must not change."""
+        count, after, shared = self._stored_rows(runs), self, self if shared is None else shared
         for rows in set(count.tolist()):
-            after = after._fit(model, runs[count == rows], min(rows, self.buffer.shape[1]), review)
+            after = after._fit(model, runs[count == rows], min(rows, self.buffer.shape[1]), review, shared)
         return after
 
     def fit_all(self, model: ReadingModel) -> Posterior:
@@ -791,8 +826,8 @@ class Posterior(Value):
         """
         return self.fit(model, self.total_readings > 0.0, review=True).with_marginal_evidence()
 
-    def summary_of_fit(self, model: ReadingModel) -> tuple[Array, Array]:
-        """Return the noise and the logarithm of the marginal density of all stored rows, shape (runs,).
+    def summary_of_fit(self, model: ReadingModel, runs: IntArray | None = None) -> tuple[Array, Array]:
+        """Return the noise and the logarithm of the marginal density of all stored rows, in some runs or in all.
 
         They are ``noise`` and ``log_evidence`` of :meth:`fit_all`, at a lower cost.
 
@@ -800,12 +835,15 @@ class Posterior(Value):
         ----------
         model : ReadingModel
             The model.
+        runs : IntArray, optional
+            The runs; all by default.
         """
-        noise, evidence = self.noise.copy(), self.with_marginal_evidence().log_evidence.copy()
-        for runs, part, rows, triangular in self._groups_of_rows():
+        runs = np.arange(self.noise.size) if runs is None else runs
+        noise, evidence = self.noise[runs], self.with_marginal_evidence().log_evidence[runs]
+        for where, part, rows, triangular in self._groups_of_rows(runs):
             found = fit_variants(model, part, rows, triangular=triangular, review=True, evidence_only=True)
             first = log_first_density(part.first_reading, found["noise"])
-            noise[runs], evidence[runs] = found["noise"], found["log_marginal"] + part.log_jacobian + first
+            noise[where], evidence[where] = found["noise"], found["log_marginal"] + part.log_jacobian + first
         return noise, evidence
 
     def least_noise(self, model: ReadingModel) -> Array:
@@ -817,20 +855,25 @@ class Posterior(Value):
             The model. There are fewer readings than make its bias optional.
         """
         least = np.zeros(self.noise.size)
-        for runs, part, rows, triangular in self._groups_of_rows():
-            least[runs] = least_noise(model, part, rows, triangular=triangular)
+        for where, part, rows, triangular in self._groups_of_rows(np.arange(least.size)):
+            least[where] = least_noise(model, part, rows, triangular=triangular)
         return least
 
-    def _groups_of_rows(self) -> Iterator[tuple[IntArray, Posterior, Array, bool]]:
-        """Yield runs that are fitted together, their posteriors and rows, and whether these are a triangular factor."""
-        known = np.flatnonzero(self.total_readings > 0.0)
-        count = self._stored_rows(known)
-        for number in set(count.tolist()):
-            runs = known[count == number]
-            part = self if runs.size == self.noise.size else self.take(runs)
+    def _groups_of_rows(self, runs: IntArray) -> Iterator[tuple[IntArray, Posterior, Array, bool]]:
+        """Yield positions in some runs, their posteriors and rows, and whether these are a triangular factor.
+
+        Each group is fitted at once. The posteriors have neither rows nor roots.
+        """
+        count, known = self._stored_rows(runs), self.total_readings[runs] > 0.0
+        for number in set(count[known].tolist()):
+            where = np.flatnonzero(known & (count == number))
+            chosen = runs[where]
             few = min(number, self.buffer.shape[1])
-            rows = part.buffer[:, :few] if few else merge_rows(part.factor, part.buffer, part.buffer_rows)
-            yield runs, part, rows, not few
+            if few:
+                rows = self.buffer[chosen, :few]
+            else:
+                rows = merge_rows(self.factor[chosen], self.buffer[chosen], self.buffer_rows[chosen])
+            yield where, self.without_rows().take(chosen), rows, not few
 
     def _stored_rows(self, runs: IntArray) -> IntArray:
         """Return the number of rows of a fit of the buffer, in steps; zero if the rows are in the factor."""
@@ -839,7 +882,7 @@ class Posterior(Value):
         step = _ROWS_STEP * -(-self.buffer_rows[runs] // _ROWS_STEP)
         return np.where(self.buffer_rows[runs] == self.total_readings[runs], step, 0)
 
-    def _fit(self, model: ReadingModel, runs: IntArray, few: int, review: bool) -> Posterior:
+    def _fit(self, model: ReadingModel, runs: IntArray, few: int, review: bool, shared: Posterior) -> Posterior:
         """Fit some runs whose rows are the first few of the buffer, or that have a triangular factor if few is 0."""
         every = runs.size == self.readings.size
         part = self if every else self.without_rows().take(runs)
@@ -857,7 +900,9 @@ class Posterior(Value):
         if not few:
             fields["factor"], fields["buffer"] = rows, np.zeros_like(buffer)
             fields["buffer_rows"] = np.zeros(runs.size, dtype=np.int64)
-        return evolve(self, **{name: overwrite(getattr(self, name), runs, new) for name, new in fields.items()})
+        mine, other = self.__dict__, shared.__dict__
+        fitted = {name: overwrite(mine[name], runs, new, shared=other[name]) for name, new in fields.items()}
+        return evolve(self, **fitted)
 
     def with_marginal_evidence(self) -> Posterior:
         """Return the posterior after a fit, with the marginal density of all stored rows as its evidence."""

@@ -16,6 +16,9 @@ LOG_BASE_LOAD_RANGE = math.log(40.0)
 _MANY_ENTRIES = 2000
 """A product of two vectors for each run has many entries if there are more than this."""
 
+_ROWS_STEPS = np.array([1, 8, 16, 1 << 40])
+"""The rows of a buffer are merged into the factor in such numbers; the last one stands for all."""
+
 
 def potter(
     mean: Array, root: Array, spread: Array, innovation: Array, total: Array, weight: Array, noise: Array
@@ -60,22 +63,34 @@ def log_first_density(reading: Array, noise: Array | float) -> Array:
 
 
 def merge_rows(factor: Array, buffer: Array, buffer_rows: IntArray) -> Array:
-    """Return the triangular factor of the rows of both. Most fits follow a fit after a single row."""
-    single = buffer_rows <= 1
-    if single.all():
-        return triangular_factor(np.concatenate([factor, buffer[:, :1]], axis=1))
-    if not single.any():
-        return triangular_factor(np.concatenate([factor, buffer], axis=1))
+    """Return the triangular factor of the rows of both.
+
+    Rows of zeros are added in steps, which depend on the run only, so that many runs are decomposed together.
+    """
+    steps = np.searchsorted(_ROWS_STEPS, np.minimum(buffer_rows, _ROWS_STEPS[-1]))
+    found = np.unique(steps).tolist()
+    if len(found) == 1:
+        return triangular_factor(np.concatenate([factor, buffer[:, : _ROWS_STEPS[found[0]]]], axis=1))
     merged = np.empty(factor.shape)
-    merged[single] = triangular_factor(np.concatenate([factor[single], buffer[single, :1]], axis=1))
-    merged[~single] = triangular_factor(np.concatenate([factor[~single], buffer[~single]], axis=1))
+    for step in found:
+        runs = np.flatnonzero(steps == step)
+        merged[runs] = triangular_factor(np.concatenate([factor[runs], buffer[runs, : _ROWS_STEPS[step]]], axis=1))
     return merged
 
 
-def overwrite(values: Array, runs: IntArray, new: Array) -> Array:
-    """Return a copy with new values in some of the runs."""
+def overwrite(values: Array, runs: IntArray, new: Array, *, shared: Array | None = None) -> Array:
+    """Return the values with new ones in some of the runs: a copy, unless they are known not to be used elsewhere.
+
+    Parameters
+    ----------
+    values, runs, new
+        The values, the runs, and their new values.
+    shared : Array, optional
+        The only other array that may have the same memory as the values.
+    """
     if runs.size == values.shape[0]:
         return new
-    copy = values.copy()
-    copy[runs] = new
-    return copy
+    if shared is None or not values.flags.writeable or np.may_share_memory(values, shared):
+        values = values.copy()
+    values[runs] = new
+    return values

@@ -105,8 +105,9 @@ def _supported(
 def _marginals(model: ReadingModel, rows: Rows, base_loads: Sequence[float | None]) -> Array:
     """Return the log marginal density of the readings with each of these base loads, shape (base loads, runs)."""
     runs = len(rows.y)
-    starts = Posterior.concatenate([Posterior.start(model, runs, base_load=rho) for rho in base_loads])
-    found = rows.learned(model, starts, len(base_loads)).summary_of_fit(model)[1]
+    speeds = np.repeat([math.nan if rho is None else rho for rho in base_loads], runs)
+    start = Posterior.start(model, speeds.size, base_load=speeds)
+    found = rows.learned(model, start, len(base_loads)).summary_of_fit(model)[1]
     return found.reshape(len(base_loads), runs)
 
 

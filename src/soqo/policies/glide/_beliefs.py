@@ -17,7 +17,7 @@ Beliefs of low weight are dropped. The policy plays for the best one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,8 +36,8 @@ MAX_BELIEFS = 6
 """The largest number of beliefs of a run."""
 
 
-EARLY_PRUNE_NATS, LATE_PRUNE_NATS = 10.0, 8.0
-"""Beliefs this far below the best one are dropped, before and after it has 2p readings."""
+PRUNE_NATS = 8.0
+"""Beliefs this far below the best one are dropped."""
 
 _HEDGED_PROBABILITY = 0.03
 """Epochs of lower probability do not influence the action."""
@@ -45,8 +45,11 @@ _HEDGED_PROBABILITY = 0.03
 IMPROBABLE_NATS = 2.0
 """Beliefs this far below the best one are fitted less often."""
 
-SETTLED_NATS = 3.0
-"""After 4p readings, beliefs with a base load that are this far below the best one are dropped."""
+UNSEEN_NATS, SETTLED_NATS = 6.0, 3.0
+"""Beliefs with a base load are dropped if they are this far below the best one, before and after it has 4p readings."""
+
+UNSEEN_READINGS = 4
+"""The first of these rules begins with so many readings. A base load that later readings show is found by a review."""
 
 
 MANY_UNKNOWNS, MANY_READINGS = 30, 1000
@@ -64,14 +67,6 @@ DECISIVE_READINGS = 5
 
 BASE_LOAD_LOG_PRIORS = {"none": math.log(0.9), "constant": math.log(0.08), "walk": math.log(0.02)}
 """The logarithms of the prior probabilities of base loads."""
-
-
-_NOTHING = np.broadcast_to(0.0, (1 << 40, 1))
-"""Takes the place of stored rows, without memory."""
-
-
-_COPIED_BYTES = 1 << 18
-"""The size of the copies that are made at once."""
 
 
 _OF_A_BELIEF = (
@@ -209,35 +204,30 @@ class Beliefs(Value):
     @classmethod
     def start(cls, model: ReadingModel, runs: int, *, base_load: bool) -> Beliefs:
         """Return the beliefs before the first reading: without a base load and, if wanted, with a constant one."""
-        kinds = 2 if base_load else 1
-        posterior = Posterior.start(model, runs)
-        log_weight = np.full(runs, BASE_LOAD_LOG_PRIORS["none"])
-        if base_load:
-            posterior = Posterior.concatenate([posterior, Posterior.start(model, runs, base_load=0.0)])
-            log_weight = np.concatenate([log_weight, np.full(runs, BASE_LOAD_LOG_PRIORS["constant"])])
-        order = np.arange(kinds * runs).reshape(kinds, runs).T.ravel()
-        zeros = np.zeros(kinds * runs)
+        kinds = ("none", "constant") if base_load else ("none",)
+        speed = np.tile([math.nan, 0.0][: len(kinds)], runs)
+        zeros = np.zeros(speed.size)
         rows = _recent_rows(model)
         return cls(
-            owner=np.repeat(np.arange(runs), kinds),
-            posterior=posterior.take(order),
-            log_weight=log_weight[order],
+            owner=np.repeat(np.arange(runs), len(kinds)),
+            posterior=Posterior.start(model, speed.size, base_load=speed),
+            log_weight=np.tile([BASE_LOAD_LOG_PRIORS[kind] for kind in kinds], runs),
             epoch=zeros,
             in_a_row=zeros,
             rejected=zeros,
             age=zeros,
             protected=zeros,
-            surprise=np.ones(kinds * runs),
-            gain=np.full(kinds * runs, np.nan),
-            gain_error=np.full(kinds * runs, np.nan),
-            same_gain=np.full(kinds * runs, SAME_GAIN),
-            densities=np.zeros((kinds * runs, DECISIVE_READINGS)),
+            surprise=zeros + 1.0,
+            gain=zeros + np.nan,
+            gain_error=zeros + np.nan,
+            same_gain=zeros + SAME_GAIN,
+            densities=np.zeros((zeros.size, DECISIVE_READINGS)),
             recent_u=np.zeros((runs, rows, model.dim)),
             recent_w=np.zeros((runs, rows, model.context)),
             recent_factor=np.ones((runs, rows)),
             recent_y=np.full((runs, rows), np.nan),
             recent_refused=np.zeros((runs, rows), dtype=np.bool_),
-            best=kinds * np.arange(runs),
+            best=len(kinds) * np.arange(runs),
         )
 
     @classmethod
@@ -339,7 +329,7 @@ class Beliefs(Value):
         """Return the same without the stored rows, which an estimate does not need; the copy is cheaper."""
         if self.best.size == self.owner.size:
             return self.posterior
-        return evolve(self.posterior, factor=_NOTHING, buffer=_NOTHING).take(self.best)
+        return self.posterior.take_estimates(self.best)
 
     def take(self, index: IntArray | BoolArray | slice) -> dict[str, Any]:
         """Return the fields of some of the beliefs."""
@@ -349,19 +339,11 @@ class Beliefs(Value):
     def join(self, *others: dict[str, Any]) -> Beliefs:
         """Return these beliefs and others, in the order of the runs."""
         parts = [{name: getattr(self, name) for name in (*_OF_A_BELIEF, "posterior")}, *others]
-        order = self._order(np.concatenate([part["owner"] for part in parts]))
-        fields = {name: _interleave([(part[name], None) for part in parts], order) for name in _OF_A_BELIEF}
+        merge = _merger([(part["owner"], None) for part in parts])
+        fields = {name: merge([part[name] for part in parts]) for name in _OF_A_BELIEF}
         posteriors = [part["posterior"].__dict__ for part in parts]
-        joined = {name: _interleave([(part[name], None) for part in posteriors], order) for name in posteriors[0]}
+        joined = {name: merge([part[name] for part in posteriors]) for name in posteriors[0]}
         return evolve(self, **fields, posterior=evolve(self.posterior, **joined))
-
-    def _order(self, owner: IntArray) -> IntArray | None:
-        """Return the place of each belief in the order of the runs; None if there is one run."""
-        if self.best.size == 1:
-            return None
-        order = np.empty(owner.size, dtype=np.int64)
-        order[np.argsort(owner, kind="stable")] = np.arange(owner.size)
-        return order
 
     # ---- runs ------------------------------------------------------------------------------------------------------
 
@@ -441,25 +423,50 @@ class Beliefs(Value):
             stays = np.empty(owner.size, dtype=np.bool_)
             stays[order], _ = _selection(model, owner[order], total, readings, level_variance, protected, round_number)
             kept, new = kept[stays[: kept.size]], new[stays[kept.size :]]
-        if new.size:
-            return self._gather((accepted, kept), (refused, new))
-        return accepted if kept.size == keep.size else evolve(accepted, **accepted.take(kept))
+        if not new.size:
+            return accepted if kept.size == keep.size else evolve(accepted, **accepted.take(kept))
+        chosen = np.concatenate([kept, new])
+        chosen = chosen[np.argsort(self.owner[chosen], kind="stable")]
+        if np.array_equal(chosen, np.arange(keep.size)):
+            return self._replace(accepted, refused, new)
+        return self._gather((accepted, kept), (refused, new))
 
     def _of_weight(self) -> tuple[Array, Array, Array, Array]:
         """Return what decides which beliefs are dropped."""
         return self.total, self.posterior.readings, self.posterior.level_variance, self.protected
 
+    def _replace(self, accepted: Beliefs, refused: Beliefs, index: IntArray) -> Beliefs:
+        """Return the beliefs that have accepted a reading, and in some places those that have rejected it.
+
+        A belief from before a suspected change often rejects one reading after another, while all others accept them.
+        """
+
+        def replaced(value: Any, other: Any, before: Any) -> Any:
+            if value is other or are_one_number([value, other]):
+                return value
+            # What these beliefs have computed for this reading is not used again, so that large arrays need no copy.
+            if value.ndim == 1 or not value.flags.writeable or np.may_share_memory(value, before):
+                value = value.copy()
+            value[index] = other[index]
+            return value
+
+        fields = {
+            name: replaced(accepted.__dict__[name], refused.__dict__[name], self.__dict__[name])
+            for name in _OF_A_BELIEF
+        }
+        others, before = refused.posterior.__dict__, self.posterior.__dict__
+        posterior = {
+            name: replaced(value, others[name], before[name]) for name, value in accepted.posterior.__dict__.items()
+        }
+        return evolve(accepted, **fields, posterior=evolve(accepted.posterior, **posterior))
+
     def _gather(self, *parts: tuple[Beliefs, IntArray]) -> Beliefs:
         """Return some of the beliefs of several banks of the same runs, in the order of the runs."""
-        order = self._order(np.concatenate([bank.owner[index] for bank, index in parts]))
-        fields = {
-            name: _interleave([(bank.__dict__[name], index) for bank, index in parts], order) for name in _OF_A_BELIEF
-        }
-        posterior = {
-            name: _interleave([(bank.posterior.__dict__[name], index) for bank, index in parts], order)
-            for name in self.posterior.__dict__
-        }
-        return evolve(parts[0][0], **fields, posterior=evolve(self.posterior, **posterior))
+        merge = _merger([(bank.owner[index], index) for bank, index in parts])
+        fields = {name: merge([bank.__dict__[name] for bank, _ in parts]) for name in _OF_A_BELIEF}
+        posteriors = [bank.posterior.__dict__ for bank, _ in parts]
+        merged = {name: merge([posterior[name] for posterior in posteriors]) for name in posteriors[0]}
+        return evolve(parts[0][0], **fields, posterior=evolve(self.posterior, **merged))
 
     def fits_due(self, model: ReadingModel, age: Array) -> BoolArray:
         """Return which beliefs are fitted at this age. All of a run are fitted in the same rounds."""
@@ -603,36 +610,32 @@ def new_beliefs(
     }
 
 
-def _interleave(parts: list[tuple[Any, IntArray | None]], order: IntArray | None) -> Any:
-    """Return some entries of several arrays in one, each at its place; one after the other if there is no order."""
-    sizes = [len(values) if index is None else index.size for values, index in parts]
-    if are_one_number([values for values, _ in parts]):
-        return repeat_entry(parts[0][0], sum(sizes))
-    joined = np.empty((sum(sizes), *parts[0][0].shape[1:]), dtype=parts[0][0].dtype)
-    begin = 0
-    for (values, index), size in zip(parts, sizes, strict=True):
-        place = slice(begin, begin + size)
-        if index is not None and size == len(values):
-            index = None
-        if order is not None:
-            _write(joined, order[place], values, index)
-        elif index is None:
-            joined[place] = values
-        else:
-            values.take(index, axis=0, out=joined[place], mode="clip")  # without a copy in between
-        begin += size
-    return joined
+def _merger(parts: list[tuple[IntArray, IntArray | None]]) -> Callable[[list[Any]], Any]:
+    """Return what puts entries of several arrays into one, in the order of their runs.
 
+    Parameters
+    ----------
+    parts : list of (IntArray, IntArray or None)
+        For each array, the runs of its entries, and which entries these are; None for all of them.
+    """
+    owner = np.concatenate([runs for runs, _ in parts])
+    place = np.empty(owner.size, dtype=np.int64)
+    place[np.argsort(owner, kind="stable")] = np.arange(owner.size)
+    ends = np.cumsum([runs.size for runs, _ in parts])
+    places, chosen = np.split(place, ends[:-1]), [index for _, index in parts]
+    source = np.zeros(owner.size, dtype=np.int64)
+    source[places[0]] = np.arange(ends[0]) if chosen[0] is None else chosen[0]
 
-def _write(joined: Any, places: IntArray, values: Any, index: IntArray | None) -> None:
-    """Write some entries to their places, a few at a time: the copy in between stays in the processor's cache."""
-    if index is None:
-        joined[places] = values
-        return
-    count = max(1, _COPIED_BYTES * len(values) // max(values.nbytes, 1))
-    for begin in range(0, places.size, count):
-        chunk = slice(begin, begin + count)
-        joined[places[chunk]] = values[index[chunk]]
+    def merge(arrays: list[Any]) -> Any:
+        if are_one_number(arrays):
+            return repeat_entry(arrays[0], owner.size)
+        # Most entries are those of the first array: one quick copy, in which those of the others take their places.
+        merged = arrays[0].take(source, axis=0)
+        for where, index, values in zip(places[1:], chosen[1:], arrays[1:], strict=True):
+            merged[where] = values if index is None else values[index]
+        return merged
+
+    return merge
 
 
 def first_of_runs(owner: IntArray) -> IntArray:
@@ -662,9 +665,10 @@ def _selection(
     best = _first_winner(owner, total, start)
     gap = total[best][owner] - total
     of_best = readings[best][owner]
-    keep = gap <= np.where(of_best >= 2 * model.unknowns, LATE_PRUNE_NATS, EARLY_PRUNE_NATS)
+    keep = gap <= PRUNE_NATS
     # A base load that many readings have not shown is too small to matter.
-    keep &= ~((of_best >= 4 * model.unknowns) & (gap > SETTLED_NATS) & (level_variance > 0.0))
+    shown = gap <= np.where(of_best >= 4 * model.unknowns, SETTLED_NATS, UNSEEN_NATS)
+    keep &= shown | (of_best < UNSEEN_READINGS) | ~(level_variance > 0.0)
     guarded = protected >= round_number
     keep |= guarded
     if max_entry(np.bincount(owner)) > MAX_BELIEFS:

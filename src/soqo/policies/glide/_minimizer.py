@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from soqo._foundation.blas import any_entry
 from soqo._model.spectrum import Spectrum
 from soqo.estimators import svec
 from soqo.estimators.bayes import OFFSET_SIZE, Posterior, ReadingModel
-from soqo.typing import Array
+from soqo.typing import Array, IntArray
 
 
-def minimizer_shift(model: ReadingModel, posterior: Posterior, spectrum: Spectrum) -> Array:
+def minimizer_shift(
+    model: ReadingModel, posterior: Posterior, spectrum: Spectrum, chosen: IntArray | None = None
+) -> Array:
     """Return b and the columns of M, shape (runs, d, 1 + k).
 
     Parameters
@@ -24,13 +27,17 @@ def minimizer_shift(model: ReadingModel, posterior: Posterior, spectrum: Spectru
         The assumptions about the readings, and the posterior.
     spectrum : Spectrum
         The spectrum of the estimate of A.
+    chosen : IntArray, shape (runs,), optional
+        The entry of the posterior that belongs to each run; by default the same number.
     """
     d, k, linear = model.dim, model.context, model.linear
-    mean = posterior.mean[:, linear]
+    own = slice(None) if chosen is None else chosen
+    if not any_entry(posterior.offset_step[own]) and not any_entry(posterior.mean[own, linear]):
+        return np.zeros((len(spectrum.values), d, 1 + k))
+    if chosen is not None:
+        posterior = posterior.take_estimates(chosen)
     if posterior.offset_step.any():
         return _walking_shift(model, posterior, spectrum)
-    if not mean.any():
-        return np.zeros((len(mean), d, 1 + k))
     g = _given_estimate(model, posterior, spectrum, linear)
     columns = np.concatenate([g[:, :d, None], g[:, d:].reshape(len(g), d, k)], axis=2)
     root, Q, a = posterior.root[:, linear], spectrum.vectors, spectrum.values

@@ -277,7 +277,7 @@ class GLIDE(Policy[Any]):
             exploring, probing = np.asarray(explores(rounds)), np.asarray(may_probe(rounds))
         exploration = exploring is not _NOWHERE and any_entry(exploring)
         considers = probing is not _NOWHERE and any_entry(probing)
-        posterior = memory.beliefs.played() if exploration or considers else None
+        posterior = memory.beliefs.played_estimate() if exploration or considers else None
         if posterior is not None and exploration:
             explored = exploratory_spectrum(posterior, self._model_of(memory), spectrum)
             spectrum = Spectrum(np.where(exploring[..., None], explored.values, spectrum.values), spectrum.vectors)
@@ -470,13 +470,13 @@ class GLIDE(Policy[Any]):
             alarm = (epoch > last_alarm) & (epoch < state.round) & ~np.isnan(reading)
             alarms, last_alarm = alarms + alarm, np.where(alarm, epoch, last_alarm)
         if which is not None and any_entry(which):
-            posterior = beliefs.played_estimate()
-            spectrum = map_estimate(model, posterior, spectrum, which)
+            posterior, best = beliefs.posterior, None if beliefs.owner.size == beliefs.best.size else beliefs.best
+            spectrum = map_estimate(model, posterior, spectrum, which, best)
             if model.extras:
-                shift = np.where(which[:, None, None], minimizer_shift(model, posterior, spectrum), shift)
+                shift = np.where(which[:, None, None], minimizer_shift(model, posterior, spectrum, best), shift)
         played, companion = hedge(model, beliefs, spectrum, state.round), memory.companion
         if companion is not None and not companion.is_idle:
-            expected = before.played_estimate().predicted_mean(features)
+            expected = before.posterior.predicted_mean(features[before.owner])[before.best]
             companion = companion.observe(u, reading, factor, expected, self._companion_options(), state.round)
             leads = companion.leads
             if leads.any():

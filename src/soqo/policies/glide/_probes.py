@@ -78,8 +78,22 @@ def best_probe(
     c = contraction(values, rounds_to_go)
     slopes = divided_differences(values, c, rounds_to_go)
     largest_saving = _largest_saving(posterior, model, moment, c, slopes, rounds_to_save)
-    if (largest_saving <= _lowest_price(posterior, c, deviation)).all():
+    pays = np.flatnonzero(~(largest_saving <= _lowest_price(posterior, c, deviation)))
+    if not pays.size:
         return np.zeros_like(planned)
+    if pays.size < runs:
+        probes = np.zeros_like(planned)
+        probes[pays] = best_probe(
+            posterior.take_estimates(pays),
+            model,
+            Spectrum(spectrum.values[pays], Q[pays]),
+            planned[pays],
+            moment=moment[pays],
+            rounds_to_go=rounds_to_go,
+            rounds_to_save=np.broadcast_to(rounds_to_save, runs)[pays],
+            w=None if w is None else w[pays],
+        )
+        return probes
     W = Qt @ moment @ Q
     mean_moment = posterior.second_moment / np.maximum(posterior.readings, 1.0)[:, None, None]
 

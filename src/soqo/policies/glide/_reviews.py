@@ -14,8 +14,10 @@ from soqo.policies.glide._base_loads import add_base_loads
 from soqo.policies.glide._beliefs import (
     BASE_LOAD_LOG_PRIORS,
     DECISIVE_READINGS,
+    PRUNE_NATS,
     Beliefs,
     best_index,
+    best_total,
     first_of_runs,
     new_beliefs,
 )
@@ -49,9 +51,15 @@ def doubt_first_readings(beliefs: Beliefs, model: ReadingModel, seen: BoolArray)
     follows = np.pad(dropped[:, :-1], ((0, 0), (1, 0)))
     cost = np.where(follows, LOG_NEXT_WRONG, LOG_FIRST_WRONG) - LOG_ERROR_RANGE - size
     y[dropped] = np.nan
-    learned = replace(rows, y=y).learned(model, Posterior.start(model, len(y))).fit_all(model)
+    stored = replace(rows, y=y).learned(model, Posterior.start(model, len(y)))
     weight = BASE_LOAD_LOG_PRIORS["none"] + np.where(dropped, cost, 0.0).sum(axis=1)
-    return beliefs.join(new_beliefs(np.tile(runs, 2), learned, weight, age=DOUBT_AGE, rejected=1.0))
+    runs = np.tile(runs, 2)
+    gap = best_total(beliefs, runs) - weight - stored.summary_of_fit(model)[1]
+    where = np.flatnonzero(~(gap > PRUNE_NATS))  # the others would be dropped
+    if not where.size:
+        return beliefs
+    learned = stored.take(where).fit_all(model)
+    return beliefs.join(new_beliefs(runs[where], learned, weight[where], age=DOUBT_AGE, rejected=1.0))
 
 
 def review(beliefs: Beliefs, model: ReadingModel, seen: BoolArray, *, base_load: bool, misled: bool) -> Beliefs:
@@ -128,7 +136,7 @@ def _add_fresh_fit(beliefs: Beliefs, model: ReadingModel, runs: IntArray, best: 
     rejects, least = beliefs.in_a_row[chosen] > DECISIVE_READINGS, MISLED_SHARE * beliefs.posterior.noise[chosen]
     which = np.flatnonzero(rejects | (stored.least_noise(model) < least))
     if which.size:
-        noise, _ = stored.take(which).summary_of_fit(model)
+        noise, _ = stored.summary_of_fit(model, which)
         which = which[rejects[which] | (noise < least[which])]
     if not which.size:
         return beliefs

@@ -194,21 +194,21 @@ def _inner(
 
 
 @compiled
-def unexplained(rows: Array, bias_rows: int, sizes: IntArray, kappa: float) -> float:
-    """Return the root of the sum of squares that no A and no offset explains; zero if it cannot be told.
+def unexplained(rows: Array, bias_rows: int, sizes: IntArray, kappa: float, offset: bool) -> float:
+    """Return the root of the sum of squares that no A and, if there is one, no offset explains; zero if unknown.
 
     Parameters
     ----------
-    rows, bias_rows, sizes, kappa
+    rows, bias_rows, sizes, kappa, offset
         As for :func:`fit_variants`.
 
     Examples
     --------
     >>> rows = np.array([[0.5, 1.5], [0.5, 4.5]])                   # y = 1.5 and 4.5, both at u = 1
-    >>> round(unexplained(rows, 2, np.array([1, 1, 0, 0, 1]), 0.0) ** 2, 9)
+    >>> round(unexplained(rows, 2, np.array([1, 1, 0, 0, 1]), 0.0, False) ** 2, 9)
     4.5
     """
-    q, columns = sizes[2], sizes[1] + sizes[3]
+    q, columns = sizes[2], sizes[1] + (sizes[3] if offset else 0)
     white = rows
     if kappa != 0.0 and q > 0:
         white = np.empty(rows.shape)

@@ -9,6 +9,7 @@ import numpy as np
 from soqo._foundation.compilation import compiled
 from soqo.estimators.bayes._marginal_likelihood import (
     COARSE_POINTS,
+    FEW_READINGS,
     KNOWN_NOISE_DEVIATION,
     KNOWN_NOISE_RANGE,
     LOG_SCALES,
@@ -17,6 +18,7 @@ from soqo.estimators.bayes._marginal_likelihood import (
     NARROW_WIDTH,
     NEGLIGIBLE_NATS,
     NEGLIGIBLE_SCALE_NATS,
+    NO_RESIDUAL,
     NOISE_PRIOR_EXPONENT,
     SCALE_STEP,
     SEARCH_WIDTH,
@@ -28,8 +30,8 @@ from soqo.typing import Array
 _SCALES = LOG_SCALES.size
 _LOG_TWO_PI = math.log(2.0 * math.pi)
 _LARGE, _SMALL = 1e100, 1e-100
-_ROUND_OFF_NATS = 45.0
-"""What is this far below the maximum is below the round-off of the sums."""
+_ROUND_OFF_NATS = 100.0
+"""What is this far below the maximum is below the round-off of the sums, also of those that contain the noise."""
 
 
 @compiled
@@ -187,8 +189,10 @@ def average(
     bottom = top - (COARSE_POINTS - 1) * SCALE_STEP
     log_noise, density = np.empty(WIDE_POINTS), np.empty(WIDE_POINTS)
     weights = np.empty((WIDE_POINTS, _SCALES))
-    low, high, first_scale, blind = bottom, top, -1, math.isnan(guess)
-    if not blind:
+    low, high, first_scale = bottom, top, -1
+    few = math.isnan(known_noise) and readings <= min(FEW_READINGS, count)
+    blind = math.isnan(guess) and not (few and rest <= (NO_RESIDUAL * max_abs_reading) ** 2)
+    if not math.isnan(guess):
         low, high, first_scale, blind = _support_near(
             D2, products, math.log(max(guess, MIN_NOISE)), bottom, top, surplus, rest, known_noise, scale_deviation,
             log_noise, density,

@@ -269,9 +269,9 @@ def fit(
 @compiled
 def least_noise(row: Array, factor: Array, buffer: Array, model: Constants) -> float:
     """Return a lower bound on the noise that :func:`fit` finds; all readings are in the buffer or in the factor."""
-    rows = int(row[BUFFER_ROWS])
-    few = rows > 0
-    rest = unexplained(buffer[:rows] if few else factor, rows if few else model.sizes[2], model.sizes, model.kappa)
+    rows, sizes = int(row[BUFFER_ROWS]), model.sizes
+    few, offset = rows > 0, row[LEVEL_VARIANCE] > 0.0 and row[OFFSET_STEP] == 0.0
+    rest = unexplained(buffer[:rows] if few else factor, rows if few else sizes[2], sizes, model.kappa, offset)
     return NOISE_MARGIN * min(rest / math.sqrt(row[READINGS]), row[NOISE_CAP])
 
 

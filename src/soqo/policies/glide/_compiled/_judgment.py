@@ -8,14 +8,15 @@ import numpy as np
 
 from soqo._foundation.compilation import compiled
 from soqo.policies.glide._beliefs import (
-    EARLY_PRUNE_NATS,
-    LATE_PRUNE_NATS,
     MANY_READINGS,
     MANY_UNKNOWNS,
     MAX_BELIEFS,
+    PRUNE_NATS,
     RETURN_NATS,
     SAME_NATS,
     SETTLED_NATS,
+    UNSEEN_NATS,
+    UNSEEN_READINGS,
 )
 from soqo.policies.glide._compiled._layout import (
     AGE,
@@ -169,7 +170,9 @@ def select(table: Array, chosen: IntArray, count: int, round_number: float, p: i
         if total_weight(table[chosen[i]]) > total_weight(table[chosen[best]]):
             best = i
     top, of_best = total_weight(table[chosen[best]]), table[chosen[best], READINGS]
-    prune = LATE_PRUNE_NATS if of_best >= 2 * p else EARLY_PRUNE_NATS
+    shown = PRUNE_NATS
+    if of_best >= UNSEEN_READINGS:
+        shown = SETTLED_NATS if of_best >= 4 * p else UNSEEN_NATS
     for i in range(count):
         row = table[chosen[i]]
         total, rank = total_weight(row), 0
@@ -177,7 +180,7 @@ def select(table: Array, chosen: IntArray, count: int, round_number: float, p: i
             other = total_weight(table[chosen[j]])
             rank += other > total or (other == total and j < i)
         gap, guarded = top - total, row[PROTECTED] >= round_number
-        kept = gap <= prune and not (of_best >= 4 * p and gap > SETTLED_NATS and row[LEVEL_VARIANCE] > 0.0)
+        kept = gap <= PRUNE_NATS and (gap <= shown or not row[LEVEL_VARIANCE] > 0.0)
         keep[i] = (kept or guarded) and (rank < MAX_BELIEFS or guarded) and rank < 2 * MAX_BELIEFS
     return best
 
