@@ -101,6 +101,6 @@ def test_singular_coordinates_are_those_of_the_decomposition(ratio: float, shape
 def test_forward_substitution_solves_triangular_systems(b: int) -> None:
     rng = np.random.default_rng([12, b])
     B = 30.0 * rng.standard_normal((4, b, 5))
-    L = np.linalg.cholesky(np.eye(b) + B @ B.mT)
+    L = np.asarray(np.linalg.cholesky(np.eye(b) + B @ B.mT), dtype=np.float64)
     X = rng.standard_normal((4, b, 7))
     np.testing.assert_allclose(forward_substitution(L, L @ X), X, rtol=0.0, atol=1e-11)
