@@ -32,7 +32,7 @@ def only_variant(
 ) -> dict[str, Array]:
     """Return the fit of one variant, with the bias N among its unknowns."""
     white = without_bias(model, rows, triangular) if biased else None
-    found = fit_variant(model, posterior, rows if white is None else white.rows, offset=offset, white=white)
+    found = fit_variant(model, posterior.fit_input(), rows if white is None else white.rows, offset=offset, white=white)
     alone = np.array([[variant == (offset, biased) for variant in VARIANTS]])
     fits = [found if own else {} for own in alone[0]]
     return {**found, **mixture(model, fits, alone, alone.astype(np.float64), white)}

@@ -46,7 +46,7 @@ def test_a_fit_to_the_rows_is_that_to_their_factor(n: int, biased: bool, offset:
 def test_the_weights_of_the_variants_are_their_posterior_probabilities() -> None:
     model = ReadingModel(2, "direction", offset=True, optional_bias=True)
     posterior, rows = rows_of(model, 9)
-    found = fit_variants(model, posterior, rows, triangular=False, review=True)
+    found = fit_variants(model, posterior.fit_input(), rows, triangular=False, review=True)
     # Fewer than 4p readings: with the bias only.
     evidence = [
         only_variant(model, posterior, rows, triangular=False, offset=offset, biased=True)["log_evidence"][0]

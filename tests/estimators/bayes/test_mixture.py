@@ -48,7 +48,9 @@ def test_the_mixture_has_the_moments_of_all_variants(wanted: str) -> None:
         runs = np.zeros(chosen[:, index].sum(), dtype=np.int64)
         own = white.take(runs) if biased else None
         part = posterior.take(runs)
-        fits.append(fit_variant(model, part, rows[runs] if own is None else own.rows, offset=offset, white=own))
+        fits.append(
+            fit_variant(model, part.fit_input(), rows[runs] if own is None else own.rows, offset=offset, white=own)
+        )
     found = mixture(model, fits, chosen, shares, white)
     for k, share in enumerate(shares):
         mean = share @ means
@@ -62,7 +64,7 @@ def test_the_mixture_has_the_moments_of_all_variants(wanted: str) -> None:
 def test_a_model_without_bias_has_the_mixture_of_offsets_alone() -> None:
     model = ReadingModel(2, "none", offset=True)
     posterior, rows = posterior_and_rows(model)
-    fits = [fit_variant(model, posterior, rows, offset=offset) for offset in (False, True)]
+    fits = [fit_variant(model, posterior.fit_input(), rows, offset=offset) for offset in (False, True)]
     share = np.array([[0.25, 0.75, 0.0, 0.0]])
     found = mixture(model, [*fits, {}, {}], share > 0.0, share, None)
     np.testing.assert_allclose(found["mean"], 0.25 * fits[0]["mean"] + 0.75 * fits[1]["mean"], rtol=1e-12)

@@ -216,7 +216,7 @@ def test_a_fit_to_the_factor_gives_the_posterior() -> None:
     # The fit depends on the Gram matrix of the rows only, not on their order and signs.
     rows = (weights[:, None] * np.column_stack([*design(model, U), y]))[::-1] * (-1.0) ** np.arange(9)[:, None]
     factor = triangular_factor(np.concatenate([np.zeros_like(posterior.factor), rows[None]], axis=1))
-    found = fit_variants(model, posterior, factor, triangular=True, review=False)
+    found = fit_variants(model, posterior.fit_input(), factor, triangular=True, review=False)
     assert_close(found["mean"], posterior.mean, 1e-9)
     assert_close(found["root"] @ found["root"].mT, covariance(posterior), 1e-9)
     assert found["noise"] == pytest.approx(posterior.noise, rel=1e-9)

@@ -13,7 +13,7 @@ model allows are fitted, and the posterior is the mixture of them with the same 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,10 +22,7 @@ from soqo.estimators._measurements import svec
 from soqo.estimators.bayes._marginal_likelihood import MarginalLikelihood
 from soqo.estimators.bayes._mixture import WhiteRows, mixture, triangular_factor
 from soqo.estimators.bayes._model import ReadingModel, prior_root
-from soqo.typing import Array, BoolArray
-
-if TYPE_CHECKING:
-    from soqo.estimators.bayes._posterior import Posterior
+from soqo.typing import Array, BoolArray, IntArray
 
 GROWTH = 1.2
 """The largest factor by which the number of readings grows from one fit to the next, once there are many."""
@@ -51,8 +48,35 @@ _LARGEST_INVERSE, _BLOCK_ROWS = 12, 8
 """Triangular matrices of up to so many rows are inverted, and larger ones are divided into blocks of so many."""
 
 
+class FitInput(NamedTuple):
+    """What a fit uses of a posterior beside its rows; see ``Posterior`` for the attributes, shape (runs, ...)."""
+
+    readings: Array
+    total_readings: Array
+    max_abs_reading: Array
+    noise: Array
+    noise_cap: Array
+    known_noise: Array
+    scale_deviation: Array
+    prior_mean: Array
+    prior_unit: Array
+    level_variance: Array
+    offset_step: Array
+    variants: Array
+    log_sizes: Array
+
+    def take(self, index: IntArray) -> FitInput:
+        """Return that of some of the runs."""
+        return FitInput(*(values[index] for values in self))
+
+    @property
+    def sizes(self) -> Array:
+        """The geometric means of |u| / sqrt(d) and of the absolute entries of the context, shape (runs, 1 + k)."""
+        return np.exp(self.log_sizes / np.maximum(self.total_readings, 1.0)[:, None])
+
+
 def fit_variants(
-    model: ReadingModel, part: Posterior, rows: Array, *, triangular: bool, review: bool, evidence_only: bool = False
+    model: ReadingModel, part: FitInput, rows: Array, *, triangular: bool, review: bool, evidence_only: bool = False
 ) -> dict[str, Array]:
     """Return mean, root, noise, scale, evidence and the weights of the variants.
 
@@ -60,8 +84,8 @@ def fit_variants(
     ----------
     model : ReadingModel
         The model.
-    part : Posterior
-        The posterior of each run before the fit; its rows are not used.
+    part : FitInput
+        What is known of each run before the fit.
     rows : Array, shape (runs, n, m + 1)
         The whitened features and readings, or their triangular factor. Zero rows have no effect.
     triangular : bool
@@ -106,7 +130,7 @@ def fit_variants(
     return result
 
 
-def _wanted_variants(model: ReadingModel, part: Posterior, review_all: bool) -> BoolArray:
+def _wanted_variants(model: ReadingModel, part: FitInput, review_all: bool) -> BoolArray:
     """Return which variants to evaluate, shape (runs, variants)."""
     runs = part.readings.size
     offset = _may_have_offset(model, part)
@@ -119,7 +143,7 @@ def _wanted_variants(model: ReadingModel, part: Posterior, review_all: bool) -> 
     return np.where(review[:, None], wanted, likely)
 
 
-def _may_have_offset(model: ReadingModel, part: Posterior) -> BoolArray:
+def _may_have_offset(model: ReadingModel, part: FitInput) -> BoolArray:
     """Return whether a variant has an offset: it adds a constant to the readings, so it needs a base load."""
     return np.asarray((part.level_variance > 0.0) & (model.extras > 0) & (part.offset_step == 0.0))
 
@@ -137,7 +161,7 @@ def _mixed_noise(fits: list[dict[str, Array]], wanted: BoolArray, shares: Array)
 
 def fit_variant(
     model: ReadingModel,
-    part: Posterior,
+    part: FitInput,
     rows: Array,
     *,
     offset: bool,
@@ -245,7 +269,7 @@ def singular_coordinates(X: Array, y: Array, y0: Array) -> tuple[Array, Array, A
     return D, c, c0, V
 
 
-def least_noise(model: ReadingModel, part: Posterior, rows: Array, *, triangular: bool) -> Array:
+def least_noise(model: ReadingModel, part: FitInput, rows: Array, *, triangular: bool) -> Array:
     """Return a lower bound on the noise that :func:`fit_variants` finds, at a third of its cost; shape (runs,).
 
     The density of log sigma increases while sigma^2 is below the mean square of the n readings that no A and no offset,
@@ -310,7 +334,7 @@ def forward_substitution(L: Array, rows: Array) -> Array:
     return X
 
 
-def _prior(model: ReadingModel, part: Posterior, k: int) -> tuple[Array, Array]:
+def _prior(model: ReadingModel, part: FitInput, k: int) -> tuple[Array, Array]:
     """Return the mean of the unknowns without N for s = 1, and a square root of their covariance."""
     p, runs = model.unknowns, len(part.prior_unit)
     center, prior = np.zeros((runs, k + p)), np.zeros((runs, k + p, k + p))

@@ -26,7 +26,7 @@ from soqo._foundation.one_number import concatenate_entries, take_entries
 from soqo._storage.registry import register, rename_fields
 from soqo.estimators._measurements import smat, svec
 from soqo.estimators.bayes._fit_schedule import fit_is_due, is_fitted_always
-from soqo.estimators.bayes._fits import VARIANTS, fit_variants, least_noise
+from soqo.estimators.bayes._fits import VARIANTS, FitInput, fit_variants, least_noise
 from soqo.estimators.bayes._marginal_likelihood import LOG_SCALE_DEVIATION, PRIOR_MEAN_SCALE, PRIOR_MEAN_SQUARE_SCALE
 from soqo.estimators.bayes._mixture import triangular_factor
 from soqo.estimators.bayes._model import RELATIVE_ERROR, ReadingModel, prior_root
@@ -841,9 +841,10 @@ class Posterior(Value):
         runs = np.arange(self.noise.size) if runs is None else runs
         noise, evidence = self.noise[runs], self.with_marginal_evidence().log_evidence[runs]
         for where, part, rows, triangular in self._groups_of_rows(runs):
+            own = runs[where]
             found = fit_variants(model, part, rows, triangular=triangular, review=True, evidence_only=True)
-            first = log_first_density(part.first_reading, found["noise"])
-            noise[where], evidence[where] = found["noise"], found["log_marginal"] + part.log_jacobian + first
+            first = log_first_density(self.first_reading[own], found["noise"])
+            noise[where], evidence[where] = found["noise"], found["log_marginal"] + self.log_jacobian[own] + first
         return noise, evidence
 
     def least_noise(self, model: ReadingModel) -> Array:
@@ -859,11 +860,19 @@ class Posterior(Value):
             least[where] = least_noise(model, part, rows, triangular=triangular)
         return least
 
-    def _groups_of_rows(self, runs: IntArray) -> Iterator[tuple[IntArray, Posterior, Array, bool]]:
-        """Yield positions in some runs, their posteriors and rows, and whether these are a triangular factor.
+    def fit_input(self, runs: IntArray | None = None) -> FitInput:
+        """Return what a fit needs beside the rows, of some runs or of all.
 
-        Each group is fitted at once. The posteriors have neither rows nor roots.
+        Parameters
+        ----------
+        runs : IntArray, optional
+            The runs; all by default.
         """
+        every = FitInput(*map(self.__dict__.__getitem__, FitInput._fields))
+        return every if runs is None else every.take(runs)
+
+    def _groups_of_rows(self, runs: IntArray) -> Iterator[tuple[IntArray, FitInput, Array, bool]]:
+        """Yield positions in some runs, what their fit needs, and whether their rows are a triangular factor."""
         count, known = self._stored_rows(runs), self.total_readings[runs] > 0.0
         for number in set(count[known].tolist()):
             where = np.flatnonzero(known & (count == number))
@@ -873,7 +882,7 @@ class Posterior(Value):
                 rows = self.buffer[chosen, :few]
             else:
                 rows = merge_rows(self.factor[chosen], self.buffer[chosen], self.buffer_rows[chosen])
-            yield where, self.without_rows().take(chosen), rows, not few
+            yield where, self.fit_input(chosen), rows, not few
 
     def _stored_rows(self, runs: IntArray) -> IntArray:
         """Return the number of rows of a fit of the buffer, in steps; zero if the rows are in the factor."""
@@ -885,18 +894,18 @@ class Posterior(Value):
     def _fit(self, model: ReadingModel, runs: IntArray, few: int, review: bool, shared: Posterior) -> Posterior:
         """Fit some runs whose rows are the first few of the buffer, or that have a triangular factor if few is 0."""
         every = runs.size == self.readings.size
-        part = self if every else self.without_rows().take(runs)
         if few:
             rows = self.buffer[:, :few] if every else self.buffer[runs, :few]
         else:
             factor, buffer = (self.factor, self.buffer) if every else (self.factor[runs], self.buffer[runs])
             rows = merge_rows(factor, buffer, self.buffer_rows[runs])
+        part = self.fit_input(None if every else runs)
         fields = fit_variants(model, part, rows, triangular=not few, review=review)
         # The marginal density replaces the product of predictive densities while there is a fit at every reading.
-        exact = is_fitted_always(model, part.readings, part.is_restarted)
-        evidence = fields["log_marginal"] + part.log_jacobian
-        evidence = evidence + log_first_density(part.first_reading, fields["noise"])
-        fields["log_evidence"] = np.where(exact, evidence, part.log_evidence)
+        exact = is_fitted_always(model, part.readings, ~np.isnan(part.known_noise))
+        evidence = fields["log_marginal"] + self.log_jacobian[runs]
+        evidence = evidence + log_first_density(self.first_reading[runs], fields["noise"])
+        fields["log_evidence"] = np.where(exact, evidence, self.log_evidence[runs])
         if not few:
             fields["factor"], fields["buffer"] = rows, np.zeros_like(buffer)
             fields["buffer_rows"] = np.zeros(runs.size, dtype=np.int64)

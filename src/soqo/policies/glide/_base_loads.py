@@ -29,7 +29,7 @@ FIRST_NATS, LATER_NATS, LATER_COST = -6.0, 8.0, 6.0
 """By how much the evidence for another base load must exceed that for the best belief's: the first time, when the
 latest readings are all that there are, and later, when so much is subtracted from its weight."""
 
-CONSTANT_NATS = -8.0
+CONSTANT_NATS = -7.0
 """Where a constant base load is less probable than the best belief's by more than this, none that walks is fitted."""
 
 RESIDUAL_NATS = -6.0

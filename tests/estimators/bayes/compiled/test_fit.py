@@ -81,7 +81,7 @@ def test_compiled_fits_are_those_of_numpy(d: int, options: dict[str, Any], base_
         if not few:
             rows = merge_rows(posterior.factor, posterior.buffer, posterior.buffer_rows)
         review = fits % 3 == 0
-        expected = numpy_fit(model, posterior, rows, triangular=not few, review=review)
+        expected = numpy_fit(model, posterior.fit_input(), rows, triangular=not few, review=review)
         found = compiled_fit(model, posterior, rows, few=few, review=review)
         for name in ("noise", "scale", "log_marginal", "variants"):
             np.testing.assert_allclose(found[name], expected[name][0], rtol=1e-8, atol=1e-9)

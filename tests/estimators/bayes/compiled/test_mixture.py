@@ -26,7 +26,9 @@ def test_the_mixture_is_that_of_numpy(share: tuple[float, ...], kappa: float) ->
     fits = []
     for offset, biased in VARIANTS:
         own = white if biased else None
-        fits.append(fit_variant(model, posterior, rows if own is None else own.rows, offset=offset, white=own))
+        fits.append(
+            fit_variant(model, posterior.fit_input(), rows if own is None else own.rows, offset=offset, white=own)
+        )
     shares = np.array([share])
     expected = numpy_mixture(model, fits, np.ones((1, 4), dtype=np.bool_), shares, white)
     # What has no share is not read.
