@@ -78,3 +78,29 @@ def test_a_base_load_that_a_reading_at_v_does_not_show_is_not_believed() -> None
 def test_without_a_base_load_there_is_none() -> None:
     Z, y = readings(40, 20, load=500.0, noise=5.0)
     assert fit_levels(Z, np.ones(40), y, np.zeros(3), base_load=False).load == 0.0
+
+
+def near_identity(Z: Array, deviation: float, rng: np.random.Generator) -> Array:
+    """Return 2 I with entries of some deviation, as the model has them."""
+    E = rng.standard_normal((Z.shape[1], Z.shape[1]))
+    return np.asarray(2.0 * np.eye(len(E)) + 0.5 * deviation * (E + E.T))
+
+
+def test_noise_is_found_though_a_few_readings_are_a_million_times_as_large() -> None:
+    """With heavy tails the mean square of the readings says nothing about most of them."""
+    rng = np.random.default_rng(0)
+    Z = 3.0 * rng.standard_normal((200, 16))
+    Z[::40] *= 1e3
+    y = np.vecdot(Z @ near_identity(Z, 0.2, rng), Z) / 2.0 + 6.0 * rng.standard_normal(200)
+    fit = fit_levels(Z, np.ones(200), y, np.array([1.0, 4.0, 16.0]))
+    assert 4.0 < fit.noise < 9.0
+    assert fit.is_flat
+
+
+@pytest.mark.parametrize("deviation", [0.15, 0.175, 0.2, 0.225, 0.25])
+def test_the_deviation_of_the_entries_is_not_rounded_to_a_grid(deviation: float) -> None:
+    rng = np.random.default_rng(1)
+    Z = 30.0 * rng.standard_normal((250, 20))
+    y = np.vecdot(Z @ near_identity(Z, deviation, rng), Z) / 2.0 + 6.0 * rng.standard_normal(250)
+    found = fit_levels(Z, np.ones(250), y, np.array([1.0, 4.0, 16.0])).deviation
+    assert abs(found / deviation - 1.0) < 0.1

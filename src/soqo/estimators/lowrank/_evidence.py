@@ -27,6 +27,13 @@ from soqo.typing import Array
 _NOISES = np.geomspace(1e-4, 2.0, 30)
 """The values of sigma that are tried, in units of the root of the mean square of the readings."""
 
+_NOISE_STEP = 2e4 ** (1.0 / 29.0)
+"""The ratio of two of them."""
+
+_LUCKY, _LEAST_NOISE = 0.25, 1e-8
+"""If the readings at z = 0 are smaller than that, the values go down to this many times their size, but not below the
+second number. If the places have heavy tails, a few readings determine the mean square, and most are near the noise."""
+
 _DEVIATIONS = np.geomspace(1e-4, 2.0, 20)
 """The values of a that are tried, in units of the readings over q."""
 
@@ -45,6 +52,9 @@ _SCALES = PRIOR_SCALE * np.array([0.1, 1.0, 10.0, 100.0, 1000.0])
 _SCALE_NATS = np.log10(_SCALES / PRIOR_SCALE) ** 2
 """The deviations of the prior of t, which are its means, too, and what they cost in the logarithm of the evidence. If
 the player follows v closely, a base load could be taken for a huge A, and nothing would contradict it."""
+
+_SHARP_BEND = 2.0
+"""A peak whose logarithm has a second difference above this, in steps of the grid, is taken as a parabola."""
 
 _ROUND_OFF = 1e-9
 """The least determinant of a two by two matrix, relative to the product of its diagonal."""
@@ -137,7 +147,9 @@ def fit_levels(
     values, vectors = np.linalg.eigh(np.square((Z @ Z.T) / (2.0 * unit)))
     # In units of the size of the readings, and of A in units of size / unit.
     white = vectors.T @ np.stack([q / unit, c, y / size], axis=1)
-    sigma2, a2 = np.square(_NOISES)[:, None, None], np.square(_DEVIATIONS)[:, None]
+    shown = math.sqrt(square / count) / size + 1e-150 if count else math.inf
+    noises = _noises(shown)
+    sigma2, a2 = np.square(noises)[:, None, None], np.square(_DEVIATIONS)[:, None]
     D = sigma2 + a2 * np.maximum(values, 0.0)
     products = white[:, :, None] * white[:, None, :]
     sums = np.tensordot(1.0 / D, products, axes=1)  # (sigma, a, 3, 3): those of q, c and y
@@ -146,9 +158,8 @@ def fit_levels(
     log_det = np.log(D).sum(axis=2) + count * np.log(sigma2[..., 0])
     width = _LOAD_WIDTH
     if count:
-        shown = math.sqrt(square / count) / size + 1e-150
         width = _LOAD_WIDTH * min(shown, 1.0)
-        log_det = log_det + np.where(max(_UNLUCKY * shown, _NOISES[0]) < _NOISES, 1e12, 0.0)[:, None]
+        log_det = log_det + np.where(max(_UNLUCKY * shown, noises[0]) < noises, 1e12, 0.0)[:, None]
     prior = _SCALES[:, None, None] * (unit / size)
     widths = (None, width) if base_load else (None,)
     parts = [_evidence(sums, log_det, prior, width) for width in widths]
@@ -157,10 +168,10 @@ def fit_levels(
     evidence[1:] -= _NO_LOAD_NATS
     flat = Z.shape[1] * a2[:, 0] < _MAX_SPREAD2 * np.square(t)
     flat_nats = _log_sum(np.where(flat, evidence, -1e300)) - _log_sum(np.where(flat, -1e300, evidence))
-    found = _summary(np.where(flat, evidence, -1e300), t, b)
+    found = _summary(noises, np.where(flat, evidence, -1e300), t, b, near_identity=True)
     is_flat = flat_nats > (-lead if found.noise_dominates else 0.0)
     if not is_flat:
-        found = _summary(np.where(flat, -1e300, evidence), t, b)
+        found = _summary(noises, np.where(flat, -1e300, evidence), t, b, near_identity=False)
     return evolve(
         found,
         dim=Z.shape[1],
@@ -174,12 +185,25 @@ def fit_levels(
     )
 
 
-def _summary(evidence: Array, t: Array, b: Array) -> LevelFit:
-    """Return the means over the grid, those of positive numbers by their logarithms."""
+def _noises(shown: float) -> Array:
+    """Return the values of sigma that are tried, for readings at z = 0 of some size; infinity for none."""
+    first, least = float(_NOISES[0]), max(_LUCKY * shown, _LEAST_NOISE)
+    more = math.ceil(math.log(first / least) / math.log(_NOISE_STEP)) if least < first else 0
+    return np.concatenate([first * _NOISE_STEP ** np.arange(-more, 0.0), _NOISES])
+
+
+def _summary(noises: Array, evidence: Array, t: Array, b: Array, *, near_identity: bool) -> LevelFit:
+    """Return the means over the grid, those of positive numbers by their logarithms.
+
+    If A is not near a multiple of the identity, the model is crude: the noise is not taken as far below the readings,
+    and the deviation of the entries only as a point of the grid.
+    """
     share = np.exp(evidence - evidence.max())
     share /= share.sum()
-    log_noise = float((share.sum(axis=(0, 1, 3)) * np.log(_NOISES)).sum())
-    log_deviation = float((share.sum(axis=(0, 1, 2)) * np.log(_DEVIATIONS)).sum())
+    least = noises[0] if near_identity else _NOISES[0]
+    log_noise = float((share.sum(axis=(0, 1, 3)) * np.log(np.maximum(noises, least))).sum())
+    log_deviations, shares = np.log(_DEVIATIONS), share.sum(axis=(0, 1, 2))
+    log_deviation = _grid_mean(log_deviations, shares) if near_identity else float(shares @ log_deviations)
     log_t = np.log(np.maximum(t, 1e-150))
     log_scale = float((share * log_t).sum())
     return LevelFit(
@@ -194,6 +218,17 @@ def _summary(evidence: Array, t: Array, b: Array) -> LevelFit:
         is_flat=False,
         noise_dominates=log_scale < math.log(_MUCH_NOISE) + log_noise,
     )
+
+
+def _grid_mean(values: Array, share: Array) -> float:
+    """Return the mean over a grid with equal steps, which may be wider than the peak of the shares."""
+    k = int(np.argmax(share))
+    if 0 < k < len(share) - 1 and share[k - 1 : k + 2].min() > 1e-100:
+        below, top, above = np.log(share[k - 1 : k + 2]).tolist()
+        bend = 2.0 * top - below - above
+        if bend > _SHARP_BEND:
+            return float(values[k] + (values[1] - values[0]) * 0.5 * (above - below) / bend)
+    return float(share @ values)
 
 
 def _log_sum(evidence: Array) -> float:
