@@ -11,7 +11,7 @@ from soqo.policies.glide._large._stream import ESTIMATES
 
 
 def errors(**sizes: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    found = np.full((20, len(ESTIMATES)), np.nan)
+    found = np.full((20, len(ESTIMATES) + 1), np.nan)
     for _ in range(6):
         found = push(found, sizes)
     return found
@@ -33,3 +33,10 @@ def test_errors_are_counted_and_forgotten() -> None:
     assert median_square(found, "soft", 20) == 4.0
     assert predictions(forget(found, "soft"), "soft") == 0
     assert math.isnan(mean_square(forget(found, "soft"), "soft", 20))
+
+
+def test_an_error_below_the_noise_is_luck() -> None:
+    empty = np.full((20, len(ESTIMATES) + 1), np.nan)
+    new = {"sharp": 0.01, "soft": 3.0}
+    assert weight(push(empty, new), "sharp", "soft", 12, handicap=3.0) > 0.9
+    assert weight(push(empty, new), "sharp", "soft", 12, noise=6.0) == 0.5

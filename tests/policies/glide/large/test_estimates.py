@@ -42,7 +42,8 @@ def test_a_flat_estimate_that_predicts_badly_is_not_played_though_noise_seems_to
     column = {name: i for i, name in enumerate(ESTIMATES)}
     for ratio, is_played in ((1.5, True), (4.0, False)):
         errors = np.full_like(stream.errors, np.nan)
-        errors[:, column["soft"]], errors[:, column["flat"]] = 1.0, ratio
+        errors[:, column["soft"]], errors[:, column["flat"]] = stream.sigma**2, ratio * stream.sigma**2
+        errors[:, -1] = 1.0
         estimate = combine(evolve(noisy, errors=errors, sharp=None))
         assert np.array_equal(estimate, positive_part(stream.flat.matrix)) == is_played
 

@@ -94,3 +94,14 @@ def test_many_readings_tell_a_base_load_from_eigenvalues_of_many_sizes(load: flo
     assert stream.moments is not None
     assert abs(stream.load - load) < 6.0
     assert 0.6 * 10.0 / np.sqrt(3.0) < stream.sigma < 1.8 * 10.0 / np.sqrt(3.0)
+
+
+def test_readings_far_out_are_not_taken_for_noise_where_the_estimate_leaves_the_cone() -> None:
+    """Far out in a direction in which A is almost zero, the way into the cone costs more than the noise."""
+    rng, values = np.random.default_rng(0), np.geomspace(1e-3, 4.0, 14)
+    stream = learn(Stream.start(14), make_row(np.zeros(14), 6.0), OPTIONS, 1)
+    for t in range(150):
+        z = 4.0 * rng.standard_normal(14) * (300.0 if t % 10 == 5 else 1.0)
+        stream = learn(stream, make_row(z, 0.5 * z @ (values * z) + rng.uniform(-10.0, 10.0)), OPTIONS, t + 2)
+    assert stream.moments is not None
+    assert 0.6 * 10.0 / np.sqrt(3.0) < stream.sigma < 2.0 * 10.0 / np.sqrt(3.0)

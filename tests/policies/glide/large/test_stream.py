@@ -6,6 +6,7 @@ import numpy as np
 from streams import curvature, taught
 
 from soqo._storage.plain_data import pack, same, unpack
+from soqo.policies.glide._large._stream import Stream, _with_units
 
 
 def test_a_stream_is_stored_and_continues() -> None:
@@ -27,3 +28,10 @@ def test_a_restart_keeps_the_noise_and_what_was_known() -> None:
     np.testing.assert_array_equal(after.estimate, stream.estimate)
     assert stream.noise(3.0) == stream.noise(None)  # a factor knows better than a cap
     assert taught(curvature(13, 2), 2).noise(3.0) == 3.0 / np.sqrt(3.0)
+
+
+def test_errors_of_files_of_the_second_version_have_equal_units() -> None:
+    migrated = _with_units({"errors": np.full((20, 5), 4.0), "seen": 3})
+    assert migrated["errors"].shape == Stream.start(3).errors.shape
+    assert (migrated["errors"][:, -1] == 1.0).all()
+    assert migrated["seen"] == 3

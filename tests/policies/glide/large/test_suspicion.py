@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from streams import OPTIONS, curvature, row, taught
 
+from soqo.policies.glide._large._comparison import push, weight
 from soqo.policies.glide._large._learning import learn
 from soqo.policies.glide._large._row import make_row
-from soqo.policies.glide._large._suspicion import is_within_noise
+from soqo.policies.glide._large._suspicion import is_within_noise, usual_error
 
 
 @pytest.mark.parametrize("rank", [2, 13])
@@ -61,3 +62,28 @@ def test_noise_is_no_outlier_though_most_readings_are_far_larger() -> None:
     assert is_within_noise(stream, near, 2.5 * stream.sigma, stream.sigma)
     assert not len(learn(stream, make_row(near, 2.5 * stream.sigma), OPTIONS, 62).suspects)
     assert not is_within_noise(stream, near, 30.0 * stream.sigma, stream.sigma)
+
+
+def test_noise_is_no_change_though_errors_were_a_small_part_of_readings_before() -> None:
+    A = curvature(13, 13)
+    stream = taught(A, 150)
+    assert stream.moments is not None
+    near = np.full(13, 0.3)
+    for t, noise in enumerate((8.0, -9.0, 7.0, 9.0, -8.0, 7.0)):
+        stream = learn(stream, row(A, near, noise), OPTIONS, 152 + t)
+    assert stream.epoch == 0
+    # Errors that noise does not explain are a change of A, as before.
+    assert taught(3.0 * A, 6, stream=stream, seed=1).epoch > 0
+
+
+def test_one_reading_far_out_does_not_decide_between_estimates() -> None:
+    """An estimate that is right by chance where v has jumped to must not win against one that is better elsewhere."""
+    stream, rng = taught(curvature(13, 13), 60), np.random.default_rng(1)
+    errors = np.full_like(stream.errors, np.nan)
+    for t in range(12):
+        z = (5e4 if t == 11 else 50.0) * rng.standard_normal(13)
+        size = float(z @ z)
+        new = {"flat": 0.04 * size, "sharp": (0.01 if t == 11 else 0.5) * size}
+        errors = push(errors, new, unit=usual_error(stream, z, stream.sigma))
+    assert weight(errors, "sharp", "flat", 12) > 0.99
+    assert weight(errors, "sharp", "flat", 12, noise=stream.sigma) < 0.01

@@ -1,4 +1,9 @@
-"""Weights of estimates by their latest prediction errors."""
+"""Weights of estimates by their latest prediction errors.
+
+Where A is near a multiple of the identity, weights are those of errors in units of what is usual for the reading. If
+the steps of v have heavy tails, one reading may be a thousand times as large as the others, and its errors as they are
+would decide alone, by chance. A low rank is another matter: it shows in the largest readings.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +16,24 @@ from soqo.typing import Array
 
 _COLUMN = {name: i for i, name in enumerate(ESTIMATES)}
 
+_LUCK = 0.5
+"""An error below this many deviations of the noise is luck and counts as this: no estimate predicts the noise."""
 
-def push(errors: Array, new: dict[str, float]) -> Array:
+
+def push(errors: Array, new: dict[str, float], *, unit: float = 1.0) -> Array:
     """Return the latest squared errors with those of one more reading.
 
     Parameters
     ----------
-    errors : Array, shape (k, estimates)
-        The squared errors.
+    errors : Array, shape (k, estimates + 1)
+        The squared errors, and what was usual.
     new : dict
         The error of each estimate that predicted the reading.
+    unit : float
+        The error that is usual for such a reading.
     """
     row = np.full(errors.shape[1], np.nan)
+    row[-1] = min(max(unit * unit, 1e-300), 1e300)
     for name, error in new.items():
         row[_COLUMN[name]] = min(error * error, 1e300)
     return np.concatenate([errors[1:], row[None]])
@@ -33,8 +44,8 @@ def forget(errors: Array, name: str) -> Array:
 
     Parameters
     ----------
-    errors : Array, shape (k, estimates)
-        The squared errors.
+    errors : Array, shape (k, estimates + 1)
+        The squared errors, and what was usual.
     name : str
         The estimate.
     """
@@ -48,8 +59,8 @@ def predictions(errors: Array, name: str) -> int:
 
     Parameters
     ----------
-    errors : Array, shape (k, estimates)
-        The squared errors.
+    errors : Array, shape (k, estimates + 1)
+        The squared errors, and what was usual.
     name : str
         The estimate.
     """
@@ -61,8 +72,8 @@ def mean_square(errors: Array, name: str, latest: int) -> float:
 
     Parameters
     ----------
-    errors : Array, shape (k, estimates)
-        The squared errors.
+    errors : Array, shape (k, estimates + 1)
+        The squared errors, and what was usual.
     name : str
         The estimate.
     latest : int
@@ -77,8 +88,8 @@ def median_square(errors: Array, name: str, latest: int) -> float:
 
     Parameters
     ----------
-    errors : Array, shape (k, estimates)
-        The squared errors.
+    errors : Array, shape (k, estimates + 1)
+        The squared errors, and what was usual.
     name : str
         The estimate.
     latest : int
@@ -94,23 +105,30 @@ def _known(errors: Array, name: str, latest: int) -> Array:
     return np.asarray(found[~np.isnan(found)])
 
 
-def weight(errors: Array, name: str, other: str, latest: int, *, handicap: float = 0.0) -> float:
+def weight(
+    errors: Array, name: str, other: str, latest: int, *, handicap: float = 0.0, noise: float | None = None
+) -> float:
     """Return the weight of one estimate against another, from the readings that it has predicted.
 
     With k readings it is the ratio of the mean square errors to the power k/2, as for normal errors of unknown size.
 
     Parameters
     ----------
-    errors : Array, shape (k, estimates)
-        The squared errors.
+    errors : Array, shape (k, estimates + 1)
+        The squared errors, and what was usual.
     name, other : str
         The estimates.
     latest : int
         The largest number of errors.
     handicap : float
         What is subtracted from the logarithm of the odds.
+    noise : float, optional
+        The deviation of the noise, if errors are to be compared in units of what is usual; otherwise the largest
+        decide.
     """
     both = errors[:, [_COLUMN[name], _COLUMN[other]]]
+    if noise is not None:
+        both = np.maximum(both, (_LUCK * noise) ** 2) / errors[:, -1:]
     both = both[~np.isnan(both).any(axis=1)][-latest:]  # an estimate may have paused
     odds = -handicap
     if len(both):

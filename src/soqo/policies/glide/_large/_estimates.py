@@ -90,11 +90,8 @@ def sweep(stream: Stream, noise: float, *, keep_sums: bool, few_directions: bool
     """
     stream, data = _data(stream, keep_sums)
     readings = stream.readings(MAX_SWEPT_ROWS)
-    if stream.moments is not None and stream.seen >= 2 * stream.unknowns and stream.soft is not None:
-        residual2 = stream.moments.without(np.array([stream.load])).residual_square(stream.soft) / (
-            stream.seen - stream.unknowns
-        )
-        noise = math.sqrt(residual2)
+    if stream.moments is not None and stream.seen >= 2 * stream.unknowns:
+        noise = stream.sigma  # what the residuals show, also where there is a bound on the noise
     noise2 = noise * noise
     shapes = _shapes(stream, readings, noise, few_directions)
     scale, S = shapes.cautious_scale, _prior_shape(stream, shapes)
@@ -213,7 +210,7 @@ def sharp_weight(stream: Stream) -> float:
     """
     if stream.sharp is None:
         return 0.0
-    return _round(weight(stream.errors, "sharp", "soft", 12, handicap=3.0))
+    return _round(_weight(stream, "sharp", "soft", 12, handicap=3.0))
 
 
 def combine(stream: Stream) -> Array:
@@ -233,13 +230,13 @@ def combine(stream: Stream) -> Array:
         if stream.levels is not None and is_flat and stream.levels.noise_dominates and not _contradicts(stream):
             return positive_part(flat.matrix)
         handicap = -_FLAT_NATS if is_flat else _FLAT_NATS
-        share = _round(weight(stream.errors, "flat", "soft", 20, handicap=handicap))
+        share = _round(_weight(stream, "flat", "soft", 20, handicap=handicap))
         if share:
             estimate = share * positive_part(flat.matrix) + (1.0 - share) * soft
     share = sharp_weight(stream)
     if sharp is not None and share and flat is not None:
         # A soft estimate that is worse than the flat one is easily surpassed.
-        share = min(share, _round(weight(stream.errors, "sharp", "flat", 12, handicap=3.0)))
+        share = min(share, _round(_weight(stream, "sharp", "flat", 12, handicap=3.0)))
     if sharp is not None and share:
         estimate = share * sharp + (1.0 - share) * estimate
     return estimate
@@ -247,7 +244,13 @@ def combine(stream: Stream) -> Array:
 
 def _contradicts(stream: Stream) -> bool:
     """Return whether predictions contradict that A is near a multiple of the identity and all else is noise."""
-    return weight(stream.errors, "flat", "soft", 20, handicap=-_CONTRADICTION_NATS) < 1.0 - _CERTAIN
+    return _weight(stream, "flat", "soft", 20, handicap=-_CONTRADICTION_NATS) < 1.0 - _CERTAIN
+
+
+def _weight(stream: Stream, name: str, other: str, latest: int, *, handicap: float) -> float:
+    """Return the weight of one estimate against another; if A has no low rank, errors are in units of what is usual."""
+    is_flat = stream.levels is not None and stream.levels.is_flat
+    return weight(stream.errors, name, other, latest, handicap=handicap, noise=stream.sigma if is_flat else None)
 
 
 def _round(share: float) -> float:

@@ -27,6 +27,7 @@ from soqo.policies.glide._large._suspicion import (
     remember_previous,
     set_aside,
     surprise,
+    usual_error,
 )
 from soqo.policies.glide._large._trials import try_factor
 from soqo.typing import Array
@@ -129,7 +130,7 @@ def _learn(stream: Stream, row: Array, noise: float, options: Options, round_num
     errors = _errors(stream, z, y)
     stream = evolve(
         stream,
-        errors=push(stream.errors, errors),
+        errors=push(stream.errors, errors, unit=usual_error(stream, z, noise)),
         rows=stream.rows.append(row, limit=_limit(options)),
         seen=stream.seen + 1,
     )
@@ -146,7 +147,7 @@ def _learn(stream: Stream, row: Array, noise: float, options: Options, round_num
         if stream.factored is None:
             stream = evolve(stream, estimate=combine(stream))
     if options.alarms:
-        if has_changed(stream):
+        if has_changed(stream, noise):
             rows = stream.rows.latest(10)
             stream = stream.restart(rows, round_number - len(rows) + 1)
         stream = remember_previous(stream, row, noise)

@@ -72,11 +72,13 @@ def with_levels(stream: Stream, y: float, error: float, *, base_load: bool, flat
     if stream.seen < stream.levels_fitted + pause:
         return stream
     if stream.seen >= _ENOUGH * stream.unknowns and stream.moments is not None and stream.soft is not None:
-        load, deviations = _load_of_sums(stream, stream.moments, stream.soft) if base_load else (0.0, 0.0)
+        load, deviations, noise2 = 0.0, 0.0, stream.sigma**2
+        if base_load:
+            load, deviations, noise2 = _load_of_sums(stream, stream.moments, stream.soft)
         is_flat = stream.levels is not None and stream.levels.is_flat
         if not is_flat or deviations < _LARGE_LOAD:
             load = load if deviations > _SMALL_LOAD else 0.0
-            return _with_load(stream, stream.moments, stream.soft, load)
+            return _with_load(stream, stream.moments, stream.soft, load, noise2)
     rows = stream.rows.latest(_LATEST)
     levels = _fit(stream, rows, base_load)
     load = levels.load if levels.load_nats > _LEAST_NATS else 0.0
@@ -88,29 +90,39 @@ def with_levels(stream: Stream, y: float, error: float, *, base_load: bool, flat
     return evolve(stream, sigma=max(shown, levels.noise))
 
 
-def _load_of_sums(stream: Stream, moments: Moments, soft: Array) -> tuple[float, float]:
-    """Return the base load by least squares together with A, and its absolute value in deviations.
+def _load_of_sums(stream: Stream, moments: Moments, soft: Array) -> tuple[float, float, float]:
+    """Return the base load by least squares together with A, its absolute value in deviations, and the noise squared.
 
     With more readings than unknowns there is no need for a simple A, which would leave a part of the readings to a base
     load.
     """
-    shape = soft + _SHAPE_SHARE * float(np.trace(soft)) / stream.dim * np.eye(stream.dim)
+    shape = _shape_of_sums(stream, soft)
     # The noise that is known may contain a base load that is not, so the residuals show it anew.
     load, deviation, noise2 = 0.0, math.inf, stream.sigma**2
     for _ in range(_REPETITIONS):
         load, deviation, square = moments.first_part(shape, 1.0, noise2)
         noise2 = square / _degrees_of_freedom(stream, moments)
-    return load, abs(load) / max(deviation, 1e-300)
+    return load, abs(load) / max(deviation, 1e-300), noise2
+
+
+def _shape_of_sums(stream: Stream, soft: Array) -> Array:
+    """Return the shape of the prior of A in a fit to sums."""
+    return soft + _SHAPE_SHARE * float(np.trace(soft)) / stream.dim * np.eye(stream.dim)
 
 
 def _degrees_of_freedom(stream: Stream, moments: Moments) -> float:
     return max(moments.count - stream.unknowns, 0.2 * moments.count)
 
 
-def _with_load(stream: Stream, moments: Moments, soft: Array, load: float) -> Stream:
-    """Return the stream with a base load, and with the noise that the residuals of all readings show."""
-    square = moments.without(np.array([load])).residual_square(soft)
-    sigma = math.sqrt(square / _degrees_of_freedom(stream, moments))
+def _with_load(stream: Stream, moments: Moments, soft: Array, load: float, noise2: float) -> Stream:
+    """Return the stream with a base load, and with the noise that the residuals of all readings show.
+
+    They are those of the posterior mean, which need not be in the cone. The soft estimate is in the cone, and to get
+    there it has changed what the readings far from v say exactly, by more than the noise.
+    """
+    left = moments.without(np.array([load]))
+    mean = left.posterior_mean(_shape_of_sums(stream, soft), 1.0, noise2)
+    sigma = math.sqrt(left.residual_square(mean) / _degrees_of_freedom(stream, moments))
     # Otherwise the scale and the deviation of A are those of another model.
     levels = stream.levels if stream.levels is not None and stream.levels.is_flat else None
     return evolve(stream, load=load, sigma=sigma, levels=levels, levels_fitted=stream.seen)
@@ -146,7 +158,9 @@ def flat_lead(stream: Stream, readings: int) -> float:
         The number of readings of the fit.
     """
     was_flat = stream.levels is not None and stream.levels.is_flat
-    if not was_flat or weight(stream.errors, "soft", "flat", _COMPARED, handicap=_PREDICTION_NATS) > 0.5:
+    if not was_flat:
+        return FLAT_LEAD
+    if weight(stream.errors, "soft", "flat", _COMPARED, handicap=_PREDICTION_NATS, noise=stream.sigma) > 0.5:
         return FLAT_LEAD
     return max(FLAT_LEAD, 0.5 * _MODEL_ERROR**2 * readings)
 

@@ -12,6 +12,7 @@ The estimates that run side by side, each with its latest prediction errors:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,13 @@ ESTIMATES = ("soft", "flat", "sharp", "trial", "played")
 """The estimates whose prediction errors are compared."""
 
 
-@register("GLIDE.stream", version=2, migrations={1: migrate_rows})
+def _with_units(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a stream whose errors had no units, as if the same were usual for all of them."""
+    errors = fields["errors"]
+    return {**fields, "errors": np.column_stack([errors, np.ones(len(errors))])}
+
+
+@register("GLIDE.stream", version=3, migrations={1: migrate_rows, 2: _with_units})
 @dataclass(frozen=True)
 class Stream(Value):
     """The state of one run.
@@ -79,8 +86,8 @@ class Stream(Value):
         The factor that has won, and the number of readings at which it is fitted again.
     first_noise2 : float
         The variance of the noise when the factor won.
-    errors : Array, shape (20, 5)
-        The latest squared prediction errors of the estimates; NaN for none.
+    errors : Array, shape (20, 6)
+        The latest squared prediction errors of the estimates, NaN for none, and in the last column what was usual.
     surprises : Array, shape (20,)
         The latest absolute errors of the estimate that was played, in units of what was expected.
     trouble : int
@@ -166,7 +173,7 @@ class Stream(Value):
             factored=None,
             next_fit=0,
             first_noise2=0.0,
-            errors=np.full((_MEMORY, len(ESTIMATES)), np.nan),
+            errors=np.full((_MEMORY, len(ESTIMATES) + 1), np.nan),
             surprises=np.full(_MEMORY, np.nan),
             trouble=0,
             suspects=np.zeros((0, dim + EXTRA_COLUMNS)),

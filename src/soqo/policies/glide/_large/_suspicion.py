@@ -41,6 +41,9 @@ _CHANGE_READINGS, _CLEARING_READINGS = 4, 3
 _LEVEL_READINGS, _LEVEL_RATIO, _LEVEL_SURPRISE = 5, 4.0, 0.05
 """A has changed, too, if each of the last five errors is this many times the median of those before, and above this."""
 
+_LEVEL_DEVIATIONS = 2.0
+"""Noise explains the last five errors unless each of them exceeds this many of its deviations."""
+
 _RETURN_READINGS, _RETURN_SURPRISE = 4, 3.0
 """So many readings in a row with an error below this many deviations take a change back."""
 
@@ -71,6 +74,26 @@ def surprise(stream: Stream, z: Array, y: float, noise: float) -> float:
     expected = predict(stream.estimate, z)
     spread = expected + _PRIOR_SPREAD * stream.scale * 0.5 * float(z @ z)
     return abs(y - expected) / math.sqrt(noise * noise + spread * spread + 1e-300)
+
+
+def usual_error(stream: Stream, z: Array, noise: float) -> float:
+    """Return the size of the error that is usual at some place, with the noise.
+
+    The error of an estimate is about proportional to |z|^2. By how much is what the latest errors show. It depends on
+    the place alone, so that it favors no estimate.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream, whose latest errors include that of the reading.
+    z : Array, shape (d,)
+        Where it was taken.
+    noise : float
+        The deviation of the noise.
+    """
+    known = stream.surprises[~np.isnan(stream.surprises)]
+    usual = float(np.median(known)) if known.size else 1.0
+    return max(math.hypot(noise, usual * stream.scale * 0.5 * float(z @ z)), 1e-150)
 
 
 def is_gross(stream: Stream, z: Array, y: float) -> bool:
@@ -150,15 +173,23 @@ def is_negative(stream: Stream, y: float, noise: float) -> bool:
     return y < -max(_NEGATIVE_DEVIATIONS * noise, _NEGATIVE_ERRORS * float(np.median(errors)))
 
 
-def has_changed(stream: Stream) -> bool:
+def has_changed(stream: Stream, noise: float) -> bool:
     """Return whether the latest errors are far larger than those before, if there are more readings than unknowns.
+
+    After readings far from v, whose errors are a small part of them, those of some readings close to it are far larger
+    in comparison, because of the noise alone.
 
     Parameters
     ----------
     stream : Stream
         The stream after a reading.
+    noise : float
+        The deviation of the noise.
     """
     if np.isnan(stream.surprises).any() or stream.moments is None:
+        return False
+    errors = np.abs(stream.predictions[-_LEVEL_READINGS:, 1])
+    if not errors.min() > _LEVEL_DEVIATIONS * noise:
         return False
     before, latest = stream.surprises[:-_LEVEL_READINGS], stream.surprises[-_LEVEL_READINGS:]
     return bool(latest.min() > max(_LEVEL_SURPRISE, _LEVEL_RATIO * float(np.median(before))))
