@@ -3,6 +3,7 @@
     python benchmarks/many_dimensions.py                    all tables (an hour)
     python benchmarks/many_dimensions.py --tables regret    some of: regret, others, few, estimators, farm
     python benchmarks/many_dimensions.py --tables regret --dims 30 --alone     some dimensions, GLIDE and FTM only
+    python benchmarks/many_dimensions.py --tables others --settings "r=20, Cauchy" --runs 8 --held-out 2000     one row
     python benchmarks/many_dimensions.py --runs 1 --quick   shorter, without d = 300
     python benchmarks/many_dimensions.py --tables farm --sides 10 --seeds 0     a farm of 100 turbines (ten minutes)
 
@@ -106,7 +107,7 @@ def baseline(setting: Setting, policies: dict[str, Any], runs: int) -> float:
     return float(min(np.median(np.where(np.isfinite(final), final, np.inf)) for final in finals))
 
 
-def regret_table(settings: tuple[Setting, ...], runs: int, *, others: bool) -> None:
+def regret_table(settings: tuple[Setting, ...], runs: int, *, others: bool, held_out: int) -> None:
     """Print regret and times."""
     shown = ("FTM", "POL*", "SCaLE", "HySCaLE") if others else ("FTM",)
     ratio = " of SCaLE |" if others else ""
@@ -120,7 +121,7 @@ def regret_table(settings: tuple[Setting, ...], runs: int, *, others: bool) -> N
             found["SCaLE"] = baseline(setting, {"SCaLE": soqo.SCaLE(**known)}, min(runs, 2))
             hybrids = {f"{rate:g}": soqo.HySCaLE(**known, learning_rate=rate) for rate in RATES[2:]}
             found["HySCaLE"] = baseline(setting, hybrids, 1) if setting.dim <= 30 else np.nan
-        groups = [[timed_run(setting, first + k) for k in range(runs)] for first in (TUNED, HELD_OUT)]
+        groups = [[timed_run(setting, first + k) for k in range(runs)] for first in (TUNED, held_out)]
         medians = [float(np.median([regret for regret, _ in group])) for group in groups]
         times = np.concatenate([ms for group in groups for _, ms in group])
         cells = [format_short(found[name]) if name in found else "" for name in shown]
@@ -208,6 +209,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=4)
     parser.add_argument("--tables", nargs="+", default=["regret", "others", "few", "estimators", "farm"])
     parser.add_argument("--dims", type=int, nargs="+", default=[10, 30, 100, 300], help="of the table of regret")
+    parser.add_argument("--settings", default="", help="a part of the names of settings, for the table of others")
+    parser.add_argument("--held-out", type=int, default=HELD_OUT, help="the first of the runs held out")
     parser.add_argument("--alone", action="store_true", help="without the other policies")
     parser.add_argument("--sides", type=int, nargs="+", default=[4, 6, 10], help="of the farms, in turbines")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="of the farms, and of few directions")
@@ -215,9 +218,10 @@ def main() -> None:
     options = parser.parse_args()
     settings = tuple(s for s in SETTINGS if s.dim in options.dims and (s.dim < 300 or not options.quick))
     if "regret" in options.tables:
-        regret_table(settings, options.runs, others=not options.alone)
+        regret_table(settings, options.runs, others=not options.alone, held_out=options.held_out)
     if "others" in options.tables:
-        regret_table(OTHERS, 3 * options.runs, others=False)
+        chosen = tuple(setting for setting in OTHERS if options.settings in setting.name)
+        regret_table(chosen, 3 * options.runs, others=False, held_out=options.held_out)
     if "few" in options.tables:
         few_directions_table(options.seeds)
     if "estimators" in options.tables:
