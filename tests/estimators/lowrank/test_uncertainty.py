@@ -49,7 +49,7 @@ def test_readings_leave_the_covariance_of_the_dense_posterior(form: str, count: 
 def test_a_factor_has_the_covariance_of_its_samples() -> None:
     rng = np.random.default_rng(3)
     root = 0.2 * rng.standard_normal((2 * D, 2 * D))
-    factored = Factored(rng.standard_normal((D, 2)), root @ root.T, NOISE2, 1.0, 0.0, 0)
+    factored = Factored(rng.standard_normal((D, 2)), root @ root.T, NOISE2, 1.0, 0.0, 0, 0.0)
     unknown, U = FactorUncertainty(factored), places(3, 4)
     errors = np.sqrt(NOISE2) * rng.standard_normal((400_000, 2 * D)) @ root.T
     L = factored.L + errors.reshape(-1, D, 2)
@@ -64,7 +64,7 @@ def test_a_factor_has_the_covariance_of_its_samples() -> None:
 def test_the_image_of_a_vector_under_a_factor_is_linear_in_small_errors() -> None:
     rng = np.random.default_rng(5)
     root, w = 1e-4 * rng.standard_normal((2 * D, 2 * D)), rng.standard_normal(D)
-    factored = Factored(rng.standard_normal((D, 2)), root @ root.T, NOISE2, 1.0, 0.0, 0)
+    factored = Factored(rng.standard_normal((D, 2)), root @ root.T, NOISE2, 1.0, 0.0, 0, 0.0)
     images = []
     for direction in root.T:  # the sum over all columns of a root is the covariance
         L = factored.L + direction.reshape(D, 2)

@@ -5,13 +5,20 @@ Kalman filter updates L and its covariance in O((dk)^2). The second-order terms 
 1/2 |L'z|^2 is larger than 1/2 |E L'z|^2 by half the trace of the covariance of L'z.
 
 A fit by the method of Levenberg and Marquardt uses all rows. It takes one step at a time, so that its cost can be
-spread over several rounds. The entries of L have a normal prior around zero, a few times as wide as those of the first
-factor: where readings are little more than noise, they determine fewer directions than there are rows.
+spread over several rounds. A step follows the parabola with the curvature of the readings, since the sum of squares has
+narrow bent valleys if some readings are far larger than others. For the same reason a fit has two stages. In the first
+one a reading leaves open a share of |z|^2, beside the noise: that by which readings miss the factor so far. It becomes
+smaller as the fit proceeds, and in the second stage there is none.
+
+The entries of L have a normal prior around zero, a few times as wide as those of the first factor: where readings are
+little more than noise, they determine fewer directions than there are rows.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
@@ -26,8 +33,13 @@ _FIRST_DAMPING, _NEAR_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-6, 1e-12
 _CONVERGED = 1e-5
 """A step that reduces the sum of squares by a smaller share is the last one."""
 
-_MAX_STEPS = 30
-"""The largest number of steps of a fit, before the last one, which computes the covariance and the noise."""
+_FIRST_STEPS, _MAX_STEPS = 40, 70
+"""The largest number of steps of the first stage of a fit, and of both stages. After these only the last step is left,
+which computes the covariance and the noise."""
+
+_UNEXPLAINED, _MAX_TOLERANCE, _NEGLIGIBLE_TOLERANCE = 4.0, 1e-2, 0.3
+"""Noise does not explain residuals of more than this many deviations. The first stage leaves open at most this share of
+the scale of A, and ends where it leaves open less than this many deviations of the noise."""
 
 _PRIOR_RATIO = 4.0
 """The variance of the prior of an entry of L, relative to the mean square of those of the first factor."""
@@ -40,7 +52,12 @@ _TRIED_DAMPINGS = 3
 """How many values of the damping a round tries."""
 
 
-@register("lowrank.factored")
+def _with_leniency(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a factor whose fits had one stage."""
+    return {**fields, "leniency": 0.0}
+
+
+@register("lowrank.factored", version=2, migrations={1: _with_leniency})
 @dataclass(frozen=True)
 class Factored(Value):
     """The posterior.
@@ -59,6 +76,8 @@ class Factored(Value):
         The damping of the fit that is under way; 0 for none.
     steps : int
         The number of steps of that fit; above the largest one, only the last step is left.
+    leniency : float
+        What the first stage of the fit leaves open, as a share of what noise does not explain; 0 for no such stage.
     """
 
     L: Array
@@ -67,6 +86,7 @@ class Factored(Value):
     prior2: float
     damping: float
     steps: int
+    leniency: float
 
     @classmethod
     def start(cls, L: Array, Z: Array, y: Array, noise2: float) -> Factored:
@@ -82,7 +102,7 @@ class Factored(Value):
             The variance of the noise, as far as it is known.
         """
         prior2 = _PRIOR_RATIO * float(np.square(L).mean()) + 1e-300
-        return cls(L, np.zeros((0, 0)), noise2, prior2, _FIRST_DAMPING, 0)._settle(Z, y, fitting=True)
+        return cls(L, np.zeros((0, 0)), noise2, prior2, _FIRST_DAMPING, 0, 1.0)._settle(Z, y, fitting=True)
 
     @property
     def unknowns(self) -> int:
@@ -100,9 +120,20 @@ class Factored(Value):
         """Whether a fit is under way."""
         return self.damping > 0.0
 
-    def begin_fit(self) -> Factored:
-        """Return the same at the beginning of another fit."""
-        return evolve(self, damping=_NEAR_DAMPING, steps=0)
+    @property
+    def is_settling(self) -> bool:
+        """Whether only the last step of a fit is left."""
+        return self.is_fitting and self.steps >= _MAX_STEPS
+
+    def begin_fit(self, leniency: float = 1.0) -> Factored:
+        """Return the same at the beginning of another fit.
+
+        Parameters
+        ----------
+        leniency : float
+            What the first stage leaves open, as a share of what noise does not explain.
+        """
+        return evolve(self, damping=_NEAR_DAMPING, steps=0, leniency=leniency)
 
     def predict(self, z: Array) -> tuple[float, float]:
         """Return the reading that is expected at z, and its variance.
@@ -162,32 +193,57 @@ class Factored(Value):
         Z, y : Array, shape (n, d) and (n,)
             The readings.
         """
-        if self.steps > _MAX_STEPS:
+        if self.is_settling:
             return self._settle(Z, y, fitting=False)
+        is_first, weights = self._weights(Z, y)
         J, residual = self._linearize(Z, y)
+        J, residual = weights[:, None] * J, weights * residual
         ridge = self.noise2 / self.prior2
         normal, slope = J.T @ J, J.T @ residual - ridge * self.L.ravel()
         normal.flat[:: len(normal) + 1] += ridge
-        before = float(residual @ residual) + ridge * float(np.square(self.L).sum())
+        before = self._objective(self.L, Z, y, weights)
         units, damping = np.diag(normal) + 1e-300, self.damping
         for _ in range(_TRIED_DAMPINGS):
             damped = normal.copy()
             damped.flat[:: len(damped) + 1] += damping * units
             try:
-                step = cho_solve(cho_factor(damped, lower=True, overwrite_a=True, check_finite=False), slope)
+                root = cho_factor(damped, lower=True, overwrite_a=True, check_finite=False)
             except LinAlgError:
                 damping *= 100.0
                 continue
-            L = self.L + step.reshape(self.L.shape)
-            after = float(np.square(y - 0.5 * np.square(Z @ L).sum(axis=1)).sum()) + ridge * float(np.square(L).sum())
+            step = cho_solve(root, slope)
+            bend = cho_solve(root, -J.T @ (weights * np.square(Z @ step.reshape(self.L.shape)).sum(axis=1)))
+            steps = [self.L + (step + share * bend).reshape(self.L.shape) for share in (0.0, 0.5)]
+            after, L = min(((self._objective(L, Z, y, weights), L) for L in steps), key=lambda found: found[0])
             if after < before:
-                moved = evolve(self, L=L, damping=max(0.1 * damping, _LEAST_DAMPING), steps=self.steps + 1)
-                ended = before - after < _CONVERGED * after or moved.steps >= _MAX_STEPS
-                return evolve(moved, steps=_MAX_STEPS + 1) if ended else moved
+                moved = evolve(self, L=L, damping=max(0.1 * damping, _LEAST_DAMPING))
+                return moved._count_step(is_first, ended=before - after < _CONVERGED * after)
             damping *= 10.0
-        if damping > _MOST_DAMPING or self.steps >= _MAX_STEPS:
-            return evolve(self, damping=damping, steps=_MAX_STEPS + 1)
-        return evolve(self, damping=damping, steps=self.steps + 1)
+        return evolve(self, damping=damping)._count_step(is_first, ended=damping > _MOST_DAMPING)
+
+    def _weights(self, Z: Array, y: Array) -> tuple[bool, Array]:
+        """Return whether this is the first stage of the fit, and the roots of the weights of the readings."""
+        size = 0.5 * float(np.square(self.L).sum()) / len(self.L) * np.square(Z).sum(axis=1) + 1e-300
+        if self.leniency and self.steps < _FIRST_STEPS:
+            residual2 = np.square(y - 0.5 * np.square(Z @ self.L).sum(axis=1))
+            excess2 = np.maximum(residual2 - _UNEXPLAINED**2 * self.noise2, 0.0) / np.square(size)
+            tolerance = min(self.leniency * math.sqrt(float(excess2.max(initial=0.0))), _MAX_TOLERANCE)
+            if tolerance * float(size.max(initial=0.0)) > _NEGLIGIBLE_TOLERANCE * math.sqrt(self.noise2):
+                open2 = self.noise2 + np.square(tolerance * size)
+                return True, np.sqrt(open2.min() / open2)
+        return False, np.ones(len(y))
+
+    def _count_step(self, is_first: bool, *, ended: bool) -> Factored:
+        """Return the same after a step, which may be the last one of its stage."""
+        steps, limit = (self.steps, _FIRST_STEPS) if is_first else (max(self.steps, _FIRST_STEPS), _MAX_STEPS)
+        if ended or steps + 1 >= limit:
+            return evolve(self, steps=limit, damping=_NEAR_DAMPING)
+        return evolve(self, steps=steps + 1)
+
+    def _objective(self, L: Array, Z: Array, y: Array, weights: Array) -> float:
+        """Return the sum of squares that a fit reduces: those of the residuals, and of L because of its prior."""
+        residual = weights * (y - 0.5 * np.square(Z @ L).sum(axis=1))
+        return float(residual @ residual) + self.noise2 / self.prior2 * float(np.square(L).sum())
 
     def _linearize(self, Z: Array, y: Array) -> tuple[Array, Array]:
         """Return the derivatives of the readings with respect to L, shape (n, d k), and the residuals."""

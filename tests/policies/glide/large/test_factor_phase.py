@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from streams import OPTIONS, curvature, row, taught
 
 from soqo._foundation.frozen_dataclasses import evolve
@@ -31,3 +32,17 @@ def test_a_reading_far_out_corrects_a_small_error_at_once() -> None:
     after = learn(stream, row(A, 1e5 * null + stream.spectrum.vectors[:, 0], 3.0), OPTIONS, 102)
     assert not len(after.suspects)
     assert after.seen == stream.seen + 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_readings_far_out_where_a_is_almost_zero_are_no_change(seed: int) -> None:
+    A, rng = curvature(13, 3), np.random.default_rng(seed)
+    stream = taught(A, 150, seed=seed)
+    null = np.linalg.eigh(A)[1][:, 0]
+    for t in range(12):
+        z = 3e4 * null + 20.0 * rng.standard_normal(13)
+        stream = learn(stream, row(A, z, rng.uniform(-10.0, 10.0)), OPTIONS, 152 + t)
+    assert stream.epoch == 0
+    assert stream.factored is not None
+    assert stream.noise(None) < 9.0
+    assert null @ stream.estimate @ null < 1e-6

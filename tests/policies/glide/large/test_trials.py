@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from streams import curvature, taught
 
-from soqo.policies.glide._large._trials import give_up_factor
+from soqo.estimators.lowrank import Readings
+from soqo.policies.glide._large._trials import fit_again, fit_some_steps, give_up_factor
 
 
 @pytest.mark.parametrize(("rank", "size"), [(1, 50.0), (2, 50.0), (2, 5.0)])
@@ -29,3 +30,29 @@ def test_a_factor_that_is_given_up_leaves_estimates_from_the_rows() -> None:
     stream = give_up_factor(taught(A, 120), 6.0)
     assert stream.representation == "sums"
     assert np.linalg.norm(stream.estimate - A) < 0.05 * np.linalg.norm(A)
+
+
+def test_a_reading_that_a_fit_has_not_seen_is_not_taken_for_noise() -> None:
+    A = curvature(13, 2)
+    stream = taught(A, 100)
+    assert stream.factored is not None
+    rows, fit = stream.readings(None), stream.factored.begin_fit()
+    while not fit.is_settling:
+        fit = fit.fit_step(rows.Z, rows.y)
+    z = 1e5 * np.ones(13)
+    more = Readings(np.vstack([rows.Z, z]), np.append(rows.y, 0.5 * z @ A @ z))
+    assert fit.fit_step(more.Z, more.y).noise2 > 1e4
+    settled = fit_some_steps(fit, more)
+    assert not settled.is_fitting
+    assert settled.noise2 < 60.0
+
+
+def test_a_fit_that_does_not_explain_the_readings_has_failed() -> None:
+    A = curvature(13, 2)
+    stream = taught(A, 100)
+    assert stream.factored is not None
+    rows = stream.readings(None)
+    again = fit_again(stream.factored, rows)
+    assert again is not None
+    assert not again.is_fitting
+    assert fit_again(stream.factored, Readings(rows.Z, np.append(rows.y[:50], 3.0 * rows.y[50:]))) is None

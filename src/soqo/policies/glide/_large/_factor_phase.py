@@ -1,8 +1,9 @@
 r"""The rounds in which A is known as a factor: filter, fits, and what to do if the factor does not fit.
 
 A fit begins when there are 15 % more readings than at the last one. Its first act is to drop a column that is not
-significant. If the readings do not fit, a fit is the first answer, one more column the second, and the third is to give
-the factor up.
+significant. There is a fit at once, too, if the filter leaves more of the last reading than noise explains: far from v,
+where A is almost zero, L'z is near zero, and the filter, which is linear in L, does not move. If the readings do not
+fit, a fit is the first answer, one more column the second, and the third is to give the factor up.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import math
 import numpy as np
 
 from soqo._foundation.frozen_dataclasses import evolve
-from soqo.estimators.lowrank import Factored
+from soqo.estimators.lowrank import Factored, Readings
 from soqo.policies.glide._large._row import place
 from soqo.policies.glide._large._stream import MAX_ROWS, Stream
-from soqo.policies.glide._large._trials import fit_some_steps, fitted_rows, give_up_factor
+from soqo.policies.glide._large._trials import SAME_NOISE, fit_again, fit_some_steps, give_up_factor
 from soqo.typing import Array
 
 _FIT_GROWTH = 1.15
@@ -27,9 +28,8 @@ _BAD_FIT, _BAD_FIT_READINGS = 9.0, 10
 _BAD_NOISE = 16.0
 """A factor whose noise has this many times the variance that it had at first does not fit."""
 
-_SAME_NOISE, _COLUMN_STEPS = 2.0, 20
-"""One more column explains readings if the variance of the noise does not exceed this many times that before, after at
-most so many steps of the fit."""
+_COLUMN_STEPS = 20
+"""One more column has to explain readings after at most so many steps of the fit."""
 
 _EXPLAINED = 4.0
 """A fit explains a reading if it leaves at most this many deviations of the noise."""
@@ -48,19 +48,25 @@ def follow(stream: Stream) -> Stream:
     """
     factored = stream.factored
     assert factored is not None
-    rows = stream.readings(fitted_rows(factored.L))
-    next_fit = stream.next_fit
+    rows = stream.readings(None)
+    next_fit, failed = stream.next_fit, False
     if factored.is_fitting:
         factored = fit_some_steps(factored, rows)
         if not factored.is_fitting:
             next_fit = math.ceil(_FIT_GROWTH * stream.seen)
     else:
         factored = factored.update(rows.Z[-1], float(rows.y[-1]))
-        if stream.seen >= next_fit:
+        residual = y_residual(factored, rows.Z[-1], float(rows.y[-1]))
+        if not stream.trouble and residual**2 > _EXPLAINED**2 * factored.noise2:
+            again = fit_again(factored, rows)
+            factored, failed = (factored, True) if again is None else (again, False)
+        elif stream.seen >= next_fit:
             if not stream.trouble:
                 factored = _without_weak_column(factored, rows.Z, rows.y)
             factored = factored.begin_fit()
     stream = evolve(stream, factored=factored, next_fit=next_fit, estimate=factored.L @ factored.L.T)
+    if failed:
+        return evolve(stream, trouble=1, surprises=np.full_like(stream.surprises, np.nan))
     return _repair(stream, rows.Z, rows.y)
 
 
@@ -87,7 +93,10 @@ def _repair(stream: Stream, Z: Array, y: Array) -> Stream:
         return evolve(stream, trouble=0) if stream.trouble and complete else stream
     surprises = np.full_like(stream.surprises, np.nan)
     if stream.trouble == 0:
-        return evolve(stream, factored=factored.begin_fit(), trouble=1, surprises=surprises)
+        # Noise that is too large may come from a fit that failed.
+        factored = evolve(factored, noise2=min(factored.noise2, stream.first_noise2))
+        again = fit_again(factored, Readings(Z, y))
+        return evolve(stream, factored=factored.begin_fit() if again is None else again, trouble=1, surprises=surprises)
     if stream.trouble == 1:
         return evolve(stream, factored=_with_column(factored, Z, y), trouble=2, surprises=surprises)
     return give_up_factor(stream, math.sqrt(stream.first_noise2))
@@ -113,11 +122,13 @@ def explain_by_fit(stream: Stream, row: Array) -> Stream | None:
     """
     assert stream.factored is not None
     more = evolve(stream, rows=stream.rows.append(row, limit=MAX_ROWS), seen=stream.seen + 1)
-    rows = more.readings(fitted_rows(stream.factored.L))
-    factored = fit_some_steps(stream.factored.begin_fit(), rows)
+    rows = more.readings(None)
+    factored = fit_again(stream.factored, rows)
+    if factored is None:
+        return None
     residual = y_residual(factored, rows.Z[-1], float(rows.y[-1]))
     squares = float(np.square(rows.y - 0.5 * np.square(rows.Z @ factored.L).sum(axis=1)).sum())
-    limit = _SAME_NOISE * stream.factored.noise2 * max(len(rows.y) - factored.unknowns, 1)
+    limit = SAME_NOISE * stream.factored.noise2 * max(len(rows.y) - factored.unknowns, 1)
     if squares > limit or residual**2 > _EXPLAINED**2 * stream.factored.noise2:
         return None
     return evolve(more, factored=factored, estimate=factored.L @ factored.L.T)
@@ -139,14 +150,14 @@ def explain_by_column(stream: Stream, rows: Array) -> Stream | None:
         The readings.
     """
     assert stream.factored is not None
-    known = stream.readings(fitted_rows(stream.factored.L))
+    known = stream.readings(None)
     Z, y = np.concatenate([known.Z, place(rows)]), np.concatenate([known.y, stream.hitting_cost(rows)])
     factored = _with_column(stream.factored, Z, y)
     for _ in range(_COLUMN_STEPS):
         if not factored.is_fitting:
             break
         factored = factored.fit_step(Z, y)
-    if factored.is_fitting or factored.noise2 > _SAME_NOISE * stream.factored.noise2:
+    if factored.is_fitting or factored.noise2 > SAME_NOISE * stream.factored.noise2:
         return None
     more = stream.rows
     for row in rows:

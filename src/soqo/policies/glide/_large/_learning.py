@@ -123,7 +123,9 @@ def _learn(stream: Stream, row: Array, noise: float, options: Options, round_num
         suspect = suspect and not is_within_noise(stream, z, y, noise)
         if suspect and stream.factored is not None and not stream.is_established:
             suspect = is_gross(stream, z, y)
-        stream = evolve(stream, surprises=np.append(stream.surprises[1:], min(surprised, 1e100)))
+        if stream.factored is not None and stream.factored.is_fitting:
+            surprised = math.nan  # what is expected follows from the result of the fit
+        stream = evolve(stream, surprises=np.append(stream.surprises[1:], np.minimum(surprised, 1e100)))
         if suspect:
             return set_aside(stream, row, round_number)
         stream = clear(stream)

@@ -43,6 +43,13 @@ if the factor has to predict better than the estimate that is played."""
 _FIT_OPERATIONS = 2e8
 """The number of operations that the steps of a fit take in a round."""
 
+_REFIT_OPERATIONS, _LEAST_STEPS, _LENIENCIES = 1e9, 30, (1.0, 0.03, 0.01, 0.0)
+"""The number of operations that all attempts take, how many steps that must allow, and what the first stages of the
+fits leave open of what noise does not explain."""
+
+SAME_NOISE = 2.0
+"""A fit explains readings if the variance of the noise does not exceed this many times that before."""
+
 _SWEEPS_AFRESH, _ROWS_AFRESH = 5, 300
 """The number of sweeps of a soft estimate that starts from scratch, and of the latest readings that they use. One more
 uses all of them."""
@@ -73,7 +80,7 @@ def try_factor(stream: Stream, noise: float) -> Stream:
     if stream.trial is None:
         return _begin_trial(stream, noise)
     trial, n = stream.trial, stream.seen
-    rows = stream.readings(fitted_rows(trial.L))
+    rows = stream.readings(None)
     if trial.is_fitting:
         trial = fit_some_steps(trial, rows)
         if not trial.is_fitting and stream.trial_is_clear and _is_convincing(trial, noise, rows.y):
@@ -112,7 +119,7 @@ def _begin_trial(stream: Stream, noise: float) -> Stream:
         ):
             return evolve(stream, next_trial=math.ceil(1.05 * n))
     assert L is not None
-    rows = stream.readings(fitted_rows(L))
+    rows = stream.readings(None)
     trial = Factored.start(L, rows.Z, rows.y, noise * noise)
     begun = evolve(stream, trial=trial, trial_is_clear=clear, errors=forget(stream.errors, "trial"))
     return begun if n > LONG_SWEEP else try_factor(begun, noise)  # a long fit begins in the next round
@@ -137,6 +144,9 @@ def _is_convincing(trial: Factored, noise: float, y: Array) -> bool:
 def fit_some_steps(factored: Factored, rows: Readings) -> Factored:
     """Return a factor after as many steps of its fit as a round has time for.
 
+    If only the last step is left, the latest reading is one that the fit has not seen. Its error is no noise: far out
+    it may be a thousand times as large. So the last step uses the other readings, and the filter takes the latest.
+
     Parameters
     ----------
     factored : Factored
@@ -144,23 +154,40 @@ def fit_some_steps(factored: Factored, rows: Readings) -> Factored:
     rows : Readings
         The readings.
     """
+    if factored.is_settling:
+        return factored.fit_step(rows.Z[:-1], rows.y[:-1]).update(rows.Z[-1], float(rows.y[-1]))
     cost = len(rows.y) * factored.L.size**2
-    for _ in range(min(max(int(_FIT_OPERATIONS / cost), 1), 10)):
+    for _ in range(max(int(_FIT_OPERATIONS / cost), 1)):
         if not factored.is_fitting:
             break
         factored = factored.fit_step(rows.Z, rows.y)
     return factored
 
 
-def fitted_rows(L: Array) -> int:
-    """Return how many rows a fit of a factor uses.
+def fit_again(factored: Factored, rows: Readings) -> Factored | None:
+    """Return a factor after a fit that explains all readings, or None.
+
+    Far from v, where A is almost zero, there are many factors that explain the latest reading, and steps from one to
+    the other lead over places where the sum of squares is far larger. So there are several attempts. If a fit takes
+    longer than a few rounds, there is one, which goes on in the next rounds.
 
     Parameters
     ----------
-    L : Array, shape (d, k)
+    factored : Factored
         The factor.
+    rows : Readings
+        The readings.
     """
-    return max(6 * L.size, 400)
+    left = int(_REFIT_OPERATIONS / (len(rows.y) * factored.L.size**2))
+    if left < _LEAST_STEPS:
+        return fit_some_steps(factored.begin_fit(), rows)
+    for leniency in _LENIENCIES:
+        found = factored.begin_fit(leniency)
+        while found.is_fitting and left > 0:
+            found, left = found.fit_step(rows.Z, rows.y), left - 1
+        if not found.is_fitting and found.noise2 <= SAME_NOISE * factored.noise2:
+            return found
+    return None
 
 
 def _adopt(stream: Stream, factored: Factored) -> Stream:
