@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from streams import OPTIONS, curvature, row, taught
 
+from soqo.estimators.lowrank import predict
 from soqo.policies.glide._large._comparison import push, weight
 from soqo.policies.glide._large._learning import learn
 from soqo.policies.glide._large._row import make_row
-from soqo.policies.glide._large._suspicion import is_within_noise, usual_error
+from soqo.policies.glide._large._stream import Stream
+from soqo.policies.glide._large._suspicion import is_unknown, is_within_noise, usual_error
 
 
 @pytest.mark.parametrize("rank", [2, 13])
@@ -87,3 +89,16 @@ def test_one_reading_far_out_does_not_decide_between_estimates() -> None:
         errors = push(errors, new, unit=usual_error(stream, z, stream.sigma))
     assert weight(errors, "sharp", "flat", 12) > 0.99
     assert weight(errors, "sharp", "flat", 12, noise=stream.sigma) < 0.01
+
+
+def test_with_few_readings_an_error_in_a_new_direction_is_no_suspicion() -> None:
+    A, rng = curvature(13, 13), np.random.default_rng(2)
+    basis = np.linalg.qr(rng.standard_normal((13, 13)))[0]
+    stream = learn(Stream.start(13), make_row(np.zeros(13), 6.0), OPTIONS, 1)
+    for t in range(40):
+        z = basis[:, :4] @ (50.0 * rng.standard_normal(4))
+        stream = learn(stream, row(A, z, rng.uniform(-10.0, 10.0)), OPTIONS, t + 2)
+    known, new = 50.0 * basis[:, 0], 50.0 * basis[:, 9]
+    assert is_unknown(stream, new, predict(A, new), stream.sigma)
+    assert not is_unknown(stream, known, 3.0 * predict(A, known), stream.sigma)
+    assert not is_unknown(stream, new, 1e3 * predict(A, new), stream.sigma)

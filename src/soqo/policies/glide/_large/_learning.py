@@ -23,6 +23,7 @@ from soqo.policies.glide._large._suspicion import (
     is_gross,
     is_negative,
     is_suspect,
+    is_unknown,
     is_within_noise,
     remember_previous,
     set_aside,
@@ -119,7 +120,8 @@ def _learn(stream: Stream, row: Array, noise: float, options: Options, round_num
     known = stream.soft is not None or stream.factored is not None
     if known:
         surprised = surprise(stream, z, y, noise)
-        suspect = options.alarms and (is_suspect(stream, surprised) or is_negative(stream, y, noise))
+        suspect = is_suspect(stream, surprised) and not is_unknown(stream, z, y, noise)
+        suspect = options.alarms and (suspect or is_negative(stream, y, noise))
         suspect = suspect and not is_within_noise(stream, z, y, noise)
         if suspect and stream.factored is not None and not stream.is_established:
             suspect = is_gross(stream, z, y)

@@ -14,6 +14,7 @@ import numpy as np
 
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo.estimators.lowrank import predict
+from soqo.policies.glide._large._estimates import soft_deviations
 from soqo.policies.glide._large._factor_phase import explain_by_column, explain_by_fit
 from soqo.policies.glide._large._row import place
 from soqo.policies.glide._large._stream import Stream
@@ -130,6 +131,28 @@ def is_within_noise(stream: Stream, z: Array, y: float, noise: float) -> bool:
         The deviation of the noise.
     """
     return abs(y - predict(stream.estimate, z)) <= _NOISE_DEVIATIONS * noise
+
+
+def is_unknown(stream: Stream, z: Array, y: float, noise: float) -> bool:
+    """Return whether the posterior of the soft estimate explains a reading, before A is known as a factor.
+
+    Another estimate may predict well in the directions that v has moved in, and wrongly where it jumps next.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream before the reading.
+    z : Array, shape (d,)
+        Where it was taken.
+    y : float
+        The reading.
+    noise : float
+        The deviation of the noise.
+    """
+    if stream.soft is None:
+        return False
+    deviation = 0.5 * float(soft_deviations(stream, noise, z[None])[0])
+    return abs(y - predict(stream.soft, z)) <= _FAR * math.hypot(noise, deviation)
 
 
 def is_suspect(stream: Stream, surprised: float) -> bool:
