@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from soqo.policies.glide._large._comparison import forget, mean_square, median_square, predictions, push, weight
+from soqo.policies.glide._large._comparison import forget, luck, mean_square, median_square, predictions, push, weight
 from soqo.policies.glide._large._stream import ESTIMATES
 
 
@@ -40,3 +40,9 @@ def test_an_error_below_the_noise_is_luck() -> None:
     new = {"sharp": 0.01, "soft": 3.0}
     assert weight(push(empty, new), "sharp", "soft", 12, handicap=3.0) > 0.9
     assert weight(push(empty, new), "sharp", "soft", 12, noise=6.0) == 0.5
+
+
+def test_a_flat_estimate_that_predicts_most_readings_far_worse_is_refuted() -> None:
+    assert luck(errors(flat=3.0, soft=2.0), 6.0) == 6.0
+    assert luck(errors(flat=9.0, soft=2.0), 6.0) is None
+    assert luck(errors(soft=2.0), 6.0) == 6.0

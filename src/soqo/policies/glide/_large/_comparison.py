@@ -19,6 +19,9 @@ _COLUMN = {name: i for i, name in enumerate(ESTIMATES)}
 _LUCK = 0.5
 """An error below this many deviations of the noise is luck and counts as this: no estimate predicts the noise."""
 
+_REFUTED = 16.0
+"""If the median of the squared errors of the flat estimate is this many times that of the soft one, A is not flat."""
+
 
 def push(errors: Array, new: dict[str, float], *, unit: float = 1.0) -> Array:
     """Return the latest squared errors with those of one more reading.
@@ -103,6 +106,23 @@ def _known(errors: Array, name: str, latest: int) -> Array:
     """Return an estimate's latest squared errors without those that are not known."""
     found = errors[-latest:, _COLUMN[name]]
     return np.asarray(found[~np.isnan(found)])
+
+
+def luck(errors: Array, noise: float) -> float | None:
+    """Return the noise with which errors are to be compared if A seems to be near a multiple of the identity, or None.
+
+    While v stays where A is almost zero, all readings may seem to be noise around such an A. If the flat estimate
+    predicts most of them far worse than the soft one, they are not.
+
+    Parameters
+    ----------
+    errors : Array, shape (k, estimates + 1)
+        The squared errors, and what was usual.
+    noise : float
+        The deviation of the noise.
+    """
+    flat, soft = (median_square(errors, name, len(errors)) for name in ("flat", "soft"))
+    return None if flat > _REFUTED * soft else noise
 
 
 def weight(

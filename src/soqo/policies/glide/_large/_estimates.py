@@ -22,7 +22,7 @@ from soqo.estimators.lowrank import (
     fit_flat,
     positive_part,
 )
-from soqo.policies.glide._large._comparison import forget, weight
+from soqo.policies.glide._large._comparison import forget, luck, weight
 from soqo.policies.glide._large._row import load_column, place
 from soqo.policies.glide._large._stream import MAX_SWEPT_ROWS, MAX_UNKNOWNS, Stream
 from soqo.typing import Array
@@ -250,7 +250,8 @@ def _contradicts(stream: Stream) -> bool:
 def _weight(stream: Stream, name: str, other: str, latest: int, *, handicap: float) -> float:
     """Return the weight of one estimate against another; if A has no low rank, errors are in units of what is usual."""
     is_flat = stream.levels is not None and stream.levels.is_flat
-    return weight(stream.errors, name, other, latest, handicap=handicap, noise=stream.sigma if is_flat else None)
+    noise = luck(stream.errors, stream.sigma) if is_flat else None
+    return weight(stream.errors, name, other, latest, handicap=handicap, noise=noise)
 
 
 def _round(share: float) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo.estimators.lowrank import FLAT_LEAD, LevelFit, Moments, bases, fit_levels
-from soqo.policies.glide._large._comparison import weight
+from soqo.policies.glide._large._comparison import luck, weight
 from soqo.policies.glide._large._noise import noise_size
 from soqo.policies.glide._large._row import place
 from soqo.policies.glide._large._stream import Stream
@@ -160,7 +160,8 @@ def flat_lead(stream: Stream, readings: int) -> float:
     was_flat = stream.levels is not None and stream.levels.is_flat
     if not was_flat:
         return FLAT_LEAD
-    if weight(stream.errors, "soft", "flat", _COMPARED, handicap=_PREDICTION_NATS, noise=stream.sigma) > 0.5:
+    noise = luck(stream.errors, stream.sigma)
+    if weight(stream.errors, "soft", "flat", _COMPARED, handicap=_PREDICTION_NATS, noise=noise) > 0.5:
         return FLAT_LEAD
     return max(FLAT_LEAD, 0.5 * _MODEL_ERROR**2 * readings)
 
