@@ -27,6 +27,9 @@ _KNOWN_FAR, _WELL_KNOWN_FAR, _KNOWN_FACTOR, _KNOWN_ERROR = 1.0, 0.3, 12.0, 0.1
 """The same before there is a factor, if the median error is below the last number: an error is far beyond what is usual
 above the first number, or the second one if there are more readings than unknowns, and this many times the median."""
 
+_PLAUSIBLE = 2.0
+"""The posterior of the soft estimate explains an error of at most this many of its deviations."""
+
 _NOISE_DEVIATIONS = 3.0
 """Noise explains an error of at most this many deviations."""
 
@@ -152,7 +155,7 @@ def is_unknown(stream: Stream, z: Array, y: float, noise: float) -> bool:
     if stream.soft is None:
         return False
     deviation = 0.5 * float(soft_deviations(stream, noise, z[None])[0])
-    return abs(y - predict(stream.soft, z)) <= _FAR * math.hypot(noise, deviation)
+    return abs(y - predict(stream.soft, z)) <= _PLAUSIBLE * math.hypot(noise, deviation)
 
 
 def is_suspect(stream: Stream, surprised: float) -> bool:
