@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from soqo._model.gains import (
     advance,
+    advance_remembered,
     advance_with_factor,
     contraction,
     gains_of_factors,
@@ -121,3 +122,10 @@ def test_known_factors_give_the_recursion_on_matrices() -> None:
     gains, inverses = recursive_gains([(0, 3, matrices), (3, 9, matrices)], factors)
     np.testing.assert_allclose(np.diagonal(gains, axis1=-2, axis2=-1), contractions, rtol=1e-12)
     np.testing.assert_allclose(np.matmul(gains, inverses), np.broadcast_to(np.eye(2), gains.shape), atol=1e-12)
+
+
+def test_an_advance_is_remembered_for_the_same_array_and_number_of_rounds_only() -> None:
+    first, second = np.array([0.5, 2.0]), np.array([0.5, 3.0])
+    for a, n in ((first, 7.0), (first, 7.0), (second, 7.0), (first, 7.0), (first, 1e150), (first.copy(), 3.0)):
+        np.testing.assert_array_equal(advance_remembered(a, n), advance(a, n))
+    assert advance_remembered(first, 7.0) is advance_remembered(first, 7.0)

@@ -82,6 +82,22 @@ def advance_unchecked(a: Array, n: float | Array) -> Array:
     return share
 
 
+_last_advance: tuple[Array, float, Array] | None = None
+"""The arguments of the last call of :func:`advance_remembered`, and its result."""
+
+
+def advance_remembered(a: Array, n: float) -> Array:
+    """Return :func:`advance_unchecked` for an array that does not change, without work if it was that of the last call.
+
+    With an infinite horizon, a policy needs the same numbers until its estimate changes.
+    """
+    global _last_advance  # one tuple, which threads replace as a whole
+    last = _last_advance
+    if last is None or last[0] is not a or last[1] != n:
+        last = _last_advance = (a, n, advance_unchecked(a, n))
+    return last[2]
+
+
 def advance_with_factor(a: Array, n: float, factor: Array) -> Array:
     """Return 1 - C in a round whose hitting cost has a factor s, with the factor 1 in all later rounds.
 

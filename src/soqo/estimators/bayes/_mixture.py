@@ -106,7 +106,8 @@ def mixture(
     if len(found) == 1 and found[0][0].size == len(shares):
         whole = found[0][2]
     else:
-        whole = _mix([_everywhere(runs, share, moments, len(shares)) for runs, share, moments in found])
+        parts = [_everywhere(runs, share, moments, len(shares)) for runs, share, moments in found]
+        whole = _mix(parts, zeros=model.biases)  # without a bias, N is zero
     return {"mean": whole.mean, "root": whole.root, "scale": whole.scale}
 
 
@@ -126,8 +127,11 @@ def _everywhere(runs: IntArray, share: Array, moments: Moments, count: int) -> t
     return whole, moments.take(place)
 
 
-def _mix(parts: list[tuple[Array, Moments]]) -> Moments:
-    """Return the moments of a mixture of one or two distributions; the shares of each run add up to one."""
+def _mix(parts: list[tuple[Array, Moments]], zeros: int = 0) -> Moments:
+    """Return the moments of a mixture of one or two distributions; the shares of each run add up to one.
+
+    The first columns of the second root may be zero: so many are left out.
+    """
     if len(parts) == 1:
         return parts[0][1]
     (first, one), (second, other) = parts
@@ -145,9 +149,9 @@ def _mix(parts: list[tuple[Array, Moments]]) -> Moments:
         w, v, size = first[both, None], second[both, None], mean.shape[1]
         left, right = one.take(both), other.take(both)
         mean[both] = w * left.mean + v * right.mean
-        stack = np.empty((both.size, 2 * size + 1, size))
+        stack = np.empty((both.size, 2 * size - zeros + 1, size))
         stack[:, :size] = np.sqrt(w)[:, :, None] * left.root.swapaxes(-1, -2)
-        stack[:, size:-1] = np.sqrt(v)[:, :, None] * right.root.swapaxes(-1, -2)
+        stack[:, size:-1] = np.sqrt(v)[:, :, None] * right.root[:, :, zeros:].swapaxes(-1, -2)
         # w (a - c)(a - c)' + v (b - c)(b - c)' = w v (a - b)(a - b)' for c = w a + v b
         stack[:, -1] = np.sqrt(w * v) * (left.mean - right.mean)
         root[both] = triangular_factor(stack).swapaxes(-1, -2)

@@ -748,6 +748,13 @@ class Posterior(Value):
         sizes = np.sqrt(np.vecdot(u, u) / model.dim)[..., None]
         if w is not None:
             sizes = np.concatenate([sizes, np.abs(w)], axis=2)
+        # Most sizes are far above the least one that counts.
+        more = np.where(stored[..., None], np.log(np.maximum(sizes, 1e-150)), 0.0)
+        total, number = np.cumsum(more, axis=1), np.cumsum(stored, axis=1)[..., None]
+        earlier = count[:, None] + number - stored[..., None]
+        mean = (log_sizes[:, None] + total - more) / np.maximum(earlier, 1.0)
+        if ((more - mean > _LOG_LEAST_SIZE) | (earlier == 0.0) | ~stored[..., None]).all():
+            return np.asarray(log_sizes + total[:, -1])
         for k in range(stored.shape[1]):
             mean = np.exp(log_sizes / np.maximum(count, 1.0))
             typical = np.maximum(sizes[:, k], np.where(count > 0.0, 1e-3 * mean, 1e-150))

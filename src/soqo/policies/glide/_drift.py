@@ -16,7 +16,7 @@ from soqo._foundation.blas import any_entry
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import register, rename_fields
-from soqo.typing import Array, BoolArray, IntArray
+from soqo.typing import Array, BoolArray
 
 SIGNIFICANT_DEVIATIONS = 3.0
 """A correlation of fewer of its standard deviations is set to zero."""
@@ -91,14 +91,12 @@ class Drift(Value):
         rounds_to_go : float
             The number of rounds to go, the current one included.
         """
-        rho, offset = self.correlation(), np.zeros(self.last_step.shape)
-        runs = np.flatnonzero(rho)
+        offset, runs = np.zeros(self.last_step.shape), np.flatnonzero(self._significant())
         if not runs.size:
             return offset
-        part: IntArray | slice = runs if 8 * runs.size < rho.size else slice(None)  # in many runs, few are predictable
-        ratio = rho[part, None] * (1.0 - advances[part])
+        rho = (self.products[runs] / np.maximum(self.squares[runs], 1e-300)).clip(-MAX_CORRELATION, MAX_CORRELATION)
+        ratio = rho[:, None] * (1.0 - advances[runs])
         geometric_sum = ratio / (1.0 - ratio) * (1.0 - ratio ** (rounds_to_go - 1.0))
-        offset[part] = Spectrum(spectrum.values[part], spectrum.vectors[part]).apply(
-            geometric_sum, self.last_step[part]
-        )
+        vectors = spectrum.vectors[runs]
+        offset[runs] = np.matvec(vectors, geometric_sum * np.vecmat(self.last_step[runs], vectors))
         return offset

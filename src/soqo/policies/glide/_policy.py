@@ -39,7 +39,7 @@ from soqo._foundation.arguments import choice, number
 from soqo._foundation.blas import any_entry, min_entry, sum_of_squares
 from soqo._foundation.compilation import can_compile
 from soqo._foundation.frozen_dataclasses import evolve, set_fields
-from soqo._model.gains import MAX_ROUNDS, advance, advance_unchecked, advance_with_factor
+from soqo._model.gains import MAX_ROUNDS, advance, advance_remembered, advance_with_factor
 from soqo._model.planner import anticipation, towards
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import add_fields, compose, map_field, register, rename_fields
@@ -288,7 +288,7 @@ class GLIDE(Policy[Any]):
         aim = target
         factor = None if state.factor is None else state.factor.reshape(-1)
         if factor is None:
-            advances = advance_unchecked(spectrum.values, min(state.rounds_to_go, MAX_ROUNDS))
+            advances = advance_remembered(spectrum.values, min(state.rounds_to_go, MAX_ROUNDS))
         else:
             advances = advance_with_factor(spectrum.values, state.rounds_to_go, factor)
         if self.drift:
