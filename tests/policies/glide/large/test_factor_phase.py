@@ -8,6 +8,7 @@ from streams import OPTIONS, curvature, row, taught
 
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo.estimators.lowrank import Factored
+from soqo.policies.glide._large._factor_phase import _is_far
 from soqo.policies.glide._large._learning import learn
 
 
@@ -46,3 +47,10 @@ def test_readings_far_out_where_a_is_almost_zero_are_no_change(seed: int) -> Non
     assert stream.factored is not None
     assert stream.noise(None) < 9.0
     assert null @ stream.estimate @ null < 1e-6
+
+
+def test_a_place_is_far_compared_with_the_others() -> None:
+    Z = np.random.default_rng(3).standard_normal((100, 13))
+    assert not _is_far(Z)
+    assert _is_far(np.vstack([Z, 4.0 * Z[-1:]]))
+    assert not _is_far(np.vstack([4.0 * Z, 4.0 * Z[-1:]]))

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from streams import curvature, taught
 
-from soqo.estimators.lowrank import Readings
-from soqo.policies.glide._large._trials import fit_again, fit_some_steps, give_up_factor
+from soqo._foundation.frozen_dataclasses import evolve
+from soqo.estimators.lowrank import Readings, Rows
+from soqo.policies.glide._large._trials import fit_again, fit_some_steps, fitted_readings, give_up_factor
 
 
 @pytest.mark.parametrize(("rank", "size"), [(1, 50.0), (2, 50.0), (2, 5.0)])
@@ -56,3 +57,20 @@ def test_a_fit_that_does_not_explain_the_readings_has_failed() -> None:
     assert again is not None
     assert not again.is_fitting
     assert fit_again(stream.factored, Readings(rows.Z, np.append(rows.y[:50], 3.0 * rows.y[50:]))) is None
+
+
+def test_a_fit_uses_the_latest_readings_and_earlier_ones_far_from_v() -> None:
+    A = curvature(13, 2)
+    stream = taught(A, 60)
+    assert stream.factored is not None
+    rows = np.tile(stream.rows.latest(1), (500, 1))
+    rows[:, 0] = 3.0 + np.arange(500) % 2
+    rows[7, 0], rows[30, 0], rows[450, 0] = 9.0, 90.0, 90.0
+    rows[:, 1:13] = 0.0
+    longer = evolve(stream, rows=Rows.of(rows), seen=500)
+    found = fitted_readings(longer, stream.factored.L)
+    assert len(found.y) == 401
+    assert found.Z[0, 0] == 90.0
+    np.testing.assert_array_equal(found.Z[1:], longer.readings(400).Z)
+    every = fitted_readings(stream, stream.factored.L)
+    np.testing.assert_array_equal(every.Z, stream.readings(None).Z)

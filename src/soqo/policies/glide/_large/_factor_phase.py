@@ -16,7 +16,7 @@ from soqo._foundation.frozen_dataclasses import evolve
 from soqo.estimators.lowrank import Factored, Readings
 from soqo.policies.glide._large._row import place
 from soqo.policies.glide._large._stream import MAX_ROWS, Stream
-from soqo.policies.glide._large._trials import SAME_NOISE, fit_again, fit_some_steps, give_up_factor
+from soqo.policies.glide._large._trials import SAME_NOISE, fit_again, fit_some_steps, fitted_readings, give_up_factor
 from soqo.typing import Array
 
 _FIT_GROWTH = 1.15
@@ -27,6 +27,9 @@ _BAD_FIT, _BAD_FIT_READINGS = 9.0, 10
 
 _BAD_NOISE = 16.0
 """A factor whose noise has this many times the variance that it had at first does not fit."""
+
+_FAR2 = 9.0
+"""A place is far from v if its |z|^2 exceeds this many times the median."""
 
 _COLUMN_STEPS = 20
 """One more column has to explain readings after at most so many steps of the fit."""
@@ -48,7 +51,7 @@ def follow(stream: Stream) -> Stream:
     """
     factored = stream.factored
     assert factored is not None
-    rows = stream.readings(None)
+    rows = fitted_readings(stream, factored.L)
     next_fit, failed = stream.next_fit, False
     if factored.is_fitting:
         factored = fit_some_steps(factored, rows)
@@ -57,7 +60,7 @@ def follow(stream: Stream) -> Stream:
     else:
         factored = factored.update(rows.Z[-1], float(rows.y[-1]))
         residual = y_residual(factored, rows.Z[-1], float(rows.y[-1]))
-        if not stream.trouble and residual**2 > _EXPLAINED**2 * factored.noise2:
+        if not stream.trouble and residual**2 > _EXPLAINED**2 * factored.noise2 and _is_far(rows.Z):
             again = fit_again(factored, rows)
             factored, failed = (factored, True) if again is None else (again, False)
         elif stream.seen >= next_fit:
@@ -79,6 +82,12 @@ def _without_weak_column(factored: Factored, Z: Array, y: Array) -> Factored:
     if roots[-1] ** 2 > _SIGNIFICANT_DEVIATIONS * deviation:
         return factored
     return Factored.start(vectors[:, :-1] * roots[:-1], Z, y, factored.noise2)
+
+
+def _is_far(Z: Array) -> bool:
+    """Return whether the last place is far from v, compared with the others."""
+    square = np.square(Z).sum(axis=1)
+    return bool(square[-1] > _FAR2 * np.median(square))
 
 
 def _repair(stream: Stream, Z: Array, y: Array) -> Stream:
@@ -122,7 +131,7 @@ def explain_by_fit(stream: Stream, row: Array) -> Stream | None:
     """
     assert stream.factored is not None
     more = evolve(stream, rows=stream.rows.append(row, limit=MAX_ROWS), seen=stream.seen + 1)
-    rows = more.readings(None)
+    rows = fitted_readings(more, stream.factored.L)
     factored = fit_again(stream.factored, rows)
     if factored is None:
         return None
@@ -150,7 +159,7 @@ def explain_by_column(stream: Stream, rows: Array) -> Stream | None:
         The readings.
     """
     assert stream.factored is not None
-    known = stream.readings(None)
+    known = fitted_readings(stream, stream.factored.L)
     Z, y = np.concatenate([known.Z, place(rows)]), np.concatenate([known.y, stream.hitting_cost(rows)])
     factored = _with_column(stream.factored, Z, y)
     for _ in range(_COLUMN_STEPS):

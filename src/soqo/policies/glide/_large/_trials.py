@@ -47,6 +47,10 @@ _REFIT_OPERATIONS, _LEAST_STEPS, _LENIENCIES = 1e9, 30, (1.0, 0.03, 0.01, 0.0)
 """The number of operations that all attempts take, how many steps that must allow, and what the first stages of the
 fits leave open of what noise does not explain."""
 
+_LATEST_PER_ENTRY, _LEAST_LATEST, _FAR2 = 6, 400, 25.0
+"""A fit uses this many of the latest readings per entry of L, or so many if that is more; and of the earlier ones those
+whose |z|^2 exceeds this many times the median of the latest."""
+
 SAME_NOISE = 2.0
 """A fit explains readings if the variance of the noise does not exceed this many times that before."""
 
@@ -80,7 +84,7 @@ def try_factor(stream: Stream, noise: float) -> Stream:
     if stream.trial is None:
         return _begin_trial(stream, noise)
     trial, n = stream.trial, stream.seen
-    rows = stream.readings(None)
+    rows = fitted_readings(stream, trial.L)
     if trial.is_fitting:
         trial = fit_some_steps(trial, rows)
         if not trial.is_fitting and stream.trial_is_clear and _is_convincing(trial, noise, rows.y):
@@ -119,7 +123,7 @@ def _begin_trial(stream: Stream, noise: float) -> Stream:
         ):
             return evolve(stream, next_trial=math.ceil(1.05 * n))
     assert L is not None
-    rows = stream.readings(None)
+    rows = fitted_readings(stream, L)
     trial = Factored.start(L, rows.Z, rows.y, noise * noise)
     begun = evolve(stream, trial=trial, trial_is_clear=clear, errors=forget(stream.errors, "trial"))
     return begun if n > LONG_SWEEP else try_factor(begun, noise)  # a long fit begins in the next round
@@ -188,6 +192,29 @@ def fit_again(factored: Factored, rows: Readings) -> Factored | None:
         if not found.is_fitting and found.noise2 <= SAME_NOISE * factored.noise2:
             return found
     return None
+
+
+def fitted_readings(stream: Stream, L: Array) -> Readings:
+    """Return the readings that a fit of a factor uses.
+
+    A may change slowly, so that the latest readings count. Earlier ones far from v are used as well: with heavy tails,
+    only these may show a part of A.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream.
+    L : Array, shape (d, k)
+        The factor.
+    """
+    every, latest = stream.readings(None), max(_LATEST_PER_ENTRY * L.size, _LEAST_LATEST)
+    earlier = len(every.y) - latest
+    if earlier <= 0:
+        return every
+    square = np.square(every.Z).sum(axis=1)
+    used = square > _FAR2 * np.median(square[earlier:])
+    used[earlier:] = True
+    return Readings(every.Z[used], every.y[used])
 
 
 def _adopt(stream: Stream, factored: Factored) -> Stream:
