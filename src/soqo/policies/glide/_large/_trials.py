@@ -43,7 +43,7 @@ if the factor has to predict better than the estimate that is played."""
 _FIT_OPERATIONS = 2e8
 """The number of operations that the steps of a fit take in a round."""
 
-_REFIT_OPERATIONS, _LEAST_STEPS, _LENIENCIES = 1e9, 30, (1.0, 0.03, 0.01, 0.0)
+_REFIT_OPERATIONS, _LEAST_STEPS, _LENIENCIES = 1.5e8, 30, (1.0, 0.03, 0.01, 0.0)
 """The number of operations that all attempts take, how many steps that must allow, and what the first stages of the
 fits leave open of what noise does not explain."""
 
