@@ -329,6 +329,7 @@ def test_a_worker_that_dies_is_an_error_that_says_so(
 ) -> None:
     process = start(workers=2, runs=MANY_RUNS)
     wait_for_cells(tmp_path / "cells", 1, process)
+    time.sleep(0.1)  # a worker that dies while it sends a result leaves a pool of Python waiting for the rest of it
     workers_of(process)[0].kill()
     _, err = process.communicate(timeout=30)
     assert "a worker process died, perhaps for lack of memory" in err.strip().split("\n")[-1]
