@@ -72,7 +72,12 @@ class FitInput(NamedTuple):
     @property
     def sizes(self) -> Array:
         """The geometric means of |u| / sqrt(d) and of the absolute entries of the context, shape (runs, 1 + k)."""
-        return np.exp(self.log_sizes / np.maximum(self.total_readings, 1.0)[:, None])
+        return typical_sizes(self.log_sizes, self.total_readings)
+
+
+def typical_sizes(log_sizes: Array, readings: Array) -> Array:
+    """Return geometric means, shape (runs, k), from the sums of the logarithms and the numbers of readings."""
+    return np.exp(log_sizes / np.maximum(readings, 1.0)[:, None])
 
 
 def fit_variants(

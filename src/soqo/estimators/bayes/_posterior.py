@@ -26,7 +26,7 @@ from soqo._foundation.one_number import concatenate_entries, take_entries
 from soqo._storage.registry import register, rename_fields
 from soqo.estimators._measurements import smat, svec
 from soqo.estimators.bayes._fit_schedule import fit_is_due, is_fitted_always
-from soqo.estimators.bayes._fits import VARIANTS, FitInput, fit_variants, least_noise
+from soqo.estimators.bayes._fits import VARIANTS, FitInput, fit_variants, least_noise, typical_sizes
 from soqo.estimators.bayes._marginal_likelihood import LOG_SCALE_DEVIATION, PRIOR_MEAN_SCALE, PRIOR_MEAN_SQUARE_SCALE
 from soqo.estimators.bayes._mixture import triangular_factor
 from soqo.estimators.bayes._model import RELATIVE_ERROR, ReadingModel, prior_root
@@ -430,7 +430,7 @@ class Posterior(Value):
     @property
     def sizes(self) -> Array:
         """The geometric means of |u| / sqrt(d) and of the absolute entries of the context, shape (runs, 1 + k)."""
-        return np.exp(self.log_sizes / np.maximum(self.total_readings, 1.0)[:, None])
+        return typical_sizes(self.log_sizes, self.total_readings)
 
     @property
     def is_restarted(self) -> BoolArray:
@@ -909,7 +909,7 @@ class Posterior(Value):
         part = self.fit_input(None if every else runs)
         fields = fit_variants(model, part, rows, triangular=not few, review=review)
         # The marginal density replaces the product of predictive densities while there is a fit at every reading.
-        exact = is_fitted_always(model, part.readings, ~np.isnan(part.known_noise))
+        exact = is_fitted_always(model, part.readings, self.is_restarted[runs])
         evidence = fields["log_marginal"] + self.log_jacobian[runs]
         evidence = evidence + log_first_density(self.first_reading[runs], fields["noise"])
         fields["log_evidence"] = np.where(exact, evidence, self.log_evidence[runs])
