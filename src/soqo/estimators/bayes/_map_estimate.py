@@ -20,7 +20,7 @@ from functools import cache
 
 import numpy as np
 
-from soqo._foundation.blas import is_finite_quick
+from soqo._foundation.blas import any_entry, is_finite_quick
 from soqo._foundation.frozen_dataclasses import freeze
 from soqo._model.spectrum import Spectrum
 from soqo.estimators._measurements import smat, svec, triangle
@@ -88,14 +88,18 @@ def map_estimate(
     part: IntArray | slice = slice(None) if every else runs  # without a copy, if it is all of them
     own = part if chosen is None else chosen[part]
     mean, root, readings = smat(posterior.mean[own, -p:]), posterior.root[own, -p:], posterior.readings[own]
-    new = Spectrum.of(mean)
-    margin = INTERIOR_DEVIATIONS * directional_deviations(root, new.vectors[:, :, :1].mT)[:, 0]
-    near = np.flatnonzero((readings <= p + EXTRA_READINGS) | (new.values[:, 0] < margin))
-    if every and not near.size:
-        return new
+    near = np.ones(runs.size, dtype=np.bool_)
+    trusted = np.flatnonzero(readings > p + EXTRA_READINGS)
     values, vectors = last.values.copy(), last.vectors.copy()
-    values[part], vectors[part] = new.values, new.vectors
-    if near.size:
+    if trusted.size:
+        all_trusted = trusted.size == runs.size
+        new = Spectrum.of(mean if all_trusted else mean[trusted])
+        lowest = directional_deviations(root if all_trusted else root[trusted], new.vectors[:, :, :1].mT)[:, 0]
+        near[trusted] = new.values[:, 0] < INTERIOR_DEVIATIONS * lowest
+        if every and not any_entry(near):
+            return new
+        values[runs[trusted]], vectors[runs[trusted]] = new.values, new.vectors
+    if any_entry(near):
         among, root = runs[near], root[near]
         # From an eigenvalue far below its own deviation, many steps would be needed.
         start_values, start_vectors = last.values[among], last.vectors[among]
@@ -127,17 +131,23 @@ def map_in_cone(mean: Array, covariance: Array, start: Spectrum, alpha: float, s
     """
     # M = G diag(values) G' and Z = inv(G)' diag(values) inv(G), at first with M Z = mu I. If M is far from the
     # solution, Z must be large from the start: otherwise M reaches the boundary before Z can keep it inside.
-    scaled = _scaled_covariance(covariance, start.vectors * np.sqrt(start.values)[:, None, :])
-    mu = np.maximum(alpha, _initial_mu(mean, scaled, start, alpha, scale))
-    root = mu**0.25
-    G = start.vectors * (np.sqrt(start.values) / root[:, None])[:, None, :]
-    values = np.tile((root * root)[:, None], start.values.shape[1:])
+    G = start.vectors * np.sqrt(start.values)[:, None, :]
+    inverse = (start.vectors / np.sqrt(start.values)[:, None, :]).mT
+    P = _scaled_covariance(covariance, inverse)
+    mu = np.maximum(alpha, _initial_mu(mean, P, G, inverse, alpha, scale))
+    # G is divided by mu^(1/4), of which the covariance in its coordinates is a fourth power.
+    root = (mu**0.25)[:, None, None]
+    G, inverse, P = G / root, root * inverse, mu[:, None, None] * P
+    values = np.tile(np.square(root[:, 0]), start.values.shape[1:])
     active = np.flatnonzero(steps > 0)
     for step in range(int(steps.max(initial=0))):
-        # At first, G has been divided by mu^(1/4), of which the covariance in its coordinates is a fourth power.
-        P = _scaled_covariance(covariance[active], G[active]) if step else (mu[:, None, None] * scaled)[active]
+        if step:
+            inverse = np.asarray(np.linalg.inv(G[active]), dtype=np.float64)
+            P = _scaled_covariance(covariance[active], inverse)
+        elif active.size < len(G):
+            inverse, P = inverse[active], P[active]
         G[active], values[active], change = _step_or_stay(
-            mean[active], P, G[active], values[active], alpha, scale[active]
+            mean[active], P, G[active], inverse, values[active], alpha, scale[active]
         )
         active = active[(change > SMALL_CHANGE) & (step + 1 < steps[active])]
         if not active.size:
@@ -151,16 +161,16 @@ def map_in_cone(mean: Array, covariance: Array, start: Spectrum, alpha: float, s
 
 
 def _step_or_stay(
-    mean: Array, P: Array, G: Array, values: Array, alpha: float, scale: Array
+    mean: Array, P: Array, G: Array, inverse: Array, values: Array, alpha: float, scale: Array
 ) -> tuple[Array, Array, Array]:
     """Make a step in each run; one whose numbers have lost their rank to round-off stays where it is."""
     try:
-        return _primal_dual_step(mean, P.copy(), G, values, alpha, scale)
+        return _primal_dual_step(mean, P.copy(), G, inverse, values, alpha, scale)
     except np.linalg.LinAlgError:
         if len(G) == 1:
             return G, values, np.zeros(1)
     parts = [
-        _step_or_stay(mean[one], P[one], G[one], values[one], alpha, scale[one])
+        _step_or_stay(mean[one], P[one], G[one], inverse[one], values[one], alpha, scale[one])
         for one in (slice(run, run + 1) for run in range(len(G)))
     ]
     G_next, values_next, change = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -168,12 +178,12 @@ def _step_or_stay(
 
 
 def _primal_dual_step(
-    mean: Array, P: Array, G: Array, values: Array, alpha: float, scale: Array
+    mean: Array, P: Array, G: Array, inverse: Array, values: Array, alpha: float, scale: Array
 ) -> tuple[Array, Array, Array]:
     """Return G and the diagonal after a step, and the size of the step relative to M; P is overwritten."""
     identity = _identity(G.shape[-1])
     diagonal = values[:, :, None] * identity
-    residual = _residual(mean, P, G, values, alpha, scale)
+    residual = _residual(mean, P, G, inverse, values, alpha, scale)
     mu = np.maximum(alpha, DECREASE * np.square(values).mean(axis=1))[:, None]
     target = svec((mu / values - values)[:, :, None] * identity)
     _add_to_diagonal(P, 1.0)
@@ -184,28 +194,36 @@ def _primal_dual_step(
     dZ, dM = smat(solution), smat(target - solution)
     inner = 1.0 / np.sqrt(values[:, :, None] * values[:, None, :])
     # One length for both: M and Z satisfy a linear equation, which two lengths would violate at each step.
-    relative = dM * inner
-    lengths = _length(np.concatenate([relative, dZ * inner])).reshape(2, -1)
+    relative = np.concatenate([dM * inner, dZ * inner])
+    sizes = np.sqrt(np.square(relative).sum(axis=(1, 2)))
+    lengths = _lengths(relative, sizes).reshape(2, -1)
     length = np.minimum(lengths[0], lengths[1])[:, None, None]
     X, S = diagonal + length * dM, diagonal + length * dZ
     R = np.linalg.cholesky(X)
     squares, V = np.linalg.eigh(R.mT @ S @ R)
     G_next, values_next = scaling_from_spectrum(G @ (R @ V), np.maximum(squares, 1e-300))
-    change = np.sqrt(np.square(relative).sum(axis=(1, 2)))
-    return G_next, values_next, np.where(mu[:, 0] > alpha, np.inf, change)
+    return G_next, values_next, np.where(mu[:, 0] > alpha, np.inf, sizes[: len(G)])
 
 
-def _length(direction: Array) -> Array:
-    """Return the step length for a direction in the coordinates in which the matrix is the identity."""
-    return np.asarray(step_length(np.linalg.eigvalsh(direction)[:, 0], BOUNDARY_SHARE, np.maximum))
+def _lengths(directions: Array, sizes: Array) -> Array:
+    """Return the step lengths for directions in the coordinates in which the matrix is the identity.
+
+    No eigenvalue of a direction exceeds its size, the Frobenius norm: only a large one needs its eigenvalues.
+    """
+    lengths = np.ones(sizes.size)
+    large = np.flatnonzero(~(sizes <= BOUNDARY_SHARE))  # also if it is not a number
+    if large.size:
+        lowest = np.linalg.eigvalsh(directions[large])[:, 0]
+        lengths[large] = step_length(lowest, BOUNDARY_SHARE, np.maximum)
+    return lengths
 
 
-def _initial_mu(mean: Array, scaled: Array, start: Spectrum, alpha: float, scale: Array) -> Array:
-    """Return the squared distance of the start from the solution in deviations, with Z = alpha M^{-1}."""
-    G = start.vectors * (np.sqrt(start.values) / alpha**0.25)[:, None, :]
-    values = np.full(start.values.shape, math.sqrt(alpha))
-    P = alpha * scaled
-    residual = _residual(mean, P, G, values, alpha, scale)
+def _initial_mu(mean: Array, P: Array, G: Array, inverse: Array, alpha: float, scale: Array) -> Array:
+    """Return the squared distance of M = G G' from the solution in deviations, with Z = alpha M^{-1}."""
+    root = alpha**0.25
+    values = np.full(G.shape[:2], math.sqrt(alpha))
+    P = alpha * P
+    residual = _residual(mean, P, G / root, root * inverse, values, alpha, scale)
     _add_to_diagonal(P, alpha)
     solution = np.linalg.solve(P, residual[..., None])[..., 0]
     return np.asarray(np.vecdot(residual, solution))
@@ -217,15 +235,14 @@ def _add_to_diagonal(P: Array, number: float) -> None:
     entries += number + 1e-13 * entries.sum(axis=1, keepdims=True)
 
 
-def _scaled_covariance(covariance: Array, G: Array) -> Array:
-    """Return the covariance in the coordinates of G, in which M is G^{-1} M G^{-T}."""
-    K = _congruence(np.asarray(np.linalg.inv(G), dtype=np.float64))
+def _scaled_covariance(covariance: Array, inverse: Array) -> Array:
+    """Return the covariance in the coordinates of G, in which M is G^{-1} M G^{-T}, from the inverse of G."""
+    K = _congruence(inverse)
     return np.asarray(K @ covariance @ K.mT)
 
 
-def _residual(mean: Array, P: Array, G: Array, values: Array, alpha: float, scale: Array) -> Array:
+def _residual(mean: Array, P: Array, G: Array, inverse: Array, values: Array, alpha: float, scale: Array) -> Array:
     """Return mean + P (Z - alpha I / scale) - M in the coordinates of G, in which P is the covariance."""
-    inverse = np.linalg.inv(G)
     diagonal = values[:, :, None] * _identity(G.shape[-1])
     pull = svec(diagonal - (alpha / scale)[:, None, None] * (G.mT @ G))
     return np.asarray(svec(inverse @ mean @ inverse.mT - diagonal) + np.matvec(P, pull))
