@@ -36,9 +36,9 @@ KNOWN_NOISE_DEVIATION, KNOWN_NOISE_RANGE = 0.3, 2.0
 MIN_NOISE = 1e-100
 """A lower bound on the noise, whose square does not underflow."""
 
-_LARGE_GRID_RUNS, _SMALL_GRID_RUNS = 32, 128
-"""The numbers of runs that are averaged at once, on large grids and on small ones: their arrays fit into the
-processor's cache."""
+_MAX_ENTRIES = 200_000
+"""About the largest number of entries of an array: so many runs are averaged at once that it stays in the processor's
+cache."""
 
 SCALE_STEP = float(LOG_SCALES[1] - LOG_SCALES[0])
 """The step of the grid of log s."""
@@ -166,7 +166,8 @@ class MarginalLikelihood:
             first_scale[parts[inside]] = found[2][inside]
         order: list[IntArray] = []
         averages: list[ScaleAverage] = []
-        for part, count, grid_of in self._grids(low, high, first_scale):
+        for part, ratios, grid_of in self._grids(low, high, first_scale):
+            count = self._runs_at_once(ratios)
             for begin in range(0, part.size, count):
                 runs = part[begin : begin + count]
                 averages.append(self._average(grid_of(runs), top[runs]))
@@ -179,7 +180,7 @@ class MarginalLikelihood:
     def _grids(
         self, low: Array, high: Array, first_scale: IntArray
     ) -> list[tuple[IntArray, int, Callable[[IntArray], _Grid]]]:
-        """Return the runs of each kind of fine grid, how many to average at once, and what makes their grid."""
+        """Return the runs of each kind of fine grid, its number of ratios, and what makes the grid of some runs."""
         width = high - low
         narrow = width <= NARROW_WIDTH
         windowed = narrow & (first_scale >= 0)
@@ -200,18 +201,23 @@ class MarginalLikelihood:
             return _Grid.lattice(self, runs, high[runs], WIDE_POINTS, 2)
 
         kinds: list[tuple[BoolArray, int, Callable[[IntArray], _Grid]]] = [
-            (windowed, _SMALL_GRID_RUNS, windowed_grid),
-            (narrow & ~windowed, _LARGE_GRID_RUNS, narrow_grid),
-            (~narrow & (steps == 4), _LARGE_GRID_RUNS, fine_lattice),
-            (~narrow & (steps == 2), _LARGE_GRID_RUNS, wide_lattice),
+            (windowed, NARROW_POINTS * WINDOW_SCALES, windowed_grid),
+            (narrow & ~windowed, NARROW_POINTS * LOG_SCALES.size, narrow_grid),
+            (~narrow & (steps == 4), _lattice_ratios(WIDE_POINTS, 4), fine_lattice),
+            (~narrow & (steps == 2), _lattice_ratios(WIDE_POINTS, 2), wide_lattice),
         ]
-        return [(np.flatnonzero(which), count, make) for which, count, make in kinds if any_entry(which)]
+        return [(np.flatnonzero(which), ratios, make) for which, ratios, make in kinds if any_entry(which)]
+
+    def _runs_at_once(self, ratios: int) -> int:
+        """Return how many runs to average at once on a grid with this number of ratios."""
+        return max(1, _MAX_ENTRIES // (self.D.shape[1] * ratios))
 
     def _support(self, runs: IntArray, top: Array) -> tuple[Array, Array, Array]:
         """Return the interval of log sigma outside of which the density is negligible, and its mode, coarsely."""
         lows, highs, modes = [], [], []
-        for begin in range(0, runs.size, _LARGE_GRID_RUNS):
-            chunk = slice(begin, begin + _LARGE_GRID_RUNS)
+        count = self._runs_at_once(_lattice_ratios(COARSE_POINTS, 1))
+        for begin in range(0, runs.size, count):
+            chunk = slice(begin, begin + count)
             grid = _Grid.lattice(self, runs[chunk], top[chunk], COARSE_POINTS, 1)
             density = grid.log_weights.max(axis=2)
             low, high = _likely_interval(grid.log_noise, density)
@@ -336,8 +342,7 @@ class _Grid:
         """Return the grid of all scales whose step of log sigma is 1 / steps of that of log s, up to ``high``."""
         step = SCALE_STEP / steps
         log_noise = high[:, None] + step * np.arange(1.0 - points, 1.0)
-        ratios = points + (LOG_SCALES.size - 1) * steps
-        log_ratio = (log_noise[:, :1] - LOG_SCALES[-1]) + step * np.arange(ratios)
+        log_ratio = (log_noise[:, :1] - LOG_SCALES[-1]) + step * np.arange(_lattice_ratios(points, steps))
         log_scales = LOG_SCALES[None].repeat(runs.size, axis=0)
         return cls._evaluate(of, runs, log_noise, log_scales, steps, log_ratio)
 
@@ -396,6 +401,11 @@ class _Grid:
         of_ratio[:, 2] *= self.r2
         sums = of_ratio @ self.inverse.swapaxes(1, 2)
         return sums[:, 0], sums[:, 1], sums[:, 2]
+
+
+def _lattice_ratios(points: int, steps: int) -> int:
+    """Return the number of ratios of a lattice."""
+    return points + (LOG_SCALES.size - 1) * steps
 
 
 def _pairs_of_lattice(values: Array, points: int, steps: int) -> Array:
