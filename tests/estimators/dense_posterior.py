@@ -12,7 +12,7 @@ from scipy import stats
 
 from soqo.estimators._measurements import measure, smat, svec
 from soqo.estimators.bayes import RELATIVE_ERROR, Posterior, ReadingModel
-from soqo.estimators.bayes._fits import VARIANTS, fit_variant, without_bias
+from soqo.estimators.bayes._fits import VARIANTS, FitInput, VariantRows, without_bias
 from soqo.estimators.bayes._marginal_likelihood import (
     KNOWN_NOISE_DEVIATION,
     KNOWN_NOISE_RANGE,
@@ -20,11 +20,19 @@ from soqo.estimators.bayes._marginal_likelihood import (
     LOG_SCALES,
     NOISE_PRIOR_EXPONENT,
 )
-from soqo.estimators.bayes._mixture import mixture
+from soqo.estimators.bayes._mixture import WhiteRows, mixture
 from soqo.typing import Array
 
 Bias = Literal["direction", "constant", "none"]
 BIASES: tuple[Bias, ...] = ("direction", "constant", "none")
+
+
+def fit_variant(
+    model: ReadingModel, part: FitInput, rows: Array, *, offset: bool, white: WhiteRows | None = None
+) -> dict[str, Array]:
+    """Return the fit of one variant without its bias."""
+    variant = VariantRows.of(model, part, rows, offset=offset, white=white)
+    return variant.fit(variant.likelihood.average(variant.guess), evidence_only=False)
 
 
 def only_variant(
@@ -32,7 +40,7 @@ def only_variant(
 ) -> dict[str, Array]:
     """Return the fit of one variant, with the bias N among its unknowns."""
     white = without_bias(model, rows, triangular) if biased else None
-    found = fit_variant(model, posterior.fit_input(), rows if white is None else white.rows, offset=offset, white=white)
+    found = fit_variant(model, posterior.fit_input(), rows, offset=offset, white=white)
     alone = np.array([[variant == (offset, biased) for variant in VARIANTS]])
     fits = [found if own else {} for own in alone[0]]
     return {**found, **mixture(model, fits, alone, alone.astype(np.float64), white)}

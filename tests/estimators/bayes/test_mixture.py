@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from dense_posterior import learn, only_variant, readings
+from dense_posterior import fit_variant, learn, only_variant, readings
 
 from soqo.estimators.bayes import Posterior, ReadingModel
-from soqo.estimators.bayes._fits import VARIANTS, fit_variant, without_bias
+from soqo.estimators.bayes._fits import VARIANTS, without_bias
 from soqo.estimators.bayes._mixture import mixture
 from soqo.typing import Array
 

@@ -210,8 +210,7 @@ def test_no_reading_saves_more_than_the_bound(dim: int, bias: Bias, planned: flo
     case = uncertainty(dim, bias, planned)
     values = Spectrum.of(case.A[None]).values
     c = contraction(values, case.rounds_to_go)
-    slopes = divided_differences(values, c, case.rounds_to_go)
-    bound = _largest_saving(case.posterior, case.model, case.moment[None], c, slopes, 7.0)[0]
+    bound = _largest_saving(case.posterior, case.model, case.moment[None], values, c, case.rounds_to_go, 7.0)[0]
     savings = [7.0 * case.saving(case.after_reading(case.planned + probe)) for probe in (*case.candidates(), 1e3)]
     assert max(savings) < bound
     assert max(savings) > 1e-3 * bound  # not a bound that anything satisfies

@@ -19,7 +19,7 @@ import numpy as np
 
 from soqo._foundation.blas import is_finite_quick
 from soqo.estimators._measurements import svec
-from soqo.estimators.bayes._marginal_likelihood import MarginalLikelihood
+from soqo.estimators.bayes._marginal_likelihood import MarginalLikelihood, ScaleAverage, averages
 from soqo.estimators.bayes._mixture import WhiteRows, mixture, triangular_factor
 from soqo.estimators.bayes._model import ReadingModel, prior_root
 from soqo.typing import Array, BoolArray, IntArray
@@ -102,25 +102,23 @@ def fit_variants(
     """
     wanted = _wanted_variants(model, part, review)
     log_weights = np.full(wanted.shape, -np.inf)
-    fits: list[dict[str, Array]] = []
     # The same for all variants with a bias.
     white = without_bias(model, rows, triangular) if model.biases and model.kappa else None
+    variants: dict[int, VariantRows] = {}
     for index, (offset, biased) in enumerate(VARIANTS):
         chosen = np.flatnonzero(wanted[:, index])
-        own_white = white if biased else None
-        own_rows = rows if own_white is None else own_white.rows
-        if chosen.size == len(rows):
-            fit = fit_variant(model, part, own_rows, offset=offset, white=own_white, evidence_only=evidence_only)
-        elif chosen.size:
-            own_white = None if own_white is None else own_white.take(chosen)
-            own_rows = rows[chosen] if own_white is None else own_white.rows
+        if not chosen.size:
+            continue
+        own_white, own_part, own_rows = white if biased else None, part, rows
+        if chosen.size < len(rows):
             own_part = part.take(chosen)
-            fit = fit_variant(model, own_part, own_rows, offset=offset, white=own_white, evidence_only=evidence_only)
-        else:
-            fit = {}
-        fits.append(fit)
-        if chosen.size:
-            log_weights[chosen, index] = fit["log_evidence"] + LOG_VARIANT_PRIORS[index]
+            own_white, own_rows = (None, rows[chosen]) if own_white is None else (own_white.take(chosen), rows)
+        variants[index] = VariantRows.of(model, own_part, own_rows, offset=offset, white=own_white)
+    averaged = averages([one.likelihood for one in variants.values()], [one.guess for one in variants.values()])
+    fits: list[dict[str, Array]] = [{} for _ in VARIANTS]
+    for (index, variant), average in zip(variants.items(), averaged, strict=True):
+        fits[index] = variant.fit(average, evidence_only)
+        log_weights[wanted[:, index], index] = fits[index]["log_evidence"] + LOG_VARIANT_PRIORS[index]
     top = log_weights.max(axis=1, keepdims=True)
     weights = np.exp(log_weights - top)
     total = weights.sum(axis=1, keepdims=True)
@@ -164,70 +162,100 @@ def _mixed_noise(fits: list[dict[str, Array]], wanted: BoolArray, shares: Array)
     return np.asarray(np.where((shares > 0.0).sum(axis=1) > 1, mixed, alone))
 
 
-def fit_variant(
-    model: ReadingModel,
-    part: FitInput,
-    rows: Array,
-    *,
-    offset: bool,
-    white: WhiteRows | None = None,
-    evidence_only: bool = False,
-) -> dict[str, Array]:
-    """Return mean and root of the unknowns without N, shape (runs, e + p, ...), noise, scale and evidence of a variant.
+class VariantRows(NamedTuple):
+    """The rows of one variant in the coordinates of their singular vectors, and what its fit needs beside them.
 
-    With a bias, ``rows`` are those of ``white``.
+    Attributes
+    ----------
+    likelihood, guess : MarginalLikelihood and Array of shape (runs,)
+        The marginal likelihood of noise and scale, and the last estimate of the noise; NaN for none.
+    model, part : ReadingModel and FitInput
+        The model, and what is known of each run before the fit.
+    center, prior : Array, shape (runs, n) and (runs, n, n)
+        The prior's mean of the unknowns without N for s = 1, and a square root of their covariance.
+    V : Array, shape (runs, n, r)
+        The right singular vectors.
+    log_determinant : Array of shape (runs,) or float
+        That of the transformation which removed a bias.
+    overflows : IntArray
+        The runs whose numbers overflow.
     """
-    p, e, runs = model.unknowns, model.extras, len(part.readings)
-    k = e if offset else 0
-    n, first = k + p, model.size - k - p
-    center, prior = _prior(model, part, k)
-    if rows.shape[1] > n:
-        T = triangular_factor(rows[:, :, first:])
-        white_rows, y, rest = T[:, :n, :n], T[:, :n, n], np.square(T[:, n, n])
-    else:
-        white_rows, y, rest = rows[:, :, first:-1], rows[:, :, -1], np.zeros(runs)
-    design = white_rows @ prior
-    overflows = np.empty(0, dtype=np.int64)
-    if not is_finite_quick(design):
-        overflows = np.flatnonzero(~np.isfinite(design).all(axis=(1, 2)))
-        design[overflows] = 0.0
-    D, c, c0, V = singular_coordinates(design, y, np.matvec(white_rows, center))
-    average = MarginalLikelihood(
-        D,
-        c,
-        c0,
-        rest,
-        part.readings,
-        part.max_abs_reading,
-        part.noise_cap,
-        part.known_noise,
-        part.scale_deviation,
-    ).average(np.where(part.readings > 2 * model.unknowns, part.noise, np.nan))
-    log_determinant: Array | float = 0.0
-    if white is not None:
-        log_determinant = np.log(np.diagonal(white.L, axis1=1, axis2=2)).sum(axis=1)
-    log_evidence = average.log_evidence - log_determinant
-    if evidence_only:
-        return {"noise": average.noise, "log_evidence": log_evidence}
-    spread = np.sqrt(average.variance)
-    mean, root = np.zeros((runs, e + p)), np.zeros((runs, e + p, e + p))
-    mean[:, e - k :] = average.scale[:, None] * center + np.matvec(prior, np.matvec(V, average.mean))
-    if D.shape[1] == n:
-        np.multiply(prior @ V, spread[:, None, :], out=root[:, e - k :, e - k :])
-    else:
-        # What the rows do not contain has the variance of the prior.
-        unseen = np.sqrt(average.mean_square_scale)[:, None]
-        change = (V * (spread - unseen)[:, None, :]) @ V.swapaxes(-1, -2)
-        change[:, np.arange(n), np.arange(n)] += unseen
-        np.matmul(prior, change, out=root[:, e - k :, e - k :])
-    mean[overflows] = math.nan  # what is not a number is not used, see Posterior.update
-    return {
-        "mean": mean,
-        "root": root,
-        "noise": average.noise,
-        "scale": average.scale * part.prior_unit,
-        "log_evidence": log_evidence,
-    }
+
+    likelihood: MarginalLikelihood
+    guess: Array
+    model: ReadingModel
+    part: FitInput
+    center: Array
+    prior: Array
+    V: Array
+    log_determinant: Array | float
+    overflows: IntArray
+
+    @classmethod
+    def of(
+        cls, model: ReadingModel, part: FitInput, rows: Array, *, offset: bool, white: WhiteRows | None = None
+    ) -> VariantRows:
+        """Return the rows of a variant, with or without an offset; with a bias, those of ``white``."""
+        if white is not None:
+            rows = white.rows
+        k = model.extras if offset else 0
+        n, first = k + model.unknowns, model.size - k - model.unknowns
+        center, prior = _prior(model, part, k)
+        if rows.shape[1] > n:
+            T = triangular_factor(rows[:, :, first:])
+            white_rows, y, rest = T[:, :n, :n], T[:, :n, n], np.square(T[:, n, n])
+        else:
+            white_rows, y, rest = rows[:, :, first:-1], rows[:, :, -1], np.zeros(len(rows))
+        design = white_rows @ prior
+        overflows = np.empty(0, dtype=np.int64)
+        if not is_finite_quick(design):
+            overflows = np.flatnonzero(~np.isfinite(design).all(axis=(1, 2)))
+            design[overflows] = 0.0
+        D, c, c0, V = singular_coordinates(design, y, np.matvec(white_rows, center))
+        likelihood = MarginalLikelihood(
+            D,
+            c,
+            c0,
+            rest,
+            part.readings,
+            part.max_abs_reading,
+            part.noise_cap,
+            part.known_noise,
+            part.scale_deviation,
+        )
+        guess = np.where(part.readings > 2 * model.unknowns, part.noise, np.nan)
+        log_determinant: Array | float = 0.0
+        if white is not None:
+            log_determinant = np.log(np.diagonal(white.L, axis1=1, axis2=2)).sum(axis=1)
+        return cls(likelihood, guess, model, part, center, prior, V, log_determinant, overflows)
+
+    def fit(self, average: ScaleAverage, evidence_only: bool) -> dict[str, Array]:
+        """Return mean and root of the unknowns without N, shape (runs, e + p, ...), noise, scale and evidence."""
+        log_evidence = average.log_evidence - self.log_determinant
+        if evidence_only:
+            return {"noise": average.noise, "log_evidence": log_evidence}
+        runs, n, r = self.V.shape
+        size = self.model.extras + self.model.unknowns
+        first = size - n  # without an offset, its terms are zero
+        prior, V, spread = self.prior, self.V, np.sqrt(average.variance)
+        mean, root = np.zeros((runs, size)), np.zeros((runs, size, size))
+        mean[:, first:] = average.scale[:, None] * self.center + np.matvec(prior, np.matvec(V, average.mean))
+        if r == n:
+            np.multiply(prior @ V, spread[:, None, :], out=root[:, first:, first:])
+        else:
+            # What the rows do not contain has the variance of the prior.
+            unseen = np.sqrt(average.mean_square_scale)[:, None]
+            change = (V * (spread - unseen)[:, None, :]) @ V.swapaxes(-1, -2)
+            change[:, np.arange(n), np.arange(n)] += unseen
+            np.matmul(prior, change, out=root[:, first:, first:])
+        mean[self.overflows] = math.nan  # what is not a number is not used, see Posterior.update
+        return {
+            "mean": mean,
+            "root": root,
+            "noise": average.noise,
+            "scale": average.scale * self.part.prior_unit,
+            "log_evidence": log_evidence,
+        }
 
 
 def singular_coordinates(X: Array, y: Array, y0: Array) -> tuple[Array, Array, Array, Array]:

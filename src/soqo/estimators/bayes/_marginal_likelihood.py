@@ -295,6 +295,32 @@ class MarginalLikelihood:
         )
 
 
+def averages(likelihoods: list[MarginalLikelihood], guesses: list[Array]) -> list[ScaleAverage]:
+    """Return the average of each likelihood; those with the same number of coordinates are averaged together.
+
+    Parameters
+    ----------
+    likelihoods : list of MarginalLikelihood
+        The likelihoods.
+    guesses : list of Array
+        The last estimates of sigma, see :meth:`MarginalLikelihood.average`.
+    """
+    found: dict[int, ScaleAverage] = {}
+    sizes = [likelihood.D.shape[1] for likelihood in likelihoods]
+    for size in dict.fromkeys(sizes):
+        members = [k for k, own in enumerate(sizes) if own == size]
+        if len(members) == 1:
+            found[members[0]] = likelihoods[members[0]].average(guesses[members[0]])
+            continue
+        fields = zip(*(likelihoods[k].__dict__.values() for k in members), strict=True)
+        together = MarginalLikelihood(*map(np.concatenate, fields))
+        whole = together.average(np.concatenate([guesses[k] for k in members]))
+        ends = np.cumsum([guesses[k].size for k in members])
+        for k, *parts in zip(members, *(np.split(values, ends[:-1]) for values in whole), strict=True):
+            found[k] = ScaleAverage(*parts)
+    return [found[k] for k in range(len(likelihoods))]
+
+
 _WINDOW = np.arange(WINDOW_SCALES)
 
 _SHARES = np.linspace(0.0, 1.0, NARROW_POINTS)

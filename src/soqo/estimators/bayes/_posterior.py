@@ -300,6 +300,16 @@ class Posterior(Value):
         """
         return evolve(self, factor=_NO_ROWS, buffer=_NO_ROWS).take(index)
 
+    def take_means(self, index: IntArray) -> Posterior:
+        """Return the posterior of some of the runs without rows and root, which expected readings do not need.
+
+        Parameters
+        ----------
+        index : IntArray
+            The runs.
+        """
+        return evolve(self, factor=_NO_ROWS, buffer=_NO_ROWS, root=_NO_ROWS).take(index)
+
     def without_rows(self) -> Posterior:
         """Return the posterior without the stored rows and the root, for copies that do not need them."""
         return evolve(self, factor=_NO_ROWS, buffer=_NO_ROWS, root=_NO_ROWS, level=_NO_ROWS, walk_mean=_NO_ROWS)

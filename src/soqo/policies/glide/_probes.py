@@ -76,8 +76,7 @@ def best_probe(
     deviation = posterior.deviations(Qt) + 1e-300
     values = np.maximum(spectrum.values, deviation)
     c = contraction(values, rounds_to_go)
-    slopes = divided_differences(values, c, rounds_to_go)
-    largest_saving = _largest_saving(posterior, model, moment, c, slopes, rounds_to_save)
+    largest_saving = _largest_saving(posterior, model, moment, values, c, rounds_to_go, rounds_to_save)
     pays = np.flatnonzero(~(largest_saving <= _lowest_price(posterior, c, deviation)))
     if not pays.size:
         return np.zeros_like(planned)
@@ -94,6 +93,7 @@ def best_probe(
             w=None if w is None else w[pays],
         )
         return probes
+    slopes = divided_differences(values, c, rounds_to_go)
     W = Qt @ moment @ Q
     mean_moment = posterior.second_moment / np.maximum(posterior.readings, 1.0)[:, None, None]
 
@@ -125,16 +125,23 @@ def best_probe(
 
 
 def _largest_saving(
-    posterior: Posterior, model: ReadingModel, moment: Array, c: Array, slopes: Array, rounds_to_save: float | Array
+    posterior: Posterior,
+    model: ReadingModel,
+    moment: Array,
+    values: Array,
+    c: Array,
+    rounds_to_go: float,
+    rounds_to_save: float | Array,
 ) -> Array:
     r"""Return what no reading can save more than, shape (runs,).
 
     With Y = f o X, tr(Y W Y') <= tr(W) max f^2 |X|^2, and |X|^2 is at most the variance of the reading times the trace
-    of the covariance of A. In most rounds this is far below the price of any probe.
+    of the covariance of A. The gain is a convex function of the eigenvalue, so no |f| is above that at the smallest
+    one. In most rounds this is far below the price of any probe.
     """
     square_root = np.square(posterior.root[:, -model.unknowns :]).sum(axis=2).sum(axis=1)
     movement = np.trace(moment, axis1=1, axis2=2)
-    largest_slope = np.abs(slopes).max(axis=(1, 2))
+    largest_slope = -_slope(values.min(axis=1), rounds_to_go)
     return np.asarray(0.5 * rounds_to_save * movement * np.square(largest_slope) * square_root / c.min(axis=1))
 
 
@@ -169,9 +176,15 @@ def divided_differences(a: Array, c: Array, rounds_to_go: float) -> Array:
     difference = a[:, :, None] - a[:, None, :]
     middle = 0.5 * (a[:, :, None] + a[:, None, :])
     close = np.abs(difference) <= 1e-3 * middle
-    upper, lower = contraction(1.001 * middle, rounds_to_go), contraction(0.999 * middle, rounds_to_go)
-    slope = (upper - lower) / (0.002 * middle)
-    return np.where(close, slope, (c[:, :, None] - c[:, None, :]) / np.where(close, 1.0, difference))
+    return np.where(
+        close, _slope(middle, rounds_to_go), (c[:, :, None] - c[:, None, :]) / np.where(close, 1.0, difference)
+    )
+
+
+def _slope(a: Array, rounds_to_go: float) -> Array:
+    """Return the slope of the gain at eigenvalues, from its values on both sides of them."""
+    upper, lower = contraction(1.001 * a, rounds_to_go), contraction(0.999 * a, rounds_to_go)
+    return np.asarray((upper - lower) / (0.002 * a))
 
 
 def explores(rounds: int | IntArray) -> bool | BoolArray:

@@ -114,7 +114,7 @@ def verification_probe(
     """
     values, Q = spectrum.values[runs], spectrum.vectors[runs]
     best = beliefs.best[runs]
-    posterior = beliefs.posterior.take(best)
+    posterior = beliefs.posterior.take_means(best)
     rows = beliefs.latest_accepted(runs, best)
     f = 0.5 * rows.factor[:, :, None] * np.square(rows.u @ Q)
     residual = rows.y - posterior.expected(rows.features(model))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from dense_posterior import fit_variant
 
 from soqo.estimators.bayes import Posterior, ReadingModel
-from soqo.estimators.bayes._fits import VARIANTS, fit_variant, without_bias
+from soqo.estimators.bayes._fits import VARIANTS, without_bias
 from soqo.estimators.bayes._mixture import mixture as numpy_mixture
 from soqo.estimators.bayes.compiled._mixture import mixture
 
