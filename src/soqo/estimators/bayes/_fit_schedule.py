@@ -1,9 +1,10 @@
-"""When the noise and the scale are estimated again: at each of the first readings, and then ever more rarely."""
+"""When noise, scale and A are estimated again: after each of the first readings, and then ever more rarely."""
 
 from __future__ import annotations
 
 import math
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,13 @@ batch are fitted together."""
 _MAX_FIRST_FITS, _MAX_FREQUENT_FITS = 12, 24
 """Every reading is followed by a fit up to twice the number of unknowns, and up to so many at most: from the start, and
 after a suspected change, when the evidence decides what is played."""
+
+MANY_PER_UNKNOWN, VERY_MANY_PER_UNKNOWN = 4, 16
+"""With more readings than this for each unknown, A is estimated in every fourth round, and in every eighth: a reading
+changes the estimate less and less."""
+
+STEADY_RATIO = 0.02
+"""The estimate is inside the cone if its smallest eigenvalue is above this share of the largest."""
 
 
 def first_fits(model: ReadingModel) -> int:
@@ -122,3 +130,26 @@ def fit_is_due(model: ReadingModel, readings: Array, restarted: bool | BoolArray
         step = max(1.0, np.floor(0.1 / (1.0 - model.forgetting)))
         due |= readings % step == 0.0
     return np.asarray(due)
+
+
+def estimate_period(model: ReadingModel, readings: Array | float, steady: bool | BoolArray = True) -> Any:
+    """Return every how many rounds A is estimated from the posterior.
+
+    Parameters
+    ----------
+    model : ReadingModel
+        The model.
+    readings : Array or float
+        The numbers of readings. With forgetting, the latest always matter, and no number is very large.
+    steady : bool or BoolArray
+        Whether the estimate is inside the cone, and no offset walks.
+
+    Examples
+    --------
+    >>> model = ReadingModel(dim=4)
+    >>> estimate_period(model, 40.0), estimate_period(model, 161.0), estimate_period(model, 161.0, False)
+    (1, 8, 4)
+    """
+    many = readings > MANY_PER_UNKNOWN * model.unknowns
+    very_many = (readings > VERY_MANY_PER_UNKNOWN * model.unknowns) & (model.forgetting == 1.0)
+    return 1 + 3 * many + 4 * (very_many & steady)

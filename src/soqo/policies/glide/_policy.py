@@ -44,7 +44,15 @@ from soqo._model.planner import anticipation, towards
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import add_fields, compose, map_field, register, rename_fields
 from soqo.errors import ArgumentError
-from soqo.estimators.bayes import MAX_DISTANCE, Posterior, ReadingModel, clip_inputs, map_estimate
+from soqo.estimators.bayes import (
+    MAX_DISTANCE,
+    STEADY_RATIO,
+    Posterior,
+    ReadingModel,
+    clip_inputs,
+    estimate_period,
+    map_estimate,
+)
 from soqo.policies._base import Policy, State
 from soqo.policies._runs import join_rows
 from soqo.policies.glide._beliefs import Beliefs
@@ -80,9 +88,6 @@ _CONFIDENT_DEVIATION = 0.05
 
 _NOWHERE = np.zeros((), dtype=np.bool_)
 """No run."""
-
-_UNKNOWNS_PER_PAUSE = 100
-"""With more unknowns than this, the estimate is not computed in every round."""
 
 
 _without_plants = add_fields(offset=False, base_load=False, y_max=None, switching_included=False)
@@ -503,15 +508,15 @@ class GLIDE(Policy[Any]):
 
         None is returned if there is clearly none.
         """
-        # With many times more readings than unknowns, one more changes little: every fourth round suffices.
-        pause, rounds, many = 1 + model.unknowns // _UNKNOWNS_PER_PAUSE, state.own_round, 4 * model.unknowns
+        rounds, posterior = state.own_round, beliefs.posterior
         epoch, rejected, best, last = beliefs.epoch, beliefs.rejected, beliefs.best, before.best
         same = epoch is before.epoch and rejected is before.rejected and best.size == beliefs.owner.size
-        late = min_entry(beliefs.posterior.readings) > many
-        if same and late and isinstance(rounds, int) and rounds % (4 * pause):
+        if same and isinstance(rounds, int) and rounds % estimate_period(model, min_entry(posterior.readings), False):
             return None
-        now, fourth = (np.asarray(rounds % (k * pause) == 0) for k in (1, 4))
-        due = now & fourth if late else now & (fourth | (beliefs.posterior.readings[best] <= many))
+        # Close to the boundary of the cone, or if the offset walks, the estimate changes faster than the mean of A.
+        values = state.memory.spectrum.values
+        steady = (values[:, 0] > STEADY_RATIO * values[:, -1]) & (posterior.offset_step[best] == 0.0)
+        due = np.asarray(rounds % estimate_period(model, posterior.readings[best], steady) == 0)
         if not same:
             due = due | (epoch[best] != before.epoch[last]) | (rejected[best] != before.rejected[last])
         return np.asarray(due & ~np.isnan(reading))

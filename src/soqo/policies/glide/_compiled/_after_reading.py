@@ -7,7 +7,13 @@ import math
 import numpy as np
 
 from soqo._foundation.compilation import compiled
-from soqo.estimators.bayes import MAX_DISTANCE, OFFSET_SIZE
+from soqo.estimators.bayes import (
+    MANY_PER_UNKNOWN,
+    MAX_DISTANCE,
+    OFFSET_SIZE,
+    STEADY_RATIO,
+    VERY_MANY_PER_UNKNOWN,
+)
 from soqo.estimators.bayes.compiled import map_estimate, solve_symmetric, to_vector
 from soqo.policies.glide._compiled._belief_update import zero_block
 from soqo.policies.glide._compiled._judgment import base_load
@@ -100,8 +106,13 @@ def finish(
         run[ALARMS] += 1.0
         run[LAST_ALARM] = epoch
     switched = epoch != old_epoch or row[REJECTED] != old_rejected
-    # As in the policy, which pauses only with more unknowns than a dense posterior has.
-    if own_round % 4 == 0 or row[READINGS] <= 4 * p or switched:
+    # As ``estimate_period``; a run whose offset walks is not compiled.
+    period, smallest, largest = 1, run[RUN_NUMBERS], run[RUN_NUMBERS + d - 1]
+    if row[READINGS] > VERY_MANY_PER_UNKNOWN * p and smallest > STEADY_RATIO * largest:
+        period = 8
+    elif row[READINGS] > MANY_PER_UNKNOWN * p:
+        period = 4
+    if own_round % period == 0 or switched:
         _estimate(run, row, root, sizes)
     size = d + d * d
     run[RUN_NUMBERS + size : RUN_NUMBERS + 2 * size] = run[RUN_NUMBERS : RUN_NUMBERS + size]
