@@ -210,7 +210,7 @@ class MarginalLikelihood:
 
     def _runs_at_once(self, ratios: int) -> int:
         """Return how many runs to average at once on a grid with this number of ratios."""
-        return max(1, _MAX_ENTRIES // (self.D.shape[1] * ratios))
+        return max(1, _MAX_ENTRIES // int(self.D.shape[1] * ratios))
 
     def _support(self, runs: IntArray, top: Array) -> tuple[Array, Array, Array]:
         """Return the interval of log sigma outside of which the density is negligible, and its mode, coarsely."""
@@ -431,7 +431,7 @@ class _Grid:
 
 def _lattice_ratios(points: int, steps: int) -> int:
     """Return the number of ratios of a lattice."""
-    return points + (LOG_SCALES.size - 1) * steps
+    return points + int(LOG_SCALES.size - 1) * steps
 
 
 def _pairs_of_lattice(values: Array, points: int, steps: int) -> Array:
