@@ -480,8 +480,10 @@ class Beliefs(Value):
 
     def allow_return(self, seen: BoolArray, round_number: int) -> Beliefs:
         """Let a belief from before a suspected change keep a small probability: what has changed may change back."""
-        protected = (self.protected >= round_number) & seen[self.owner]
-        if not protected.any():
+        protected = self.protected >= round_number
+        if any_entry(protected):
+            protected &= seen[self.owner]
+        if not any_entry(protected):
             return self
         gap = best_total(self, self.owner) - self.total
         return evolve(self, log_weight=self.log_weight + np.where(protected, np.maximum(gap - RETURN_NATS, 0.0), 0.0))

@@ -115,6 +115,8 @@ def log_tail(square: Array, rejected: Array) -> Array:
     square, rejected : Array, shape (beliefs,)
         The squared normalized errors, and the numbers of readings that were rejected.
     """
+    if not any_entry(square > TAIL_SQUARE):
+        return np.zeros(square.size)
     falls = np.power(TAIL_SQUARE / np.maximum(square, TAIL_SQUARE), 0.5 * TAIL_INDEX)
     share = rejected / (TAIL_REJECTED + rejected)
     return np.where(square > TAIL_SQUARE, np.log1p(TAIL_RATIO * share * falls), 0.0)

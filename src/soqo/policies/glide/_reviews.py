@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 
+from soqo._foundation.blas import any_entry
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo.estimators.bayes import OFFSET_SIZE, Posterior, ReadingModel, with_walking_offset
 from soqo.policies.glide._base_loads import add_base_loads
@@ -37,6 +38,8 @@ DECISIVE_NATS = 8.0
 
 def doubt_first_readings(beliefs: Beliefs, model: ReadingModel, seen: BoolArray) -> Beliefs:
     """Add beliefs in which the first or the second reading was wrong, at the fifth."""
+    if not any_entry(beliefs.age == DOUBT_AGE):
+        return beliefs
     first = first_of_runs(beliefs.owner)
     runs = np.flatnonzero(seen & (beliefs.age[first] == DOUBT_AGE) & (beliefs.epoch[first] == 0.0))
     if not runs.size:
