@@ -517,7 +517,9 @@ class Posterior(Value):
         features, y : Array, shape (runs, m) and (runs,)
             The readings; none is missing.
         """
-        difference = np.concatenate([features, y[:, None]], axis=1) - self.level
+        difference, has_level = np.concatenate([features, y[:, None]], axis=1), any_entry(self.level_variance)
+        if has_level:  # otherwise the level is zero
+            difference -= self.level
         row = difference[:, :-1]
         spread = np.vecmat(row, self.root)
         variance, explained = np.vecdot(spread, spread), np.vecdot(row, self.mean)
@@ -539,8 +541,9 @@ class Posterior(Value):
             model_error = model.model_error(square_length)
             reading_variance = reading_variance + model_error
             spread_and_error = spread_and_error + model_error * np.square(noise)
-        noise_and_level, has_level = noise, any_entry(self.level_variance)
+        noise_and_level, mean = noise, explained
         if has_level:
+            mean = explained + level
             noise_and_level = noise * np.sqrt(1.0 + level_variance)
             reading_variance = level_variance + reading_variance
         weight, innovation = 1.0 / np.sqrt(reading_variance), reading - explained
@@ -549,7 +552,7 @@ class Posterior(Value):
             difference,
             spread,
             innovation,
-            explained + level,
+            mean,
             noise_and_level,
             np.sqrt(spread_and_error + np.square(noise_and_level)),
             weight,
@@ -737,16 +740,14 @@ class Posterior(Value):
         sizes = np.sqrt(np.vecdot(u, u) / model.dim)[:, None]
         if w is not None:
             sizes = np.concatenate([sizes, np.abs(w)], axis=1)
-        began = min_entry(self.total_readings) > 0.0
-        if began and stored is None:
-            # Most sizes are far above the least one that counts, which takes longer to compute than their logarithm.
+        if stored is None:
+            # There are readings, and most sizes are far above the least one that counts, which takes longer to compute
+            # than their logarithm.
             more = np.log(np.maximum(sizes, 1e-150))
             if min_entry(more - self.log_sizes / self.total_readings[:, None]) > _LOG_LEAST_SIZE:
                 return np.asarray(self.log_sizes + more)
         # A reading at u = 0 says nothing about the typical size.
-        least = 1e-3 * self.sizes
-        if not began:
-            least = least * (self.total_readings > 0.0)[:, None]
+        least = 1e-3 * self.sizes * (self.total_readings > 0.0)[:, None]
         more = np.log(np.maximum(np.maximum(sizes, least), 1e-150))
         return np.asarray(self.log_sizes + (more if stored is None else np.where(stored[:, None], more, 0.0)))
 

@@ -104,10 +104,9 @@ def learn_plain(
 
 
 def _is_quiet(beliefs: Beliefs, model: ReadingModel, age: Array) -> bool:
-    """Return whether no belief rejected the last reading, and no fit or review is due."""
+    """Return whether no belief rejected the last reading, and no fit or review is due, as it is at the first ages."""
     return (
         model.forgetting == 1.0
-        and min_entry(age) > 2.0
         and not any_entry(beliefs.in_a_row)
         and not _busy_ages(model).contain_any(age)
         and beliefs.posterior.can_assimilate()

@@ -316,7 +316,7 @@ class GLIDE(Policy[Any]):
             x = x + anticipation(spectrum, state.rounds_to_go, target, expected, factor)
         moment = update_moment(memory.moment, _clip(x_prev - target), rounds)
         memory = evolve(memory, moment=moment, drift=drift, forecasts=forecasts)
-        probe = self._probe(state, memory, x - told, w, posterior, probing) if self.probing else None
+        probe = self._probe(state, memory, x, told, w, posterior, probing) if self.probing else None
         if probe is not None:
             probed = probe.any(axis=1)
             x = x + probe
@@ -331,7 +331,8 @@ class GLIDE(Policy[Any]):
         self,
         state: State[GlideMemory],
         memory: GlideMemory,
-        planned: Array,
+        x: Array,
+        v: Array,
         w: Array | None,
         posterior: Posterior | None,
         probing: BoolArray,
@@ -349,6 +350,7 @@ class GLIDE(Policy[Any]):
             posterior = posterior if any_entry(probing) else None
         if posterior is None and not any_entry(due):
             return None
+        planned = x - v
         probe = np.zeros_like(planned)
         rounds = state.own_round
         # Without a horizon, assume that as many rounds follow as have been played.
