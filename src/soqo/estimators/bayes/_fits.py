@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from soqo._foundation.blas import is_finite_quick
+from soqo._foundation.blas import all_entries, is_finite_quick
 from soqo.estimators._measurements import svec
 from soqo.estimators.bayes._marginal_likelihood import MarginalLikelihood, ScaleAverage, averages
 from soqo.estimators.bayes._mixture import WhiteRows, mixture, triangular_factor
@@ -139,8 +139,11 @@ def _wanted_variants(model: ReadingModel, part: FitInput, review_all: bool) -> B
     offset = _may_have_offset(model, part)
     unbiased = (part.readings >= 4 * model.unknowns) & model.optional_bias & (model.biases > 0)
     wanted = np.stack([np.ones(runs, dtype=np.bool_), offset, unbiased, offset & unbiased], axis=1)
+    few = part.readings < 4 * model.unknowns
+    if review_all or all_entries(few):
+        return wanted
     n = np.maximum(part.readings, 1.0)
-    review = review_all | (part.readings < 4 * model.unknowns) | (np.floor(np.log2(n)) != np.floor(np.log2(n / GROWTH)))
+    review = few | (np.floor(np.log2(n)) != np.floor(np.log2(n / GROWTH)))
     likely = wanted & (part.variants > UNLIKELY)
     likely[~likely.any(axis=1)] |= wanted[~likely.any(axis=1)]
     return np.where(review[:, None], wanted, likely)
@@ -153,6 +156,8 @@ def _may_have_offset(model: ReadingModel, part: FitInput) -> BoolArray:
 
 def _mixed_noise(fits: list[dict[str, Array]], wanted: BoolArray, shares: Array) -> Array:
     """Return the geometric mean of the noise of the variants, shape (runs,)."""
+    if sum(map(bool, fits)) == 1:
+        return next(fit["noise"] for fit in fits if fit)
     noise = np.ones(shares.shape)
     for index, fit in enumerate(fits):
         if fit:

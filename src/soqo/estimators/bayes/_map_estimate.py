@@ -35,8 +35,9 @@ ALPHA = 0.1
 EARLY_STEPS, LATE_STEPS = 12, 6
 """The number of primal-dual steps while there are few readings, and once the last estimate is a good warm start."""
 
-INTERIOR_DEVIATIONS = 6.0
-"""The cone projection is skipped if all eigenvalues of the mean exceed this number of standard deviations."""
+INTERIOR_DEVIATIONS = 4.0
+"""The mean is the estimate if its eigenvalues exceed this number k of standard deviations: the Wishart density would
+change the smallest one by a share of about alpha / k^2 only."""
 
 EXTRA_READINGS = 5.0
 """With so many more readings than unknowns, the deviations can be trusted: there are residuals that show the noise."""
@@ -198,9 +199,10 @@ def _primal_dual_step(
     target = svec((mu / values - values)[:, :, None] * identity)
     _add_to_diagonal(P, 1.0)
     solution: Array = np.asarray(np.linalg.solve(P, (target - residual)[..., None])[..., 0], dtype=np.float64)
-    # A system of numbers that overflow has no solution: the run stays where it is.
-    usable = np.isfinite(solution + target).all(axis=-1, keepdims=True)
-    solution, target = np.where(usable, solution, 0.0), np.where(usable, target, 0.0)
+    if not is_finite_quick(solution) or not is_finite_quick(target):
+        # A system of numbers that overflow has no solution: the run stays where it is.
+        usable = np.isfinite(solution + target).all(axis=-1, keepdims=True)
+        solution, target = np.where(usable, solution, 0.0), np.where(usable, target, 0.0)
     dZ, dM = smat(solution), smat(target - solution)
     inner = 1.0 / np.sqrt(values[:, :, None] * values[:, None, :])
     # One length for both: M and Z satisfy a linear equation, which two lengths would violate at each step.
