@@ -50,7 +50,7 @@ NARROW_POINTS, WIDE_POINTS = 12, 49
 """The numbers of points of the fine grids of log sigma, for a narrow density and for a wide one. With half of the
 coarse grid's step, the second covers the whole range."""
 
-FEW_READINGS, NO_RESIDUAL = 6, 1e-8
+FEW_READINGS, NO_RESIDUAL = 10, 1e-8
 """So few readings, all of which A explains up to this share of the largest one, leave the noise open: its density is
 wide, and the coarse grid is not needed."""
 

@@ -474,7 +474,7 @@ class Beliefs(Value):
         if self.owner.size > self.best.size:
             # The evidence of an improbable belief is exact at every fourth of the first readings only.
             total = self.total
-            improbable = (total < total[self.best][self.owner] - IMPROBABLE_NATS) & (age > 4.0)
+            improbable = (total < total[self.best][self.owner] - IMPROBABLE_NATS) & (age > 2.0)
             due &= ~improbable | (age % 4.0 == 0.0)
         return due
 

@@ -98,7 +98,7 @@ def _frequent_fits(row: Array, model: Constants) -> int:
 def _fit_is_due(row: Array, age: float, top: float, model: Constants, several: bool) -> bool:
     """Return whether a belief is fitted at this age; the evidence of an improbable one is exact less often."""
     due = age <= _frequent_fits(row, model) or contains(model.fit_ages, age)
-    if due and several and age > 4.0 and total_weight(row) < top - IMPROBABLE_NATS:
+    if due and several and age > 2.0 and total_weight(row) < top - IMPROBABLE_NATS:
         return age % 4.0 == 0.0
     return due
 
