@@ -470,11 +470,14 @@ class Beliefs(Value):
 
     def fits_due(self, model: ReadingModel, age: Array) -> BoolArray:
         """Return which beliefs are fitted at this age. All of a run are fitted in the same rounds."""
-        due = fit_is_due(model, age, self.posterior.is_restarted)
+        restarted = self.posterior.is_restarted
+        due = fit_is_due(model, age, restarted)
         if self.owner.size > self.best.size:
             # The evidence of an improbable belief is exact at every fourth of the first readings only.
             total = self.total
-            improbable = (total < total[self.best][self.owner] - IMPROBABLE_NATS) & (age > 2.0)
+            improbable = (total < total[self.best][self.owner] - IMPROBABLE_NATS) & (
+                age > np.where(restarted, 4.0, 2.0)
+            )
             due &= ~improbable | (age % 4.0 == 0.0)
         return due
 

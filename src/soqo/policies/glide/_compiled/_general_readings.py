@@ -98,7 +98,8 @@ def _frequent_fits(row: Array, model: Constants) -> int:
 def _fit_is_due(row: Array, age: float, top: float, model: Constants, several: bool) -> bool:
     """Return whether a belief is fitted at this age; the evidence of an improbable one is exact less often."""
     due = age <= _frequent_fits(row, model) or contains(model.fit_ages, age)
-    if due and several and age > 2.0 and total_weight(row) < top - IMPROBABLE_NATS:
+    first = 2.0 if math.isnan(row[KNOWN_NOISE]) else 4.0
+    if due and several and age > first and total_weight(row) < top - IMPROBABLE_NATS:
         return age % 4.0 == 0.0
     return due
 
