@@ -5,8 +5,9 @@
     python benchmarks/glide_speed.py --rows "d=4, one stream"     some of the rows
 
 Eigenvalues are 1..4, steps of 50, noise up to 10; runs of 1,000 rounds (1,000 runs: of 200 rounds). The contenders take
-turns in processes of their own, and each row is the best of several passes after one that is not counted. The second
-table has the first 50 rounds alone."""
+turns, and each row is the best of several passes. Each pass has processes of its own, since the place of its memory
+makes a process faster or slower by a few percent, and begins with rounds that are not counted. The second table has the
+first 50 rounds alone."""
 
 from __future__ import annotations
 
@@ -61,28 +62,21 @@ def measure(d: int, rank: int, runs: int, rounds: int) -> Any:
     return 1e6 * times / (runs or 1)
 
 
-def answer() -> None:
-    """Measure what is asked for on the standard input, one row per line."""
-    for line in sys.stdin:
-        times = measure(*ROWS[line.strip()])
-        print(json.dumps([float(times.mean()), float(times[:50].mean())]), flush=True)
+def answer(row: str) -> None:
+    """Print the mean times of all rounds and of the first 50."""
+    d, rank, runs, rounds = ROWS[row]
+    measure(d, rank, runs, min(rounds, 60))
+    times = measure(d, rank, runs, rounds)
+    print(json.dumps([float(times.mean()), float(times[:50].mean())]))
 
 
-def start(source: str | None, fast: bool) -> subprocess.Popen[str]:
-    """Start a process that measures."""
+def ask(row: str, source: str | None, fast: bool) -> Any:
+    """Measure a row in a process of its own."""
     environment = {**os.environ, "SOQO_FAST": "1" if fast else "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     if source is not None:
         environment["PYTHONPATH"] = source
-    command = [sys.executable, "-W", "ignore", __file__, "--answer"]
-    return subprocess.Popen(command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-
-def ask(process: subprocess.Popen[str], row: str) -> Any:
-    """Let a process measure a row."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    print(row, file=process.stdin, flush=True)
-    return json.loads(process.stdout.readline())
+    command = [sys.executable, "-W", "ignore", __file__, "--answer", row]
+    return json.loads(subprocess.run(command, env=environment, text=True, stdout=subprocess.PIPE, check=True).stdout)
 
 
 def main() -> None:
@@ -91,18 +85,18 @@ def main() -> None:
     parser.add_argument("--against", help="the folder of the sources of another version")
     parser.add_argument("--rows", nargs="+", default=list(ROWS), choices=list(ROWS), metavar="ROW")
     parser.add_argument("--passes", type=int, default=3)
-    parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--answer", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.answer:
-        answer()
+        answer(given.answer)
         return
-    contenders = {"NumPy": start(None, fast=False), "compiled": start(None, fast=True)}
+    contenders: dict[str, tuple[str | None, bool]] = {"NumPy": (None, False), "compiled": (None, True)}
     if given.against:
-        contenders = {"other version": start(given.against, fast=False), **contenders}
+        contenders = {"other version": (given.against, False), **contenders}
     found: dict[str, dict[str, Any]] = {}
     for row in given.rows:
-        passes = [[ask(process, row) for process in contenders.values()] for _ in range(given.passes + 1)]
-        found[row] = dict(zip(contenders, np.min(passes[1:], axis=0).tolist(), strict=True))
+        passes = [[ask(row, *contender) for contender in contenders.values()] for _ in range(given.passes)]
+        found[row] = dict(zip(contenders, np.min(passes, axis=0).tolist(), strict=True))
     for index, what in enumerate(("microseconds per round and run", "the first 50 rounds")):
         print(f"{what:<34}" + "".join(f"{name:>15}" for name in contenders))
         for row, times in found.items():

@@ -1,10 +1,10 @@
-"""When the noise and the scale are estimated again."""
+"""When noise, scale and A are estimated again."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from soqo.estimators.bayes import ReadingModel, fit_is_due
+from soqo.estimators.bayes import ReadingModel, estimate_period, fit_is_due
 
 
 def test_fits_are_in_the_same_rounds_whatever_the_number_of_unknowns() -> None:
@@ -26,3 +26,11 @@ def test_after_a_suspected_change_more_readings_are_each_followed_by_a_fit() -> 
     assert n[~first][0] == 14.0
     assert n[~again][0] == 22.0
     np.testing.assert_array_equal(first[20:], again[20:])
+
+
+def test_a_is_estimated_more_rarely_the_more_readings_there_are_for_each_unknown() -> None:
+    model, n = ReadingModel(2), np.array([12.0, 13.0, 48.0, 49.0])
+    np.testing.assert_array_equal(estimate_period(model, n), [1, 4, 4, 8])
+    np.testing.assert_array_equal(estimate_period(model, n, np.array([True, True, True, False])), [1, 4, 4, 4])
+    # With forgetting, the latest readings matter as much in the end as in the beginning.
+    assert estimate_period(ReadingModel(2, forgetting=0.99), 99.0) == 4

@@ -12,7 +12,7 @@ from soqo._foundation.optional_imports import require_extra
 from soqo._model.spectrum import Spectrum
 from soqo.estimators._measurements import measure, smat, svec
 from soqo.estimators.bayes import Posterior, ReadingModel, map_estimate
-from soqo.estimators.bayes._map_estimate import ALPHA, _congruence, map_in_cone
+from soqo.estimators.bayes._map_estimate import ALPHA, INTERIOR_DEVIATIONS, _congruence, map_in_cone
 from soqo.typing import Array
 
 MANY_STEPS = 60
@@ -283,6 +283,36 @@ def test_a_mean_far_inside_the_cone_is_the_estimate() -> None:
         posterior = posterior.update(model, u, measure(u, A) + 0.01 * rng.standard_normal(1))
     spectrum = map_estimate(model, posterior, from_identity(1, 2), np.array([True]))
     np.testing.assert_allclose(spectrum.matrix(), smat(posterior.mean), atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 100.0])
+def test_the_density_hardly_changes_a_mean_that_the_estimate_takes_as_it_is(scale: float) -> None:
+    rng = np.random.default_rng(17)
+    Q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    mean = (Q * [1.0, 2.0, 3.0]) @ Q.T
+    # The smallest eigenvalue is above zero by exactly the deviations from which on the cone is left out.
+    P = np.eye(6) / INTERIOR_DEVIATIONS**2
+    exact = solution(mean, P, ALPHA, scale)
+    share = np.abs(np.linalg.eigvalsh(exact) - [1.0, 2.0, 3.0]) / [1.0, 2.0, 3.0]
+    # The change is alpha P (M^{-1} - I / scale), a share of alpha / k^2 but for the second term.
+    assert share[0] <= 1.1 * ALPHA / INTERIOR_DEVIATIONS**2 * max(1.0, 1.0 / scale - 1.0)
+
+
+def test_runs_with_few_and_with_many_readings_have_the_estimates_of_each_alone() -> None:
+    model, rng = ReadingModel(2, "none"), np.random.default_rng(18)
+    A, last = np.array([[2.0, 0.5], [0.5, 1.0]]), from_identity(3, 2)
+    posteriors = []
+    for readings, noise in ((4, 0.1), (20, 0.01), (12, 3.0)):  # undetermined, inside the cone, near its boundary
+        posterior = Posterior.start(model, 1)
+        for _ in range(readings):
+            u = rng.standard_normal((1, 2))
+            posterior = posterior.update(model, u, measure(u, A) + noise * rng.standard_normal(1))
+        posteriors.append(posterior)
+    together = map_estimate(model, Posterior.concatenate(posteriors), last, np.ones(3, dtype=np.bool_))
+    for k, posterior in enumerate(posteriors):
+        alone = map_estimate(model, posterior, from_identity(1, 2), np.array([True]))
+        np.testing.assert_array_equal(together.values[k], alone.values[0])
+        np.testing.assert_array_equal(together.vectors[k], alone.vectors[0])
 
 
 # ---- changes of coordinates ----------------------------------------------------------------------------------------

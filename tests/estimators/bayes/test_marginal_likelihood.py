@@ -18,6 +18,7 @@ from soqo.estimators.bayes._marginal_likelihood import (
     MIN_NOISE,
     NOISE_PRIOR_EXPONENT,
     MarginalLikelihood,
+    averages,
 )
 from soqo.typing import Array
 
@@ -191,3 +192,11 @@ def test_averages_over_many_runs_are_those_of_each_run() -> None:
         alone = MarginalLikelihood(**fields).average(guess[k : k + 1])
         for ours, single in zip(averages, alone, strict=True):
             np.testing.assert_allclose(ours[k], single[0], rtol=1e-12)
+
+
+def test_likelihoods_that_are_averaged_together_have_the_averages_of_each_alone() -> None:
+    parts = [one_run(n, 0.5, seed=n, p=p) for n, p in ((2, 3), (30, 3), (8, 5), (12, 3))]
+    guesses = [np.array([guess]) for guess in (math.nan, 0.5, math.nan, math.nan)]
+    for part, guess, found in zip(parts, guesses, averages(parts, guesses), strict=True):
+        for value, alone in zip(found, part.average(guess), strict=True):
+            np.testing.assert_array_equal(value, alone)

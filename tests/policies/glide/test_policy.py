@@ -142,6 +142,25 @@ def test_glide_plays_lai_for_its_estimate() -> None:
         state = policy.observe(state, 0.5 * (x - v) @ A @ (x - v) + rng.uniform(-1.0, 1.0))
 
 
+@pytest.mark.parametrize(("smallest", "period"), [(0.5, 8), (0.0, 4)], ids=["inside the cone", "at its boundary"])
+def test_with_very_many_readings_the_estimate_changes_more_rarely(smallest: float, period: int) -> None:
+    policy, rng = GLIDE(), np.random.default_rng(2)
+    A, state, v = np.diag([2.0, smallest]), policy.start(np.zeros(2)), np.zeros(2)
+    changes = []
+    for t in range(1, 121):
+        v = v + 10.0 * rng.standard_normal(2)
+        x, state = policy.act(state, v)
+        before = policy.diagnostics(state)
+        state = policy.observe(state, 0.5 * (x - v) @ A @ (x - v) + rng.uniform(-1.0, 1.0))
+        after = policy.diagnostics(state)
+        # Another belief has another estimate, whenever it becomes the best one.
+        if after["outliers"] == before["outliers"] and (after["estimate"] != before["estimate"]).any():
+            changes.append(t)
+    # With three unknowns, there are very many readings after 48.
+    assert [t for t in changes if t > 48] == list(range(48 + period, 121, period))
+    assert [t for t in changes if t <= 12] == list(range(1, 13))
+
+
 def actions(policy: GLIDE, v: Any, readings: Any) -> Any:
     """Return the actions on a path, with the reading at u in round t from a function."""
     state = policy.start(np.zeros(v.shape[1]), horizon=len(v))

@@ -473,11 +473,10 @@ class Beliefs(Value):
         restarted = self.posterior.is_restarted
         due = fit_is_due(model, age, restarted)
         if self.owner.size > self.best.size:
-            # The evidence of an improbable belief is exact at every fourth of the first readings only.
-            total = self.total
-            improbable = (total < total[self.best][self.owner] - IMPROBABLE_NATS) & (
-                age > np.where(restarted, 4.0, 2.0)
-            )
+            # The evidence of an improbable belief is exact at every fourth of the first readings only. At the very
+            # first ones, what is improbable may still become probable.
+            total, first = self.total, np.where(restarted, 4.0, 2.0)
+            improbable = (total < total[self.best][self.owner] - IMPROBABLE_NATS) & (age > first)
             due &= ~improbable | (age % 4.0 == 0.0)
         return due
 

@@ -108,8 +108,8 @@ class GLIDE(Policy[Any]):
     """LAI for the current estimate of A, which is learned from every reading without prior knowledge.
 
     With p = d(d+1)/2 unknowns a round costs O(p^2) = O(d^4). It costs O(p^3) if the noise and the scale are estimated
-    again (ever more rarely) or if the estimate is near the boundary of the cone (in every round while there are fewer
-    than 4p readings, in every fourth round later, and less often with more than a hundred unknowns).
+    again (ever more rarely) or if the estimate is near the boundary of the cone (in every round while there are no more
+    than 4p readings, and in every fourth round later).
 
     With more than 12 dimensions, A is represented by the latest readings, by sums over all of them or by a factor
     A = L L', as the evidence supports. A base load is then learned from the latest readings until A is known as a
