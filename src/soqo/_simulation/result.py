@@ -425,8 +425,9 @@ class Result(Value, Mapping[str, PolicyResult]):
         if key:
             dataset.attrs["key"] = key
         dataset.attrs["checksum"] = _checksum(dataset)
+        content = dataset.to_netcdf(engine="scipy")  # SciPy leaves a file open if Ctrl-C comes while it writes
         with replacing(target) as temporary:
-            dataset.to_netcdf(temporary, engine="scipy")
+            temporary.write_bytes(content)
         return target
 
     @classmethod

@@ -27,9 +27,12 @@ _MAX_FIRST_FITS, _MAX_FREQUENT_FITS = 12, 24
 """Every reading is followed by a fit up to twice the number of unknowns, and up to so many at most: from the start, and
 after a suspected change, when the evidence decides what is played."""
 
-MANY_PER_UNKNOWN, VERY_MANY_PER_UNKNOWN = 4, 16
-"""With more readings than this for each unknown, A is estimated in every fourth round, and in every eighth: a reading
-changes the estimate less and less."""
+MANY_PER_UNKNOWN = 4
+"""With more readings than this for each unknown, A is estimated in every fourth round."""
+
+VERY_MANY_PER_UNKNOWN = 16
+"""With more readings than this for each unknown, A is estimated in every eighth round: a reading changes the estimate
+less and less."""
 
 STEADY_RATIO = 0.02
 """The estimate is inside the cone if its smallest eigenvalue is above this share of the largest."""
