@@ -30,10 +30,7 @@ serve: $(VENV)/installed  ## Serve a simulated plant with a live page on http://
 	@mkdir -p results
 	$(BIN)/soqo serve --demo --store results/demo.sqlite
 
-# Functions are compiled while the checks run: once, and not by each worker of the tests.
-test: $(VENV)/installed  ## Run every check and every test
-	@$(BIN)/soqo doctor > /dev/null & compiling=$$!; \
-	$(MAKE) --no-print-directory check browser database && wait $$compiling
+test: check browser database  ## Run every check and every test
 	$(BIN)/pytest -n $(JOBS) -q $(TESTS)
 
 check: $(VENV)/installed  ## Check format, lint rules, types and the layers of imports

@@ -1,7 +1,7 @@
-"""The processor time of GLIDE per round and run: by NumPy, by compiled functions, and of another version of soqo.
+"""The processor time of GLIDE per round and run, beside that of another version of soqo.
 
-    python benchmarks/glide_speed.py                              NumPy and compiled functions (minutes)
-    python benchmarks/glide_speed.py --against PATH/src           another version of soqo beside them
+    python benchmarks/glide_speed.py                              this version (minutes)
+    python benchmarks/glide_speed.py --against PATH/src           another version of soqo beside it
     python benchmarks/glide_speed.py --rows "d=4, one stream"     some of the rows
 
 Eigenvalues are 1..4, steps of 50, noise up to 10; runs of 1,000 rounds (1,000 runs: of 200 rounds). The contenders take
@@ -70,9 +70,9 @@ def answer(row: str) -> None:
     print(json.dumps([float(times.mean()), float(times[:50].mean())]))
 
 
-def ask(row: str, source: str | None, fast: bool) -> Any:
+def ask(row: str, source: str | None) -> Any:
     """Measure a row in a process of its own."""
-    environment = {**os.environ, "SOQO_FAST": "1" if fast else "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     if source is not None:
         environment["PYTHONPATH"] = source
     command = [sys.executable, "-W", "ignore", __file__, "--answer", row]
@@ -90,12 +90,12 @@ def main() -> None:
     if given.answer:
         answer(given.answer)
         return
-    contenders: dict[str, tuple[str | None, bool]] = {"NumPy": (None, False), "compiled": (None, True)}
+    contenders: dict[str, str | None] = {"this version": None}
     if given.against:
-        contenders = {"other version": (given.against, False), **contenders}
+        contenders = {"other version": given.against, **contenders}
     found: dict[str, dict[str, Any]] = {}
     for row in given.rows:
-        passes = [[ask(row, *contender) for contender in contenders.values()] for _ in range(given.passes)]
+        passes = [[ask(row, source) for source in contenders.values()] for _ in range(given.passes)]
         found[row] = dict(zip(contenders, np.min(passes, axis=0).tolist(), strict=True))
     for index, what in enumerate(("microseconds per round and run", "the first 50 rounds")):
         print(f"{what:<34}" + "".join(f"{name:>15}" for name in contenders))

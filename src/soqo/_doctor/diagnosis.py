@@ -56,7 +56,7 @@ class Diagnosis:
 
 
 def doctor() -> Diagnosis:
-    """Say what is installed, and test it in about a second; in a minute or two if the extra ``fast`` compiles.
+    """Say what is installed, and test it in about a second.
 
     Returns
     -------

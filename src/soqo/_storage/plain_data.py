@@ -55,8 +55,6 @@ def _pack(value: Any, arrays: dict[str, np.ndarray[Any, Any]], where: str) -> An
         if not all(isinstance(key, str) for key in value):
             raise ArgumentError(f"{where} must have strings as keys, got {list(value)}")
         return {"mapping": {k: _pack(item, arrays, f"{where}[{k!r}]") for k, item in value.items()}}
-    if hasattr(value, "for_file"):
-        value = value.for_file()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {
             f.name: _pack(getattr(value, f.name), arrays, f"{where}.{f.name}")
@@ -115,8 +113,6 @@ def portability_problems(value: Any) -> list[str]:
         return [problem for item in value for problem in portability_problems(item)]
     if isinstance(value, Mapping):
         return [problem for item in value.values() for problem in portability_problems(item)]
-    if hasattr(value, "for_file"):
-        value = value.for_file()
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return []
     own = portability_problem(type(value))
@@ -135,8 +131,6 @@ def describe(value: Any) -> Any:
         return [describe(item) for item in value]
     if isinstance(value, Mapping):
         return {str(key): describe(item) for key, item in value.items()}
-    if hasattr(value, "for_file"):
-        value = value.for_file()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: describe(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
         return {"class": type(value).__qualname__, **fields}

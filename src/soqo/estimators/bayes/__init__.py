@@ -1,16 +1,12 @@
 """Bayesian estimators of A: recursive least squares with unknown noise and scale, MAP estimates, regression on logs."""
 
 from soqo.estimators.bayes._fit_schedule import (
-    MANY_PER_UNKNOWN,
     STEADY_RATIO,
-    VERY_MANY_PER_UNKNOWN,
     estimate_period,
-    first_fits,
     fit_ages,
     fit_is_due,
     frequent_fits,
 )
-from soqo.estimators.bayes._fits import NOISE_MARGIN
 from soqo.estimators.bayes._map_estimate import map_estimate
 from soqo.estimators.bayes._model import (
     MAX_DISTANCE,
@@ -33,14 +29,11 @@ from soqo.estimators.bayes._row_algebra import LOG_BASE_LOAD_RANGE
 
 __all__ = [
     "LOG_BASE_LOAD_RANGE",
-    "MANY_PER_UNKNOWN",
     "MAX_DISTANCE",
-    "NOISE_MARGIN",
     "OFFSET_SIZE",
     "RELATIVE_ERROR",
     "STEADY_RATIO",
     "TRACE_DEVIATION",
-    "VERY_MANY_PER_UNKNOWN",
     "BayesianRegression",
     "Posterior",
     "PosteriorSample",
@@ -48,7 +41,6 @@ __all__ = [
     "clip_inputs",
     "directional_deviations",
     "estimate_period",
-    "first_fits",
     "fit_ages",
     "fit_is_due",
     "frequent_fits",

@@ -20,9 +20,6 @@ from soqo.experiments.execution._cells import Cell
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """The environment variables that set the number of BLAS threads: one, since there is a process per processor."""
 
-_WORKER_ENVIRONMENT = {**dict.fromkeys(_THREAD_VARIABLES, "1"), "SOQO_FAST": "0"}
-"""The environment of a worker. A reproduction does not depend on an optional extra, so nothing is compiled."""
-
 _SCHEDULER_TIMEOUT = 10.0
 """Seconds to wait for an answer of a Dask scheduler."""
 
@@ -55,7 +52,7 @@ def open_executor(workers: int, scheduler: str | None, cells: list[Cell]) -> Ite
     3
     """
     if scheduler is None:
-        with _worker_environment(), _open_pool(workers) as pool:
+        with _single_threaded(), _open_pool(workers) as pool:
             yield pool
         return
     with _connect(scheduler) as client:
@@ -102,11 +99,11 @@ def _exit_with_parent(lifeline: Connection) -> None:
 
 
 @contextmanager
-def _worker_environment() -> Iterator[None]:
-    """Set the environment of processes that are started meanwhile: BLAS uses one thread, and nothing is compiled."""
+def _single_threaded() -> Iterator[None]:
+    """Set the environment so that BLAS uses one thread in processes that are started meanwhile."""
     # The libraries read these variables when they are loaded, so they must be set before a worker starts.
-    before = {name: os.environ.get(name) for name in _WORKER_ENVIRONMENT}
-    os.environ.update(_WORKER_ENVIRONMENT)
+    before = {name: os.environ.get(name) for name in _THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
     try:
         yield
     finally:

@@ -18,7 +18,6 @@ estimate.
     base loads  which other ones the latest readings support            soqo.policies.glide._base_loads
     hedge       what to play for while A may have changed               soqo.policies.glide._hedge
     faults      meters that are stuck or saturated                      soqo.policies.glide._meter_faults
-    compiled    rounds as machine code, where Numba is installed        soqo.policies.glide._compiled
     probes      deviations that are worth their cost                    soqo.policies.glide._probes
     verify      deviations that verify a large eigenvalue               soqo.policies.glide._verification
     drift       the predictable part of the steps of v                  soqo.policies.glide._drift
@@ -28,7 +27,6 @@ estimate.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Any, Literal
@@ -37,7 +35,6 @@ import numpy as np
 
 from soqo._foundation.arguments import choice, number
 from soqo._foundation.blas import any_entry, min_entry, sum_of_squares
-from soqo._foundation.compilation import can_compile
 from soqo._foundation.frozen_dataclasses import evolve, set_fields
 from soqo._model.gains import MAX_ROUNDS, advance, advance_remembered, advance_with_factor
 from soqo._model.planner import anticipation, towards
@@ -54,9 +51,7 @@ from soqo.estimators.bayes import (
     map_estimate,
 )
 from soqo.policies._base import Policy, State
-from soqo.policies._runs import join_rows
 from soqo.policies.glide._beliefs import Beliefs
-from soqo.policies.glide._compiled._packed import CompiledMemory, is_packable, with_plain_memory
 from soqo.policies.glide._drift import Drift
 from soqo.policies.glide._forecasts import ForecastTrust
 from soqo.policies.glide._hedge import hedge
@@ -117,10 +112,6 @@ class GLIDE(Policy[Any]):
     ``bias`` have no effect, and a reading at ``y_max`` is not used. ``probing`` deviates along single directions if v
     moves in few directions only; large eigenvalues are not verified. While readings are mostly noise and do not show
     the scale of A, it plays for an A no larger than the switching weight, in the first hundred rounds at most.
-
-    Up to 12 dimensions, rounds are played by compiled functions where the extra ``fast`` is installed, with the same
-    results to round-off: without a context, a factor, a forecast, ``window``, ``y_max`` and ``switching_included``, and
-    with ``alarms``. All else is left to NumPy's code, and so are single readings that do not fit.
 
     Parameters
     ----------
@@ -249,26 +240,7 @@ class GLIDE(Policy[Any]):
     def decide(self, state: State[Any], v: Array) -> tuple[Array, Any]:
         if isinstance(state.memory, LargeMemory):
             return decide_streams(state, v, drift=self.drift, probing=self.probing, noise_cap=self.noise_cap)
-        if self._may_compile(state):
-            model = self._model(v.shape[-1])
-            x, memory = _compiled_rounds().decide(state, v, model, drift=self.drift, probing=self.probing)
-            return x, memory
-        return self._decide_dense(with_plain_memory(state), v)
-
-    def _may_compile(self, state: State[Any]) -> bool:
-        """Return whether compiled functions can play this round."""
-        return (
-            can_compile()
-            and self.alarms
-            and self.window is None
-            and self.y_max is None
-            and not self.switching_included
-            and state.context is None
-            and state.factor is None
-            and state.felt is None
-            and state.forecast is None
-            and (isinstance(state.memory, CompiledMemory) or is_packable(state.memory))
-        )
+        return self._decide_dense(state, v)
 
     def _decide_dense(self, state: State[Any], v: Array) -> tuple[Array, GlideMemory]:
         d, memory = v.shape[-1], state.memory
@@ -427,10 +399,7 @@ class GLIDE(Policy[Any]):
     def learn(self, state: State[Any], y: Array) -> Any:
         if isinstance(state.memory, LargeMemory):
             return self._learn_many_dimensions(state, y)
-        if self._may_compile(state):
-            options, model = self._companion_options, self._model(state.x.shape[-1])
-            return _compiled_rounds().learn(state, y, model, options, self._learn_dense, base_load=self.base_load)
-        return self._learn_dense(with_plain_memory(state), y)
+        return self._learn_dense(state, y)
 
     def _learn_dense(self, state: State[Any], y: Array) -> GlideMemory:
         d = state.x.shape[-1]
@@ -529,13 +498,9 @@ class GLIDE(Policy[Any]):
     def mixes_rounds(self) -> bool:
         return True
 
-    def join_runs(self, memories: Sequence[Any]) -> Any:
-        return join_rows([memory.plain if isinstance(memory, CompiledMemory) else memory for memory in memories])
-
     def shift_rounds(self, memory: Any, by: int) -> GlideMemory | LargeMemory:
         if isinstance(memory, LargeMemory):
             return memory.shift_rounds(by)
-        memory = memory.plain if isinstance(memory, CompiledMemory) else memory
 
         def shift(rounds: Array) -> Array:
             return np.where(rounds > 0.0, rounds + by, rounds)
@@ -685,14 +650,6 @@ class GLIDE(Policy[Any]):
         n = max(1.0, state.rounds_to_go)
         lower, upper = advance(np.maximum(values - deviations, 0.0), n), advance(values + deviations, n)
         return float(0.5 * (upper - lower).max())
-
-
-@cache
-def _compiled_rounds() -> Any:
-    """Return the module of compiled rounds, whose first import loads machine code or compiles it."""
-    from soqo.policies.glide._compiled import rounds
-
-    return rounds
 
 
 @cache

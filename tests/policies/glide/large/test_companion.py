@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from streams import OPTIONS
 
 import soqo
@@ -11,7 +10,6 @@ from soqo._foundation.frozen_dataclasses import evolve
 from soqo._model.spectrum import Spectrum
 from soqo.estimators.lowrank import predict
 from soqo.noise import Uniform
-from soqo.policies.glide._compiled._packed import with_plain_memory
 from soqo.policies.glide._large._companion import Companion
 from soqo.processes import Gaussian
 
@@ -55,8 +53,7 @@ def test_without_a_low_rank_the_stream_rarely_computes_and_never_leads() -> None
     assert swept <= {0, *range(4, 44, 4)}
 
 
-@pytest.mark.parametrize("compiles", [False, True])
-def test_where_the_stream_leads_there_is_no_offset_and_no_probe(compiles: bool) -> None:
+def test_where_the_stream_leads_there_is_no_offset_and_no_probe() -> None:
     """An offset that the dense posterior had found has cost more than following v."""
     policy, A, rng = soqo.GLIDE(), np.diag([4.0, 1.0, *[0.0] * 8]), np.random.default_rng(0)
     state, v = policy.start(np.zeros(10), 200), np.zeros(10)
@@ -64,19 +61,17 @@ def test_where_the_stream_leads_there_is_no_offset_and_no_probe(compiles: bool) 
         v = v + 50.0 * rng.standard_normal(10)
         x, state = policy.act(state, v)
         state = policy.observe(state, 0.5 * (x - v) @ A @ (x - v) + rng.uniform(-10.0, 10.0))
-    plain = with_plain_memory(state)
-    assert plain.memory.companion is not None
-    assert plain.memory.companion.leads.all()
-    state = evolve(plain, memory=evolve(plain.memory, shift=np.ones((1, 10, 1))))
-    learn = policy.learn if compiles else policy._learn_dense
-    after = with_plain_memory(evolve(state, memory=learn(state, np.array(0.5 * (x - v) @ A @ (x - v)))))
+    assert state.memory.companion is not None
+    assert state.memory.companion.leads.all()
+    state = evolve(state, memory=evolve(state.memory, shift=np.ones((1, 10, 1))))
+    after = evolve(state, memory=policy.learn(state, np.array(0.5 * (x - v) @ A @ (x - v))))
     assert not after.memory.shift.any()
     probes = after.memory.probes
     for _ in range(30):
         v = v + 50.0 * rng.standard_normal(10)
         x, after = policy.act(after, v)
         after = policy.observe(after, 0.5 * (x - v) @ A @ (x - v) + rng.uniform(-10.0, 10.0))
-    np.testing.assert_array_equal(with_plain_memory(after).memory.probes, probes)
+    np.testing.assert_array_equal(after.memory.probes, probes)
 
 
 def test_a_low_rank_in_ten_dimensions_costs_less_than_with_the_dense_posterior_alone() -> None:

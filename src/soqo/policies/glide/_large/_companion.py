@@ -159,22 +159,6 @@ class Companion(Value):
         """
         return Companion(tuple(self.streams[i] for i in index), self.errors[index], self.leads[index])
 
-    def with_runs(self, index: IntArray, part: Companion) -> Companion:
-        """Return the streams with others in some of the runs.
-
-        Parameters
-        ----------
-        index : IntArray, shape (k,)
-            The runs.
-        part : Companion
-            Their streams.
-        """
-        streams, errors, leads = list(self.streams), self.errors.copy(), self.leads.copy()
-        for i, stream in zip(index.tolist(), part.streams, strict=True):
-            streams[i] = stream
-        errors[index], leads[index] = part.errors, part.leads
-        return Companion(tuple(streams), errors, leads)
-
     @staticmethod
     def join_runs(parts: Sequence[Companion]) -> Companion:
         """Return the streams of the runs of several.
