@@ -1,4 +1,4 @@
-"""The public line, which private names do not cross and ``__all__`` draws, and tests that mirror the package."""
+"""The public line, which private names do not cross and ``__all__`` draws."""
 
 from __future__ import annotations
 
@@ -60,11 +60,6 @@ WHITE_BOX = {
     "tests/theory/test_step_covariance.py",  # all forms of a covariance
 }
 """Tests of numerical kernels and of file layouts, which may use private modules."""
-
-NOT_MIRRORED = {
-    *("__init__", "__main__", "_version", "typing"),  # nothing of their own to test
-}
-"""Modules and packages without test files of their names."""
 
 
 def module_name(path: Path) -> str:
@@ -154,18 +149,3 @@ def test_public_names_are_imported_from_the_module_that_defines_them(path: Path)
             own = set(defined(ast.parse(file.read_text(encoding="utf-8"))))
             assert not name.startswith("_"), f"{module_name(path)} imports the private name {name} of {module}"
             assert name in own, f"{module_name(path)} imports {name} from {module}, which only imports it"
-
-
-def namesake(path: Path) -> Path:
-    """``tests/a/b/test_c.py`` for the module ``soqo._a.b._c``."""
-    *folders, name = path.relative_to(SOURCE / "soqo").with_suffix("").parts
-    return ROOT.joinpath("tests", *(folder.lstrip("_") for folder in folders), f"test_{name.lstrip('_')}.py")
-
-
-MIRRORED = [path for path in MODULES if NOT_MIRRORED.isdisjoint(path.relative_to(SOURCE).with_suffix("").parts)]
-
-
-@pytest.mark.parametrize("path", MIRRORED, ids=lambda path: module_name(path))
-def test_every_module_has_a_test_file_of_its_name(path: Path) -> None:
-    expected = namesake(path)
-    assert expected.is_file(), f"{module_name(path)} has no {expected.relative_to(ROOT).as_posix()}"

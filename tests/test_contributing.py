@@ -35,7 +35,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in [*ROOT.glob("*.md"), ROOT / "pyproject.toml"]:
         shutil.copy(path, copy)
     (copy / POLICY).write_text(BLOCKS[POLICY], encoding="utf-8")
-    (copy / "tests/policies/test_damped.py").touch()
     exports, processes = copy / "src/soqo/policies/__init__.py", copy / PROCESS
     insert(exports, "\n__all__ = [", "from soqo.policies._damped import Damped\n")
     insert(exports, '"FTM",\n', '"Damped",\n')
