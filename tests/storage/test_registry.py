@@ -23,6 +23,7 @@ from soqo._storage.registry import (
     map_field,
     register,
     rename_fields,
+    retire,
     tag_of,
 )
 from soqo.errors import ArgumentError, FileFormatError
@@ -112,6 +113,16 @@ def test_the_tags_of_soqo_are_unique_and_a_user_cannot_take_them() -> None:
         assert is_registered(tag)
         with pytest.raises(ArgumentError, match=f"tag must be new, got '{tag}'"):
             register(tag)(Point)
+
+
+@pytest.mark.parametrize("tag", ["tests.gone", "GLIDE.belief", "GLIDE.many_dimensions"])
+def test_a_user_cannot_take_the_tag_of_a_class_that_is_gone(tag: str) -> None:
+    if tag.startswith("tests"):
+        retire(tag)
+        assert build(tag, 1, {"x": 1.0}) == {"x": 1.0}
+    with pytest.raises(ArgumentError, match=f"tag must be new, got '{tag}', which is a retired class's"):
+        register(tag)(Point)
+    assert tag_of(Point) == (f"{__name__}:Point", 0)
 
 
 # ---- migrations ------------------------------------------------------------------------------------------------------

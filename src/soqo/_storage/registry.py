@@ -45,6 +45,9 @@ _TAGS: dict[str, _Entry] = {}
 
 _TAG_OF: dict[type, str] = {}
 
+_RETIRED: dict[str, Callable[[_Fields], Any]] = {}
+"""What becomes of the fields of classes that are no more, by tag."""
+
 
 def register(tag: str, *, version: int = 1, migrations: Mapping[int, _Migration] | None = None) -> Callable[[_C], _C]:
     """Register a dataclass under the tag that names it in files.
@@ -76,6 +79,8 @@ def register(tag: str, *, version: int = 1, migrations: Mapping[int, _Migration]
     def decorate(kind: _C) -> _C:
         if not dataclasses.is_dataclass(kind):
             raise ArgumentError(f"register must decorate a dataclass, got {kind.__name__}")
+        if tag in _RETIRED:
+            raise ArgumentError(f"tag must be new, got {tag!r}, which is a retired class's")
         known = _TAGS.get(tag)
         if known is not None and known.kind.__qualname__ != kind.__qualname__:
             raise ArgumentError(f"tag must be new, got {tag!r}, which is {known.kind.__qualname__}'s")
@@ -84,6 +89,28 @@ def register(tag: str, *, version: int = 1, migrations: Mapping[int, _Migration]
         return kind
 
     return decorate
+
+
+def retire(*tags: str, convert: Callable[[_Fields], Any] = dict) -> None:
+    """Let files still hold classes that are no more; no other class can have their tags.
+
+    Such an object is read as a dictionary of its fields, and a migration of the class that held it decides what becomes
+    of them; or it is converted.
+
+    Parameters
+    ----------
+    tags : str
+        The tags of the classes.
+    convert : callable
+        Returns what takes the place of an object, from its fields.
+
+    Examples
+    --------
+    >>> retire("docs.Slower")
+    >>> build("docs.Slower", 1, {"period": 2.0})
+    {'period': 2.0}
+    """
+    _RETIRED.update(dict.fromkeys(tags, convert))
 
 
 def tag_of(kind: type) -> tuple[str, int]:
@@ -131,6 +158,8 @@ def portability_problem(kind: type) -> str | None:
 
 def build(tag: str, version: int, fields: _Fields) -> Any:
     """Build the object that a file describes, after migrating its fields to the current version."""
+    if tag in _RETIRED:
+        return _RETIRED[tag](fields)
     entry = _TAGS.get(tag)
     if entry is None:
         return _find_unregistered(tag)(**fields)
