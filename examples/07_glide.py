@@ -26,7 +26,7 @@ print(result.summary())
 regret = np.median(result.regret("GLIDE"), axis=0)
 print(f"\nGLIDE after 10 rounds {regret[9]:.0f}, after 50 {regret[49]:.0f}, after 500 {regret[-1]:.0f}")
 
-# A changes in round 300: readings that the old A does not explain raise an alarm, and learning restarts.
+# A changes in round 300: readings that the old A does not explain raise an alarm, and GLIDE adapts its estimate.
 changing = soqo.Environment(
     soqo.RandomProblem(dim=4, rank=4, min_eigenvalue=1.0, max_eigenvalue=4.0),
     Gaussian(scale=50.0),
@@ -53,4 +53,4 @@ for _ in range(40):
 knows = policy.diagnostics(state)
 print(f"\nafter 40 rounds: A = {knows['estimate'].round(2).tolist()}")
 print(f"  give or take {knows['uncertainty'].round(2).tolist()} along its eigenvectors")
-print(f"  noise {knows['noise']:.1f}, probes {knows['probes']:.0f}, alarms {knows['alarms']:.0f}")
+print(f"  noise {knows['noise']:.1f}, alarms {knows['alarms']:.0f}")

@@ -49,8 +49,6 @@ WHITE_BOX = {
     "tests/doctor",  # the parts of a self-test, which must notice what is broken
     "tests/estimators/sdp",  # the linear algebra of the interior-point method
     "tests/estimators/bayes",
-    "tests/estimators/dense_posterior.py",  # the linear algebra of the posterior
-    "tests/estimators/lowrank",  # and of estimates of low rank
     "tests/estimators/test_gradient.py",
     "tests/estimators/test_nesterov_todd.py",
     "tests/policies/glide",  # the parts of GLIDE, each against a dense derivation

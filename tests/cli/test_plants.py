@@ -78,7 +78,7 @@ def test_journal_check_says_whether_it_can_be_resumed(journal: Path) -> None:
     assert re.search(r"^the last \d+ bytes are an incomplete record", cut.stdout, flags=re.MULTILINE)
     assert journal.read_bytes() == data[:-3]  # it is not repaired
     damaged = bytearray(data)
-    damaged[len(data) // 3] ^= 1
+    damaged[100] ^= 1  # long before the closing record
     journal.write_bytes(damaged)
     assert "is damaged at byte" in complaint("journal", "check", journal)
 
@@ -105,11 +105,11 @@ def test_other_files_are_no_journals(table: Path, tmp_path: Path) -> None:
 
 
 def test_replay_prints_what_other_policies_would_have_cost(table: Path) -> None:
-    done = run("replay", table, "--policy", "GLIDE", "--policy", "GLIDE(drift=false, noise_cap=2)", "--draws", "8")
+    done = run("replay", table, "--policy", "GLIDE", "--policy", "GLIDE(offset=false, noise_cap=2)", "--draws", "8")
     assert done.returncode == 0, done.stderr
     first, second = done.stdout.splitlines()
     assert first == str(soqo.replay(GLIDE(), Log.read(table), draws=8))
-    assert second == str(soqo.replay(GLIDE(drift=False, noise_cap=2.0), Log.read(table), draws=8))
+    assert second == str(soqo.replay(GLIDE(offset=False, noise_cap=2.0), Log.read(table), draws=8))
     assert "95 %" in first
 
 

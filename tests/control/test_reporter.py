@@ -60,7 +60,7 @@ def test_an_alarm_is_reported_once_as_a_warning(
     events = collect(controller, "alarm")
     steer_through_a_change(controller)
     assert len(events) == controller.diagnostics()["alarms"] > 0
-    assert 61 <= events[0].round <= 64
+    assert 61 <= events[0].round <= 66
     found = [record for record in caplog.records if "suspects a change" in record.message]
     assert {record.levelname for record in found} == {"WARNING"}
 

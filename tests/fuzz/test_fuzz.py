@@ -45,3 +45,6 @@ def test_no_finite_number_makes_a_policy_raise() -> None:
     # Among the readings of these sequences, terms of the likelihood overflow or lose their rank.
     for seed in (158, 1202, 1498, 5731, 6090):
         assert not fuzz_policies.attack(seed, "GLIDE", soqo.GLIDE(), 1 + seed % 4, 30)
+    # With many dimensions: products of predictions, kernels without a root, covariances that are not finite.
+    for seed in (7, 74, 141, 345, 579):
+        assert not fuzz_policies.attack(seed, "GLIDE", soqo.GLIDE(), 13 + seed % 4, 60)

@@ -7,7 +7,7 @@ with the eigenvalues c_i of the gain C and the divided differences f_ij of c ove
 - before its action the player is at w = x_prev - v, with covariance W_ij = Sigma_ij / (1 - c_i c_j), and after it at
   u = C w, with covariance U = C W C;
 - an estimate A + E costs 1/2 tr(W (f o E) C^{-1} (f o E)) a round, a quadratic form J of E: the second-order form of
-  regret (`soqo.policies.glide._probes`);
+  regret;
 - a reading is linear in A, with the information E[phi phi'] / s^2 = F / s^2 for a round, where phi'svec(X) = 1/2 u'X u
   and svec(X)'F svec(X) = 1/2 tr(X U X U) + 1/4 tr(X U)^2.
 

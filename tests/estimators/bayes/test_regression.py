@@ -7,8 +7,8 @@ import pytest
 
 from soqo._model.problem import random_curvature
 from soqo.estimators._measurements import smat, svec
-from soqo.estimators.bayes import TRACE_DEVIATION, BayesianRegression
-from soqo.estimators.bayes._regression import hit_and_run, whiten
+from soqo.estimators.bayes import BayesianRegression
+from soqo.estimators.bayes._regression import _TRACE_DEVIATION, hit_and_run, whiten
 from soqo.typing import Array
 
 
@@ -25,7 +25,7 @@ def test_the_posterior_is_the_dense_solution_of_the_normal_equations() -> None:
     s, noise = 0.7, regression.noise
     rows = np.array([[*svec(0.5 * np.outer(row, row)), 1.0] for row in u])
     along = svec(np.eye(3)) / np.sqrt(3.0)
-    covariance = s**2 * (np.eye(6) + (TRACE_DEVIATION**2 - 1.0) * np.outer(along, along))
+    covariance = s**2 * (np.eye(6) + (_TRACE_DEVIATION**2 - 1.0) * np.outer(along, along))
     precision = np.zeros((7, 7))
     precision[:6, :6] = np.linalg.inv(covariance)
     precision[6, 6] = noise**-2

@@ -17,7 +17,7 @@ from soqo.experiments import parse_policy
     [
         ("FTM", FTM()),
         (" GLIDE() ", GLIDE()),
-        ('GLIDE(noise_cap=0.5, drift=false, bias="none")', GLIDE(noise_cap=0.5, drift=False, bias="none")),
+        ("GLIDE(noise_cap=0.5, offset=false)", GLIDE(noise_cap=0.5, offset=False)),
         ("POL (learning_rate = 1e-3)", POL(1e-3)),
         ('{ kind = "POL", learning_rate = 1e-3 }', POL(1e-3)),
         (
@@ -46,8 +46,8 @@ def test_a_policy_of_ones_own_is_found_beside_the_command(tmp_path: Path, monkey
         ("", "policy must be a kind, such as GLIDE"),
         ("GLIDE(", "policy must be a kind, such as GLIDE"),
         ("GLID", "policy must be one of .*FTM, GLIDE, .* or 'module:Class', got 'GLID'"),
-        ("GLIDE(cap=1)", "policy GLIDE has no argument 'cap'; it has noise_cap,"),
-        ("GLIDE(drift=False)", "policy must have values as in TOML, such as 0.5, true"),
+        ("GLIDE(cap=1)", "policy GLIDE has no argument 'cap'; it has offset, noise_cap,"),
+        ("GLIDE(offset=False)", "policy must have values as in TOML, such as 0.5, true"),
         ("GLIDE(noise_cap=-1)", "policy GLIDE: noise_cap must be a finite number at least 0, got -1"),
         ("POL", r"policy POL needs learning_rate, as in POL\(learning_rate=\.\.\.\)"),
         ("LAI", "policy must not know A, which a log does not hold, got LAI"),

@@ -197,7 +197,3 @@ def test_explain_asks_for_the_limit_of_the_meter() -> None:
     assert "its largest reading, 0.4, came" in text
     assert "give it as y_max" in text
     assert "y_max" not in steer(40, GLIDE(y_max=0.4), limit=0.4).explain()
-
-
-def test_without_alarms_repetitions_are_believed() -> None:
-    assert not steer(40, GLIDE(alarms=False), stuck=3).diagnostics()["stuck"]

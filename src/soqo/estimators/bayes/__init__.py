@@ -1,53 +1,26 @@
-"""Bayesian estimators of A: recursive least squares with unknown noise and scale, MAP estimates, regression on logs."""
+"""Bayesian estimators of A: filters that learn reading by reading, and the regression on a finished log."""
 
-from soqo.estimators.bayes._fit_schedule import (
-    STEADY_RATIO,
-    estimate_period,
-    fit_ages,
-    fit_is_due,
-    frequent_fits,
-)
-from soqo.estimators.bayes._map_estimate import map_estimate
-from soqo.estimators.bayes._model import (
-    MAX_DISTANCE,
-    OFFSET_SIZE,
-    RELATIVE_ERROR,
-    TRACE_DEVIATION,
-    ReadingModel,
-    clip_inputs,
-)
-from soqo.estimators.bayes._posterior import Posterior, directional_deviations
+from soqo.estimators.bayes._bank import KNOWN_NOISE, Bank
+from soqo.estimators.bayes._filters import begins
+from soqo.estimators.bayes._posterior import DECADES, FIRST_SCALE, MAX_DISTANCE, Expectation, Posterior, Reading
 from soqo.estimators.bayes._regression import BayesianRegression, PosteriorSample
-from soqo.estimators.bayes._revisions import (
-    with_released_offset,
-    with_rescaled_curvature,
-    with_walking_offset,
-    without_direction,
-    without_readings,
-)
-from soqo.estimators.bayes._row_algebra import LOG_BASE_LOAD_RANGE
+from soqo.estimators.bayes._structures import LOAD_SIZE, PLAIN, SHIFTED, STRUCTURES, Terms
 
 __all__ = [
-    "LOG_BASE_LOAD_RANGE",
+    "DECADES",
+    "FIRST_SCALE",
+    "KNOWN_NOISE",
+    "LOAD_SIZE",
     "MAX_DISTANCE",
-    "OFFSET_SIZE",
-    "RELATIVE_ERROR",
-    "STEADY_RATIO",
-    "TRACE_DEVIATION",
+    "PLAIN",
+    "SHIFTED",
+    "STRUCTURES",
+    "Bank",
     "BayesianRegression",
+    "Expectation",
     "Posterior",
     "PosteriorSample",
-    "ReadingModel",
-    "clip_inputs",
-    "directional_deviations",
-    "estimate_period",
-    "fit_ages",
-    "fit_is_due",
-    "frequent_fits",
-    "map_estimate",
-    "with_released_offset",
-    "with_rescaled_curvature",
-    "with_walking_offset",
-    "without_direction",
-    "without_readings",
+    "Reading",
+    "Terms",
+    "begins",
 ]

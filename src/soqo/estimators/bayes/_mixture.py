@@ -1,179 +1,197 @@
-r"""The mixture of the variants of a fit: one normal distribution with the mean and the covariance of all of them.
+r"""The average of filters by their evidence, and the estimates of A and of the offset that follow from it.
 
-Let z be the unknowns without N: the offset, if there is one, and A. The variants with a bias share the rows that
-contain N, so that for each of them
+With the weights w_k, the mixture of the posteriors N(m_k, P_k) has the moments
 
-    N = g - G z + kappa sigma O e,    G = kappa^2 B' L^{-T} X,
+    m = sum w_k m_k,    P = sum w_k (P_k + (m_k - m)(m_k - m)').
 
-with X the whitened rows of z and e independent of z. N + G z has the same mean in all of these variants and is
-independent of z, so only z needs to be mixed, which has half as many entries, and N follows.
-
-O is a square root of (I + kappa^2 B'B)^{-1}: the transposed inverse of a Cholesky factor.
+The estimate of A is the MAP estimate in the cone for these moments (`_cone`). The offset follows from g = A b, given
+that estimate: with E[g | A] and eigenvectors q of A, b is a ridge regression with the prior deviation of an offset.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from soqo.estimators.bayes._model import ReadingModel
+from soqo._model.spectrum import Spectrum
+from soqo.estimators._measurements import smat, svec, svec_rows
+from soqo.estimators.bayes._cone import map_in_cone
+from soqo.estimators.bayes._filters import Filters, begins
+from soqo.estimators.bayes._structures import OFFSET_SIZE, Terms
 from soqo.typing import Array, BoolArray, IntArray
 
+LEADING_NATS = 4.0
+"""Filters this far behind the best one do not count for the estimate."""
 
-class WhiteRows(NamedTuple):
-    """Rows whose noise, together with N, has covariance sigma^2 I, and what the distribution of N follows from.
+WISHART_WEIGHT = 0.1
+"""The weight of the Wishart density in the cone, in degrees of freedom."""
 
-    Attributes
-    ----------
-    rows : Array, shape (runs, n, m + 1)
-        The whitened rows.
-    L : Array, shape (runs, b, b)
-        The Cholesky factor of the covariance of the first b rows, which are those that contain N.
-    B : Array, shape (runs, b, q)
-        The columns of N in these rows, before they were whitened.
-    """
+NEGLIGIBLE = 1e-3
+"""An offset of a smaller probability is not computed, to stay within the budget of a round."""
 
-    rows: Array
-    L: Array
-    B: Array
-
-    def take(self, index: IntArray) -> WhiteRows:
-        """Return those of some of the runs."""
-        return WhiteRows(self.rows[index], self.L[index], self.B[index])
+INSIDE = 4.0
+"""The cone is left out, to stay within the budget of a round, where the smallest eigenvalue of the mean is this many
+deviations above zero."""
 
 
-class Moments(NamedTuple):
-    """The mean and a square root of the covariance of some unknowns, the mean of sigma^2, and the scale.
+@dataclass(frozen=True)
+class Mixture:
+    """Filters and the logarithms of their weights; one mixture for each row that has filters.
 
     Attributes
     ----------
-    mean, root : Array, shape (runs, n) and (runs, n, n)
-        The mean, and a square root of the covariance.
-    square_noise, scale : Array, shape (runs,)
-        The means of sigma^2 and of the scale.
+    filters : Filters
+        The filters, sorted by row.
+    starts : IntArray, shape (rows,)
+        Where the filters of a row begin.
+    segment : IntArray, shape (n,)
+        Which of the mixtures each filter belongs to.
     """
 
-    mean: Array
-    root: Array
-    square_noise: Array
-    scale: Array
+    filters: Filters
+    starts: IntArray
+    segment: IntArray
 
-    def take(self, index: IntArray) -> Moments:
-        """Return those of some of the runs."""
-        return Moments(*(values[index] for values in self))
+    @classmethod
+    def of(cls, filters: Filters) -> Mixture:
+        """Return the mixtures of some filters."""
+        first = begins(filters.group)
+        return cls(filters, first.nonzero()[0], first.cumsum() - 1)
 
+    @property
+    def rows(self) -> IntArray:
+        """The rows that have filters."""
+        return self.filters.group[self.starts]
 
-def triangular_factor(rows: Array) -> Array:
-    """Return R of the QR decomposition of the rows."""
-    R: Any = np.linalg.qr(rows, mode="r")
-    return np.asarray(R)
+    @cached_property
+    def behind(self) -> Array:
+        """By how much the log weight of each filter is below the largest of its row."""
+        weight = self.filters.log_weight
+        return np.asarray(np.maximum.reduceat(weight, self.starts)[self.segment] - weight)
 
+    @cached_property
+    def shares(self) -> Array:
+        """The weight of each filter, of the sum one in each row."""
+        weight = np.exp(-self.behind)
+        return np.asarray(weight / np.add.reduceat(weight, self.starts)[self.segment])
 
-def mixture(
-    model: ReadingModel, fits: list[dict[str, Array]], wanted: BoolArray, shares: Array, white: WhiteRows | None
-) -> dict[str, Array]:
-    """Return mean, root and scale of the mixture of the variants.
+    @property
+    def log_total(self) -> Array:
+        """The logarithm of the sum of the weights of each row."""
+        top = np.maximum.reduceat(self.filters.log_weight, self.starts)
+        return np.asarray(top + np.log(np.add.reduceat(np.exp(-self.behind), self.starts)))
 
-    Parameters
-    ----------
-    model : ReadingModel
-        The model.
-    fits : list of dict
-        The fits of the variants, each in the runs that want it; empty if none does.
-    wanted : BoolArray, shape (runs, variants)
-        The runs of each variant.
-    shares : Array, shape (runs, variants)
-        The probabilities.
-    white : WhiteRows or None
-        The rows of the variants with a bias; None if there is none.
-    """
-    found: list[tuple[IntArray, Array, Moments]] = []
-    for biased, pair in ((True, slice(0, 2)), (False, slice(2, 4))):
-        share = shares[:, pair].sum(axis=1)
-        runs = np.flatnonzero(share)
-        if not runs.size:
-            continue
-        moments = [
-            _in_runs(fit, own, runs) if fit else None for fit, own in zip(fits[pair], wanted[:, pair].T, strict=True)
-        ]
-        own_share = shares[runs, pair] / share[runs, None]
-        inner = _mix([(own_share[:, i], moment) for i, moment in enumerate(moments) if moment is not None])
-        own_white = white if biased else None
-        if own_white is not None and runs.size < len(shares):
-            own_white = own_white.take(runs)
-        found.append((runs, share[runs], _with_bias(model, inner, own_white)))
-    if len(found) == 1 and found[0][0].size == len(shares):
-        whole = found[0][2]
-    else:
-        parts = [_everywhere(runs, share, moments, len(shares)) for runs, share, moments in found]
-        whole = _mix(parts, zeros=model.biases)  # without a bias, N is zero
-    return {"mean": whole.mean, "root": whole.root, "scale": whole.scale}
+    @property
+    def best(self) -> IntArray:
+        """The filter of the largest weight in each row."""
+        order = np.lexsort((self.behind, self.segment))
+        return order[self.starts]
 
+    def mean(self, values: Array) -> Array:
+        """Return the weighted mean of a number or an array for each filter."""
+        shares = self.shares.reshape(-1, *(1,) * (values.ndim - 1))
+        return np.asarray(np.add.reduceat(shares * values, self.starts))
 
-def _in_runs(fit: dict[str, Array], own: BoolArray, runs: IntArray) -> Moments:
-    """Return the moments of a variant in some of the runs; those of a run that does not want it are arbitrary."""
-    moments = Moments(fit["mean"], fit["root"], np.square(fit["noise"]), fit["scale"])
-    if len(moments.mean) == own.size == runs.size:
-        return moments
-    place: IntArray = np.cumsum(own) - own  # of a run that does not want the variant, any
-    return moments.take(np.minimum(place[runs], len(moments.mean) - 1))
+    def leading(self) -> Mixture:
+        """Return the mixtures of the filters that matter."""
+        keep = self.behind < LEADING_NATS
+        return self if keep.all() else Mixture.of(self.filters.take(np.flatnonzero(keep)))
 
+    def of_rows(self, chosen: BoolArray) -> Mixture:
+        """Return some of the mixtures."""
+        return Mixture.of(self.filters.take(np.flatnonzero(chosen[self.segment])))
 
-def _everywhere(runs: IntArray, share: Array, moments: Moments, count: int) -> tuple[Array, Moments]:
-    """Return shares and moments for all runs: a share of zero, and arbitrary moments, for those that have none."""
-    whole, place = np.zeros(count), np.zeros(count, dtype=np.int64)
-    whole[runs], place[runs] = share, np.arange(runs.size)
-    return whole, moments.take(place)
+    # ---- moments ---------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def theta(self) -> Array:
+        """The mean m of the unknowns, shape (rows, size)."""
+        return self.mean(self.filters.mean)
 
-def _mix(parts: list[tuple[Array, Moments]], zeros: int = 0) -> Moments:
-    """Return the moments of a mixture of one or two distributions; the shares of each run add up to one.
+    def covariance(self, first: int) -> Array:
+        """Return the covariance P of the unknowns from number ``first`` on."""
+        f = self.filters
+        root = f.root[:, first:, first:] * np.sqrt(f.noise_variance)[:, None, None]
+        away = f.mean[:, first:] - self.theta[self.segment, first:]
+        return self.mean(root @ root.mT + away[:, :, None] * away[:, None, :])
 
-    The first columns of the second root may be zero: so many are left out.
-    """
-    if len(parts) == 1:
-        return parts[0][1]
-    (first, one), (second, other) = parts
-    both = np.flatnonzero((first > 0.0) & (second > 0.0))
-    if both.size == 0 and (first > 0.0).all():
-        return one
-    larger = second > first
-    mean = np.where(larger[:, None], other.mean, one.mean)
-    root = np.where(larger[:, None, None], other.root, one.root)
-    numbers = [
-        np.where(first > 0.0, first * a, 0.0) + np.where(second > 0.0, second * b, 0.0)
-        for a, b in zip(one[2:], other[2:], strict=True)
-    ]
-    if both.size:
-        w, v, size = first[both, None], second[both, None], mean.shape[1]
-        left, right = one.take(both), other.take(both)
-        mean[both] = w * left.mean + v * right.mean
-        stack = np.empty((both.size, 2 * size - zeros + 1, size))
-        stack[:, :size] = np.sqrt(w)[:, :, None] * left.root.swapaxes(-1, -2)
-        stack[:, size:-1] = np.sqrt(v)[:, :, None] * right.root[:, :, zeros:].swapaxes(-1, -2)
-        # w (a - c)(a - c)' + v (b - c)(b - c)' = w v (a - b)(a - b)' for c = w a + v b
-        stack[:, -1] = np.sqrt(w * v) * (left.mean - right.mean)
-        root[both] = triangular_factor(stack).swapaxes(-1, -2)
-    return Moments(mean, root, *numbers)
+    def variance(self, rows: Array, first: int) -> Array:
+        """Return the variance of one linear function of these unknowns in each row."""
+        f = self.filters
+        along = rows[self.segment]
+        spread = np.matvec(f.root[:, first:, first:].mT, along)
+        away = np.vecdot(f.mean[:, first:] - self.theta[self.segment, first:], along)
+        return self.mean(f.noise_variance * np.vecdot(spread, spread) + away * away)
 
+    # ---- estimates -------------------------------------------------------------------------------------------------
 
-def _with_bias(model: ReadingModel, inner: Moments, white: WhiteRows | None) -> Moments:
-    """Return the moments of all unknowns from those of z; N is zero without a bias."""
-    q, runs = model.biases, len(inner.mean)
-    if not q:
-        return inner
-    mean, root = np.zeros((runs, model.size)), np.zeros((runs, model.size, model.size))
-    mean[:, q:], root[:, q:, q:] = inner.mean, inner.root
-    if white is not None:
-        b, kappa = white.L.shape[1], model.kappa
-        gain = kappa**2 * white.rows[:, :b, :q].swapaxes(-1, -2)
-        given = white.rows[:, :b, q:-1]
-        slope = gain @ given
-        mean[:, :q] = np.matvec(gain, white.rows[:, :b, -1]) - np.matvec(slope, inner.mean)
-        precision = np.eye(q) + kappa**2 * (white.B.swapaxes(-1, -2) @ white.B)
-        own = np.linalg.inv(np.linalg.cholesky(precision)).swapaxes(-1, -2)
-        np.multiply((kappa * np.sqrt(inner.square_noise))[:, None, None], own, out=root[:, :q, :q])
-        np.negative(slope, out=slope)
-        np.matmul(slope, inner.root, out=root[:, :q, q:])
-    return inner._replace(mean=mean, root=root)
+    def estimate(self, terms: Terms, near: Spectrum, readings: Array) -> Spectrum:
+        """Return the spectrum of the MAP estimate in the cone.
+
+        Parameters
+        ----------
+        terms : Terms
+            The columns of the features.
+        near : Spectrum
+            The spectrum of the last estimate.
+        readings : Array, shape (rows,)
+            The number of readings.
+        """
+        e, p = terms.extras, terms.size - terms.extras
+        A = smat(self.theta[:, e:])
+        spectrum = Spectrum.of(A)
+        lowest = np.sqrt(self.variance(2.0 * svec_rows(spectrum.vectors[:, :, 0]), e))
+        outside = (spectrum.values[:, 0] < INSIDE * lowest) | (readings < p + 5)
+        if not outside.any():
+            return spectrum
+        covariance = self.of_rows(outside).covariance(e)
+        start = Spectrum(near.values[outside], near.vectors[outside])
+        rows = 2.0 * svec_rows(start.vectors.mT)
+        deviation = np.sqrt(np.maximum(np.vecdot(rows @ covariance, rows), 0.0))
+        start = Spectrum(np.maximum(start.values, 1e-2 * deviation + 1e-150), start.vectors)
+        # Readings of exactly zero leave the mean at zero: a scale far below all deviations would overflow.
+        least = np.maximum(1e-2 * lowest[outside], 1e-100)
+        scale = np.maximum(np.abs(spectrum.values[outside]).mean(axis=1), least)
+        steps = np.where(readings[outside] <= 2 * p, 12, 6)
+        found = map_in_cone(A[outside], covariance, start, WISHART_WEIGHT, scale, steps)
+        values, vectors = spectrum.values, spectrum.vectors
+        values[outside], vectors[outside] = found.values, found.vectors
+        return Spectrum(np.maximum(values, 0.0), vectors)
+
+    def shift(self, terms: Terms, estimate: Spectrum, size: Array, context_size: Array) -> Array:
+        """Return the offset b of each row, and how it depends on the context, shape (rows, d, 1 + k).
+
+        Parameters
+        ----------
+        terms : Terms
+            The columns of the features.
+        estimate : Spectrum
+            The estimate of A.
+        size, context_size : Array, shapes (rows,) and (rows, k)
+            The typical sizes of the entries of u and of the context.
+        """
+        d, k, e = terms.dim, terms.context, terms.extras
+        first, n = e - d * (1 + k), d * (1 + k)
+        result = np.zeros((len(size), d, 1 + k))
+        exists = self.mean((self.filters.root[:, first, first] > 0.0).astype(np.float64)) > NEGLIGIBLE
+        if not exists.any():
+            return result
+        part, Q, values = self.of_rows(exists), estimate.vectors[exists], estimate.values[exists]
+        covariance = part.covariance(first)
+        # What is known of g once A is the estimate.
+        C = covariance[:, n:, n:]
+        C = C + 1e-10 * np.trace(C, axis1=1, axis2=2)[:, None, None] * np.eye(C.shape[1])
+        change = svec(Spectrum(values, Q).matrix()) - part.theta[:, e:]
+        g = part.theta[:, first:e] + np.matvec(covariance[:, :n, n:], np.linalg.solve(C, change[..., None])[..., 0])
+        for j in range(1 + k):
+            own = terms.offset_columns(j)
+            along = np.vecmat(g[:, own], Q)
+            variance = np.vecdot(Q.mT @ covariance[:, own[:, None], own], Q.mT)
+            prior = OFFSET_SIZE * size[exists]
+            if j:
+                prior = prior / np.maximum(context_size[exists, j - 1], 1e-150)
+            ratio = variance / np.square(prior)[:, None]
+            result[exists, :, j] = np.matvec(Q, values * along / np.maximum(np.square(values) + ratio, 1e-300))
+        return result

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
@@ -31,12 +32,19 @@ from scipy.special import log_ndtr, ndtri_exp
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.spectrum import Spectrum
 from soqo.estimators._measurements import smat, svec, svec_rows
-from soqo.estimators.bayes._map_estimate import map_in_cone
-from soqo.estimators.bayes._marginal_likelihood import LOG_SCALE_DEVIATION
-from soqo.estimators.bayes._mixture import triangular_factor
-from soqo.estimators.bayes._model import RELATIVE_ERROR, clip_inputs, prior_root
-from soqo.estimators.bayes._posterior import directional_deviations
+from soqo.estimators.bayes._cone import map_in_cone
+from soqo.estimators.bayes._posterior import clip_readings
 from soqo.typing import Array, BoolArray
+
+_LOG_SCALE_DEVIATION = math.log(10.0)
+"""The deviation of the logarithm of the factor by which the prior's scale is multiplied in a draw."""
+
+_RELATIVE_ERROR = 1e-9
+"""The least deviation of a reading's relative error, in units of |u|^2: it bounds the weight of readings at large u, so
+that round-off does not matter."""
+
+_TRACE_DEVIATION = 3.0
+"""The prior's deviation of A along the identity, in units of the scale s; one in all other directions."""
 
 _INFORMED_SHARE = 0.5
 """The readings inform a direction if the posterior variance is below this share of the prior variance."""
@@ -142,10 +150,10 @@ class BayesianRegression(Value):
             p = svec_rows(u[:1]).shape[1]
             return cls(np.zeros((1, p + 1)), np.zeros(1), 1.0, 1.0, d, np.ones(1))
         times = np.flatnonzero(observed).astype(np.float64)
-        u, y = clip_inputs(u[observed], y[observed])
+        u, y = clip_readings(u[observed], y[observed])
         rows, square = svec_rows(u), np.vecdot(u, u)
         noise = _residual_deviation(np.column_stack([rows, np.ones_like(y)]), y)
-        weight = 1.0 / np.hypot(1.0, RELATIVE_ERROR * square / noise)
+        weight = 1.0 / np.hypot(1.0, _RELATIVE_ERROR * square / noise)
         speed, with_offset = _most_likely_model(rows, u, y, times, weight)
         columns = [rows, u] if with_offset else [rows]
         table = np.column_stack([*columns, np.ones_like(y), y, 0.5 * square])
@@ -160,7 +168,7 @@ class BayesianRegression(Value):
         found = np.abs(solution[rows.shape[1] - others.shape[1] :])
         deviations = np.full(others.shape[1], max(float(np.linalg.norm(found[:-1])), 1e-100))
         deviations[-1] = max(noise, float(found[-1]))
-        factor = triangular_factor(table[None, :, :-1])[0]
+        factor = _triangular_factor(table[:, :-1])
         scale = _fit_scale(square, others, y, noise)
         return cls(factor[:, :-1], factor[:, -1], noise, scale, d, deviations, speed)
 
@@ -190,13 +198,13 @@ class BayesianRegression(Value):
         """Return the mean of all unknowns, shape (p + q,), and a root of their covariance."""
         p, d, k = self.unknowns, self.dim, int(self.rows.shape[1])
         prior = np.zeros((k, k))
-        prior[:p, :p] = np.linalg.inv(scale * prior_root(d))
+        prior[:p, :p] = np.linalg.inv(scale * _prior_root(d))
         prior[p:, p:] = np.diag(1.0 / self.other_deviations)
         center = np.append(scale * svec(np.eye(d)), np.zeros(k - p))
         rows = np.concatenate([self.rows / self.noise, prior])
         target = np.concatenate([self.target / self.noise, prior @ center])
-        R = triangular_factor(np.column_stack([rows, target])[None])[0]
-        root = np.linalg.inv(R[:k, :k])
+        R = _triangular_factor(np.column_stack([rows, target]))
+        root = np.asarray(np.linalg.inv(R[:k, :k]), dtype=np.float64)
         return root @ R[:k, -1], root
 
     def _offset(self, scale: float, matrix: Array, rng: np.random.Generator | None) -> Array:
@@ -216,7 +224,7 @@ class BayesianRegression(Value):
     def informed_directions(self) -> int:
         """Return the number of the p directions of svec(A) about which the readings are informative."""
         _, root = self.posterior(self.scale)
-        relative = np.linalg.solve(self.scale * prior_root(self.dim), root)
+        relative = np.linalg.solve(self.scale * _prior_root(self.dim), root)
         return int((np.square(np.linalg.svd(relative, compute_uv=False)) < _INFORMED_SHARE).sum())
 
     def sample(self, draws: int, rng: np.random.Generator) -> PosteriorSample:
@@ -236,9 +244,9 @@ class BayesianRegression(Value):
         """
         mean, root = self.posterior(self.scale)
         mode = _map_matrix(mean, root, self.scale)
-        deviations = directional_deviations(root[None], mode.vectors.mT)
-        rank = int((mode.values > _SIGNIFICANT_DEVIATIONS * deviations).sum())
-        factors = np.exp(LOG_SCALE_DEVIATION * np.abs(rng.standard_normal(draws)))
+        deviations = np.linalg.norm(2.0 * svec_rows(mode.vectors[0].T) @ root, axis=1)
+        rank = int((mode.values[0] > _SIGNIFICANT_DEVIATIONS * deviations).sum())
+        factors = np.exp(_LOG_SCALE_DEVIATION * np.abs(rng.standard_normal(draws)))
         low_rank = (np.arange(draws) % 2 == 1) & (rank < self.dim)
         means, roots = np.empty((draws, self.unknowns)), np.empty((draws, self.unknowns, self.unknowns))
         for k in range(draws):
@@ -389,7 +397,7 @@ def _most_likely_model(rows: Array, u: Array, y: Array, times: Array, weight: Ar
     likelihood = np.empty((2, len(speeds)))  # without and with an offset
     for k, speed in enumerate(speeds):
         whitened, log_determinant = whiten(table, times, variances, speed)
-        factor = triangular_factor(whitened[None])[0]
+        factor = _triangular_factor(whitened)
         for k_offset, columns in enumerate((p, p + d)):
             solution, *_ = np.linalg.lstsq(factor[:, :columns], factor[:, -1])
             square = float(np.square(factor[:, -1] - factor[:, :columns] @ solution).sum()) / n
@@ -407,6 +415,18 @@ def _residual_deviation(rows: Array, y: Array) -> float:
     square = float(np.square(y - rows @ solution).sum()) / surplus if surplus > 0 else float(np.square(y).mean())
     largest = float(np.abs(y).max(initial=0.0))
     return max(math.sqrt(square), 1e-12 * largest, 1e-100)
+
+
+def _triangular_factor(rows: Array) -> Array:
+    """Return R of the QR decomposition of the rows."""
+    R: Any = np.linalg.qr(rows, mode="r")
+    return np.asarray(R)
+
+
+def _prior_root(d: int) -> Array:
+    """Return a square root of the prior covariance of svec(A) for s = 1, shape (p, p)."""
+    along = svec(np.eye(d)) / math.sqrt(d)
+    return np.eye(along.size) + (_TRACE_DEVIATION - 1.0) * np.outer(along, along)
 
 
 def _map_matrix(mean: Array, root: Array, scale: float) -> Spectrum:

@@ -18,7 +18,7 @@ def parse_policy(text: str) -> Policy[Any]:
     Parameters
     ----------
     text : str
-        Such as ``"GLIDE"``, ``"GLIDE(noise_cap=0.5, drift=false)"`` or ``"module:Class"``. Values are written as in
+        Such as ``"GLIDE"``, ``"GLIDE(noise_cap=0.5, offset=false)"`` or ``"module:Class"``. Values are written as in
         TOML. A table of TOML is accepted too, as in ``'{ kind = "POL", learning_rate = 1e-3 }'``.
 
     Returns
@@ -33,8 +33,8 @@ def parse_policy(text: str) -> Policy[Any]:
 
     Examples
     --------
-    >>> parse_policy("GLIDE(noise_cap=0.5, drift=false)")
-    GLIDE(noise_cap=0.5, drift=False)
+    >>> parse_policy("GLIDE(noise_cap=0.5, offset=false)")
+    GLIDE(offset=False, noise_cap=0.5)
     """
     name, arguments = _split(text.strip())
     constructor = _find(name)

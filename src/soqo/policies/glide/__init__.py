@@ -1,4 +1,4 @@
-"""GLIDE and its parts: outliers and change points, probes, and the predictable part of the steps of v."""
+"""GLIDE, the policy that learns from the movement that happens anyway."""
 
 from soqo.policies.glide._policy import GLIDE
 

@@ -17,7 +17,7 @@ from soqo._storage.registry import register
 from soqo.typing import Array
 
 MAX_LEADS = 16
-"""The regression is computed for this many rounds ahead; later ones share the trust of the last."""
+"""The budget of the regression: it is computed for this many rounds ahead; later ones share the trust of the last."""
 
 
 @register("GLIDE.forecasts")

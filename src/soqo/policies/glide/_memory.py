@@ -1,4 +1,4 @@
-"""The memory of GLIDE, and how files of earlier versions become it."""
+"""The memory of GLIDE, and what becomes of the memories that earlier versions wrote."""
 
 from __future__ import annotations
 
@@ -7,91 +7,83 @@ from typing import Any
 
 import numpy as np
 
-from soqo._foundation.frozen_dataclasses import Value
-from soqo._model.spectrum import Spectrum
-from soqo._storage.registry import add_fields, register, rename_fields
+from soqo._foundation.frozen_dataclasses import Value, evolve
+from soqo._storage.registry import register, retire
+from soqo.estimators.bayes import Bank, Terms
+from soqo.estimators.factored import Factored
 from soqo.policies.glide._beliefs import Beliefs
 from soqo.policies.glide._drift import Drift
+from soqo.policies.glide._earlier_files import from_earlier, from_many_dimensions
 from soqo.policies.glide._forecasts import ForecastTrust
-from soqo.policies.glide._large._companion import Companion
 from soqo.policies.glide._meter_faults import MeterFaults
+from soqo.policies.glide._probes import Motion
 from soqo.typing import Array
 
+MAX_DENSE_DIM = 12
+"""Up to this dimension, a bank of filters for all d(d+1)/2 unknowns is within the budget of a round."""
 
-@register("GLIDE.outliers", version=2, migrations={1: lambda _: {}})
+
+@register("GLIDE.memory", version=6, migrations={5: from_earlier})
 @dataclass(frozen=True)
-class RemovedMonitor(Value):
-    """What files of earlier versions hold in place of the beliefs, and what is not used any more."""
-
-
-def _from_one_posterior(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a memory that earlier versions wrote, with its posterior as the only belief."""
-    posterior = fields.pop("posterior")
-    fields.pop("monitor", None)
-    runs, dim, _ = fields["moment"].shape
-    shift = np.zeros((runs, dim, 1))
-    return {
-        **fields,
-        "beliefs": Beliefs.around(posterior),
-        "faults": MeterFaults.start(runs, dim),
-        "forecasts": fields.get("forecasts") or ForecastTrust.start(runs, dim),
-        "shift": shift,
-    }
-
-
-def _without_hedge(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of version 3, in which the estimate was what the policy played for."""
-    return {**fields, "played": fields["spectrum"]}
-
-
-@register(
-    "GLIDE.memory",
-    version=5,
-    migrations={
-        0: rename_fields(belief="posterior", suspicion="monitor"),
-        2: _from_one_posterior,
-        3: _without_hedge,
-        4: add_fields(companion=None),
-    },
-)
-@dataclass(frozen=True)
-class GlideMemory(Value):
+class Memory(Value):
     """The memory of GLIDE. The batch of any shape is flattened: arrays have the shape (runs, ...).
 
     Attributes
     ----------
     beliefs : Beliefs
         The hypotheses about the readings, each with a posterior of A.
-    spectrum : Spectrum
-        The spectrum of the estimate.
-    played : Spectrum
-        The spectrum that the policy plays for: that of the estimate, or a mixture while A may have changed.
-    shift : Array, shape (runs, d, 1 + k)
-        The estimates of b and M: the minimizer is v - b - M w.
-    moment : Array, shape (runs, d, d)
-        The mean of (x_prev - v)(x_prev - v)', which determines the value of a better estimate.
-    faults : MeterFaults
-        Repeated readings.
-    probes, alarms, last_probe, last_alarm : Array, shape (runs,)
-        The numbers of probes and alarms, and the rounds of the last ones (0 for none).
     drift : Drift
         The predictable part of the steps of v.
     forecasts : ForecastTrust
         How far forecasts of v have come true.
-    companion : Companion or None
-        Streams that know more about a low rank, if the dimension is large enough for it to matter.
+    faults : MeterFaults
+        Repeated readings.
+    motion : Motion
+        In which directions v moves, for probes.
+    alarms, last_alarm : Array, shape (runs,)
+        The number of suspected changes, and the round of the last one (0 for none).
+    terms : Terms
+        The terms of a reading.
     """
 
     beliefs: Beliefs
-    spectrum: Spectrum
-    played: Spectrum
-    shift: Array
-    moment: Array
-    faults: MeterFaults
-    probes: Array
-    alarms: Array
-    last_probe: Array
-    last_alarm: Array
     drift: Drift
     forecasts: ForecastTrust
-    companion: Companion | None
+    faults: MeterFaults
+    motion: Motion
+    alarms: Array
+    last_alarm: Array
+    terms: Terms
+
+    @classmethod
+    def start(cls, runs: int, terms: Terms) -> Memory:
+        """Return the memory before the first round."""
+        zeros, d = np.zeros(runs), terms.dim
+        return cls(
+            Beliefs.start((Bank if d <= MAX_DENSE_DIM else Factored).start(terms, runs), runs),
+            Drift.start(runs, d),
+            ForecastTrust.start(runs, d),
+            MeterFaults.start(runs, d),
+            Motion.start(runs, d),
+            zeros,
+            zeros,
+            terms,
+        )
+
+    def with_terms(self, terms: Terms) -> Memory:
+        """Return the memory with other terms, which is possible before the first reading."""
+        if terms == self.terms or self.beliefs.age.any():
+            return self
+        return evolve(self, beliefs=Memory.start(len(self.alarms), terms).beliefs, terms=terms)
+
+    def shift_rounds(self, by: int) -> Memory:
+        """Return the memory with round numbers that are larger by some number."""
+
+        def shift(rounds: Array) -> Any:
+            return np.where(rounds > 0.0, rounds + by, rounds)
+
+        beliefs = evolve(self.beliefs, epoch=shift(self.beliefs.epoch))
+        return evolve(self, beliefs=beliefs, last_alarm=shift(self.last_alarm))
+
+
+retire("GLIDE.many_dimensions", convert=lambda fields: Memory(**from_many_dimensions(fields)))

@@ -1,0 +1,317 @@
+r"""A bank of filters for each belief: one for every structure and every ratio of the scale of A to the noise.
+
+Before the first reading, svec(A) has mean zero and the covariance
+
+    (rho sigma)^2 (I + w^2 e e'),    e = svec(I) / |svec(I)|,
+
+so that A is a multiple of the identity plus entries of the same size. The ratio rho is unknown over many decades, and
+each filter fixes one value. A bank that starts again around an estimate M has the mean k M, with M in place of I, for
+some factors k and some spreads rho.
+
+The bank is a Bayesian model average: the weight of a filter is its prior probability times its evidence.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from soqo._foundation.frozen_dataclasses import evolve
+from soqo._model.spectrum import Spectrum
+from soqo._storage.registry import register
+from soqo.estimators._measurements import smat, svec, svec_rows
+from soqo.estimators.bayes._filters import Filters, learn, upper_root
+from soqo.estimators.bayes._mixture import Mixture
+from soqo.estimators.bayes._posterior import FIRST_SCALE, Expectation, Posterior, Reading
+from soqo.estimators.bayes._structures import OFFSET_SIZE, Terms
+from soqo.typing import Array, BoolArray, IntArray
+
+RATIOS = 10.0 ** np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 5.0])
+"""The ratios of scale to noise: deviations of a typical hitting cost in units of the noise."""
+
+ALONG = 6.0
+"""The deviation of A along the identity, in units of the deviation of an entry."""
+
+SHAPE = 0.2
+"""The parameter a of the prior of the noise, which is scarcely informative."""
+
+KNOWN_NOISE = 20.0
+"""The number of readings by which the noise that was known before a change counts."""
+
+RESTARTS = (
+    *((10.0**k, t, math.inf) for k in (-1.5, -1.0, -0.5, 0.5, 1.0, 1.5) for t in (0.03, 0.3)),
+    *((1.0, t, window) for t in (0.01, 0.1, 1.0, 10.0) for window in (math.inf, 20.0)),
+)
+"""What A may be after a change: a factor of the estimate, the deviation of an entry in units of the mean eigenvalue,
+and the number of readings after which the new A is forgotten as well."""
+
+RESCALED = 0.6
+"""The deviation of that factor, as a share of it."""
+
+FRESH = 0.1
+"""The probability that the estimate says nothing about A after a change."""
+
+NATS = 12.0
+"""Filters so far behind the best one are dropped."""
+
+
+@register("Bank")
+@dataclass(frozen=True)
+class Bank(Posterior):
+    """Banks of filters in independent rows; see :class:`soqo.estimators.bayes.Posterior`.
+
+    Attributes
+    ----------
+    filters : Filters
+        The filters of all rows; the row is their group.
+    size : Array, shape (n,)
+        The typical size of an entry of u; 0 before it is known, when there are no filters.
+    context_size : Array, shape (n, k)
+        The typical sizes of the entries of the context.
+    readings : Array, shape (n,)
+        The number of readings learned.
+    known_noise : Array, shape (n,)
+        The noise that was known before the last change; infinite for none.
+    values, vectors : Array, shapes (n, d) and (n, d, d)
+        The spectrum of the estimate.
+    shift : Array, shape (n, d, 1 + k)
+        The offset, and how it depends on the context.
+    """
+
+    filters: Filters
+    size: Array
+    context_size: Array
+    readings: Array
+    known_noise: Array
+    values: Array
+    vectors: Array
+    shift: Array
+
+    @classmethod
+    def start(cls, terms: Terms, count: int) -> Bank:
+        """Return rows before the first reading."""
+        d, zero = terms.dim, np.zeros(count)
+        vectors = np.broadcast_to(np.eye(d), (count, d, d)).copy()
+        shift, context = np.zeros((count, d, 1 + terms.context)), np.zeros((count, terms.context))
+        values = np.full((count, d), FIRST_SCALE)
+        return cls(Filters.none(terms.size, terms.extras), zero, context, zero, zero + np.inf, values, vectors, shift)
+
+    @property
+    def started(self) -> BoolArray:
+        """The rows that have filters."""
+        return np.asarray(self.size > 0.0)
+
+    def begun(self, terms: Terms, index: IntArray, size: Array, context_size: Array) -> Bank:
+        """Return the rows after some of them have begun to learn, now that typical sizes are known."""
+        rest = np.setdiff1d(np.arange(len(self.size)), index)
+        new = evolve(
+            Bank.start(terms, len(index)),
+            filters=_fresh(terms, size, context_size),
+            size=size,
+            context_size=context_size,
+        )
+        return Bank.join([new, self.take(rest)]).take(np.argsort(np.concatenate([index, rest])))
+
+    # ---- rows ------------------------------------------------------------------------------------------------------
+
+    def take(self, index: IntArray) -> Bank:
+        """Return some of the rows."""
+        counts = np.bincount(self.filters.group, minlength=len(self.size))
+        first = (np.cumsum(counts) - counts)[index]
+        counts = counts[index]
+        where = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
+        filters = evolve(self.filters.take(where), group=np.repeat(np.arange(len(index)), counts))
+        rest = {name: value[index] for name, value in self.__dict__.items() if name != "filters"}
+        return Bank(filters=filters, **rest)
+
+    @classmethod
+    def join(cls, parts: list[Bank]) -> Bank:
+        """Return the rows of several."""
+        first = np.cumsum([0, *(len(part.size) for part in parts)])
+        moved = [evolve(one.filters, group=one.filters.group + n) for one, n in zip(parts, first, strict=False)]
+        names = [name for name in parts[0].__dict__ if name != "filters"]
+        rest = {name: np.concatenate([part.__dict__[name] for part in parts]) for name in names}
+        return cls(filters=Filters.join(moved), **rest)
+
+    # ---- readings --------------------------------------------------------------------------------------------------
+
+    def learn(self, terms: Terms, reading: Reading, noise_cap: float | None = None) -> tuple[Bank, Expectation]:
+        """Return the rows after a reading, and what they expected of it."""
+        old = self.filters
+        mixture = Mixture.of(old)
+        features = terms.features(reading)
+        new, expected = learn(old, features, reading.y, reading.r, reading.censored, noise_cap)
+        mean, variance = mixture.mean(expected.mean), mixture.mean(expected.variance)
+        variance += mixture.mean(np.square(expected.mean - mean[old.group]))
+        density = Mixture.of(new).log_total - mixture.log_total
+        outcome = Expectation(density, reading.y - mean, variance, self._noise(mixture))
+        return evolve(self, filters=new, readings=self.readings + 1.0), outcome
+
+    def settled(self, terms: Terms) -> Bank:
+        """Return the rows with new estimates, and without filters of low weight."""
+        kept, mixture = self, Mixture.of(self.filters)
+        keep = mixture.behind < NATS
+        if not keep.all():
+            kept = evolve(self, filters=self.filters.take(np.flatnonzero(keep)))
+            mixture = Mixture.of(kept.filters)
+        leading = mixture.leading()
+        near = Spectrum(kept.values, kept.vectors)
+        found = leading.estimate(terms, near, kept.readings)
+        shift = leading.shift(terms, found, self.size, self.context_size)
+        return evolve(kept, values=found.values, vectors=found.vectors, shift=shift)
+
+    # ---- changes ---------------------------------------------------------------------------------------------------
+
+    def restarted(self, terms: Terms) -> Bank:
+        """Return rows for which A may be another matrix from now on."""
+        mixture = Mixture.of(self.filters)
+        noise, unknowns = self.noise(), terms.size - terms.extras
+        # Noise that few readings have shown may be too large: an A that has changed adds to it.
+        noise = np.where(self.readings >= 12 * unknowns, noise, np.minimum(noise, self.known_noise))
+        M = Spectrum(self.values, self.vectors).matrix()
+        return self.around(terms, M, noise, self.filters.take(mixture.best))
+
+    def around(self, terms: Terms, M: Array, noise: Array, like: Filters) -> Bank:
+        """Return rows that start around an estimate.
+
+        Parameters
+        ----------
+        terms : Terms
+            The columns of the features.
+        M : Array, shape (n, d, d)
+            The estimate.
+        noise : Array, shape (n,)
+            The deviation of the noise.
+        like : Filters
+            A filter for each row, whose structure and whose load and offset are kept.
+        """
+        around = _around(terms, self, M, noise, like)
+        fresh = _fresh(terms, self.size, self.context_size)
+        around = evolve(around, log_weight=around.log_weight + math.log1p(-FRESH))
+        fresh = evolve(fresh, log_weight=fresh.log_weight + math.log(FRESH))
+        values, vectors = Spectrum.of(M).values, Spectrum.of(M).vectors
+        filters, zero = Filters.join([around, fresh]), np.zeros(len(M))
+        return evolve(self, filters=filters, readings=zero, known_noise=noise, values=values, vectors=vectors)
+
+    # ---- reports ---------------------------------------------------------------------------------------------------
+
+    def noise(self) -> Array:
+        """Return the deviation of the noise, shape (n,), by the geometric mean; NaN for rows without filters."""
+        found = np.full(len(self.size), np.nan)
+        if len(self.filters.group):
+            mixture = Mixture.of(self.filters)
+            found[mixture.rows] = self._noise(mixture)
+        return found
+
+    def _noise(self, mixture: Mixture) -> Array:
+        return np.asarray(np.exp(0.5 * mixture.mean(np.log(self.filters.noise_variance))))
+
+    def load(self) -> Array:
+        """Return the expected reading at x = v, shape (n,)."""
+        found = np.zeros(len(self.size))
+        if len(self.filters.group):
+            mixture = Mixture.of(self.filters)
+            found[mixture.rows] = mixture.mean(self.filters.mean[:, 0])
+        return found
+
+    def deviations(self, terms: Terms, directions: Array) -> Array:
+        """Return the standard deviations of w'Aw for directions w of shape (n, k, d)."""
+        found: Array = FIRST_SCALE * np.vecdot(directions, directions)
+        if len(self.filters.group):
+            leading = Mixture.of(self.filters).leading()
+            rows = 2.0 * svec_rows(directions[leading.rows])
+            covariance = leading.covariance(terms.extras)
+            found[leading.rows] = np.sqrt(np.maximum(np.vecdot(rows @ covariance, rows), 0.0))
+        return found
+
+    def covariances(self, terms: Terms, U: Array) -> tuple[Array, Array]:
+        """Return var(1/2 u'Au), shape (n, k), and Cov(A, 1/2 u'Au), shape (n, k, d, d), for u of shape (n, k, d)."""
+        rows = svec_rows(U)
+        cross = rows @ Mixture.of(self.filters).leading().covariance(terms.extras)
+        return np.vecdot(cross, rows), smat(cross)
+
+    def image(self, terms: Terms, w: Array) -> Array:
+        """Return the covariance of A w for vectors w of shape (n, d), shape (n, d, d)."""
+        eye = np.eye(terms.dim)
+        rows = 0.5 * (svec_rows(w[:, None] + eye) - svec_rows(w[:, None] - eye))
+        return rows @ Mixture.of(self.filters).leading().covariance(terms.extras) @ rows.mT
+
+
+def _fresh(terms: Terms, size: Array, context_size: Array) -> Filters:
+    """Return the filters of banks that know nothing but the typical sizes of u and of the context."""
+    count, m, e, structures = size.size, terms.size, terms.extras, terms.structures
+    shape = count, len(structures), RATIOS.size
+    ratio = RATIOS / (0.5 * terms.dim * np.square(size))[:, None]
+    deviations = terms.deviations(size, context_size)
+    exists = np.array([terms.exist(one) for _, one in structures], dtype=np.float64)
+    root, index = np.zeros((*shape, m, m)), np.arange(e)
+    root[..., index, index] = (deviations[:, None, None] * exists[:, None]) * ratio[:, None, :, None]
+    root[..., e:, e:] = _root_along_identity(terms.dim) * ratio[:, None, :, None, None]
+    steps = deviations[:, None] * np.array([one.offset_step for _, one in structures])[:, None] * exists
+    # With an offset b that walks, the minimum 1/2 b'A b of the hitting cost walks as well.
+    steps[..., 0] = steps[..., -1] * (OFFSET_SIZE * math.sqrt(terms.dim) * size)[:, None]
+    steps = steps[:, :, None] * ratio[:, None, :, None]
+    steps[..., 0] += np.array([one.load_step for _, one in structures])[:, None]
+    probability = np.array([one.probability for _, one in structures])
+
+    def spread(values: Array | IntArray) -> Any:
+        return np.broadcast_to(values, shape).ravel()
+
+    return Filters(
+        group=spread(np.arange(count)[:, None, None]),
+        kind=spread(np.array([k for k, _ in structures])[:, None]),
+        root=root.reshape(-1, m, m),
+        mean=np.zeros((math.prod(shape), m)),
+        a=np.full(math.prod(shape), SHAPE),
+        b=SHAPE * np.square(1.0 / spread(ratio[:, None])),
+        log_weight=np.log(spread((probability / probability.sum() / RATIOS.size)[:, None])),
+        steps=steps.reshape(-1, e),
+        growth=np.ones(math.prod(shape)),
+    )
+
+
+def _around(terms: Terms, bank: Bank, M: Array, noise: Array, like: Filters) -> Filters:
+    """Return the filters of banks that start around an estimate; ``like`` is one whose structure they keep."""
+    count, m, e, k = len(M), terms.size, terms.extras, len(RESTARTS)
+    factor, spread, window = (np.array(column) for column in zip(*RESTARTS, strict=True))
+    vector = svec(M)
+    length = np.maximum(np.sqrt(np.vecdot(vector, vector)), 1e-100)[:, None]
+    level = length / math.sqrt(terms.dim)
+    deviation = level * factor * spread
+    along = RESCALED * length * factor / deviation
+    direction = np.repeat(vector / length, k, axis=0)
+    shape = _root_along(direction, along.ravel()).reshape(count, k, m - e, m - e)
+    root, mean, index = np.zeros((count, k, m, m)), np.empty((count, k, m)), np.arange(e)
+    root[..., e:, e:] = shape * (deviation / noise[:, None])[..., None, None]
+    others = terms.deviations(bank.size, bank.context_size) * (level / noise[:, None])
+    root[..., index, index] = np.where(like.root[:, index, index] > 0.0, others, 0.0)[:, None]
+    mean[..., :e] = like.mean[:, None, :e]
+    mean[..., e:] = vector[:, None] * factor[:, None]
+    return Filters(
+        group=np.repeat(np.arange(count), k),
+        kind=np.repeat(like.kind, k),
+        root=root.reshape(-1, m, m),
+        mean=mean.reshape(-1, m),
+        a=np.full(count * k, 0.5 * KNOWN_NOISE),
+        b=np.repeat(0.5 * KNOWN_NOISE * np.square(noise), k),
+        log_weight=np.full(count * k, -math.log(k)),
+        steps=np.repeat(like.steps, k, axis=0),
+        growth=np.tile((1.0 - 1.0 / window) ** -0.5, count),
+    )
+
+
+@cache
+def _root_along_identity(d: int) -> Array:
+    """Return the upper triangular root of I + w^2 e e' with the deviation ALONG in the direction of the identity."""
+    root: Array = _root_along(svec(np.eye(d))[None] / math.sqrt(d), np.full(1, math.sqrt(ALONG**2 + d)))[0]
+    return root
+
+
+def _root_along(direction: Array, deviation: Array) -> Array:
+    """Return the upper triangular roots of I + w^2 e e' for directions e, shape (n, p), and deviations w."""
+    along = deviation[:, None] * direction
+    return upper_root(np.eye(direction.shape[1]) + along[:, :, None] * along[:, None, :])

@@ -1,0 +1,248 @@
+r"""Bayesian linear regressions with unknown noise, updated reading by reading in square-root form.
+
+A filter describes y = phi'theta + noise, where the noise is normal with variance r sigma^2 and r is known:
+
+    theta | sigma ~ N(mean, sigma^2 S S'),    sigma^2 ~ inverse gamma(a, b)
+
+A reading leaves this form unchanged. With f = S'phi, alpha = r + |f|^2 and the error e = y - phi'mean,
+
+    mean + S f e / alpha,    a + 1/2,    b + e^2 / (2 alpha)
+
+are the new parameters, and the reading was predicted by a Student t distribution with 2a degrees of freedom around
+phi'mean with the squared scale alpha b / a. The sum of its log densities is the evidence of the filter.
+
+The root S is upper triangular and is updated by Carlson's formulas ("Fast triangular formulation of the square root
+filter", AIAA Journal 11, 1973), column by column: with alpha_j = r + f_1^2 + ... + f_j^2,
+
+    S_j <- S_j (alpha_{j-1} / alpha_j)^{1/2} - (f_1 S_1 + ... + f_{j-1} S_{j-1}) f_j / (alpha_{j-1} alpha_j)^{1/2}.
+
+Since S is upper triangular, the block S[:k, :k] is a root of the covariance of the first k unknowns given the others.
+Unknowns that walk come first: a step of them between two readings changes this block only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, log_ndtr
+
+from soqo._foundation.blas import is_finite_quick
+from soqo._foundation.frozen_dataclasses import Value, evolve
+from soqo._storage.registry import register
+from soqo.typing import Array, BoolArray, IntArray
+
+_BLOCK_ENTRIES = 1 << 16
+"""The budget of a block of roots, in entries, which fit into the cache."""
+
+_LOST = -700.0
+"""The log density of a reading at which the numbers of a filter overflow."""
+
+
+@register("Filters")
+@dataclass(frozen=True)
+class Filters(Value):
+    """A list of filters.
+
+    Attributes
+    ----------
+    group : IntArray, shape (n,)
+        The group that a filter belongs to, ascending. The filters of a group predict the same readings.
+    kind : IntArray, shape (n,)
+        Which hypothesis a filter stands for.
+    root : Array, shape (n, m, m)
+        The upper triangular root S.
+    mean : Array, shape (n, m)
+        The mean of theta.
+    a, b : Array, shape (n,)
+        The parameters of the noise.
+    log_weight : Array, shape (n,)
+        The logarithm of the prior probability times the evidence.
+    steps : Array, shape (n, k)
+        The deviations of the steps of the first k unknowns between two readings, in units of sigma.
+    growth : Array, shape (n,)
+        The factor by which the deviations of all unknowns grow between two readings: what is old is forgotten.
+    """
+
+    group: IntArray
+    kind: IntArray
+    root: Array
+    mean: Array
+    a: Array
+    b: Array
+    log_weight: Array
+    steps: Array
+    growth: Array
+
+    @classmethod
+    def none(cls, size: int, walking: int) -> Filters:
+        """Return an empty list for this number of unknowns, the first of which may walk."""
+        index, none = np.zeros(0, dtype=np.intp), np.zeros(0)
+        shape = np.zeros((0, size))
+        return cls(index, index, np.zeros((0, size, size)), shape, none, none, none, np.zeros((0, walking)), none)
+
+    def take(self, index: IntArray | slice) -> Filters:
+        """Return some of the filters."""
+        return Filters(*(value[index] for value in self.__dict__.values()))
+
+    @staticmethod
+    def join(parts: list[Filters]) -> Filters:
+        """Return the filters of several lists, sorted by group."""
+        columns = [np.concatenate(column) for column in zip(*(part.__dict__.values() for part in parts), strict=True)]
+        order = np.argsort(columns[0], kind="stable")
+        return Filters(*(column[order] for column in columns))
+
+    @property
+    def noise_variance(self) -> Array:
+        """The estimate b / a of sigma^2."""
+        return self.b / self.a
+
+
+def begins(group: IntArray) -> BoolArray:
+    """Return where a group begins in an ascending list of groups.
+
+    Parameters
+    ----------
+    group : IntArray, shape (n,)
+        The groups.
+
+    Examples
+    --------
+    >>> begins(np.array([0, 0, 2]))
+    array([ True, False,  True])
+    """
+    first = np.ones(len(group), dtype=np.bool_)
+    np.not_equal(group[1:], group[:-1], out=first[1:])
+    return first
+
+
+class Prediction(NamedTuple):
+    """What filters expected of a reading before they were told it, shape (n,) each."""
+
+    mean: Array
+    variance: Array
+
+
+def learn(
+    filters: Filters,
+    phi: Array,
+    y: Array,
+    r: Array,
+    censored: BoolArray | None = None,
+    noise_cap: float | None = None,
+) -> tuple[Filters, Prediction]:
+    """Return the filters after a reading, and what they expected.
+
+    Parameters
+    ----------
+    filters : Filters
+        The filters.
+    phi : Array, shape (groups, m)
+        The features of the reading of each group.
+    y, r : Array, shape (groups,)
+        The readings, and the variances of their noise in units of sigma^2.
+    censored : BoolArray of shape (groups,), optional
+        The readings that say only that the true one is at least as large.
+    noise_cap : float, optional
+        A bound on sigma: the estimate b / a of sigma^2 never exceeds its square.
+    """
+    of = filters.group
+    # The bound on sigma^2 neither overflows nor vanishes.
+    most = math.inf if noise_cap is None else min(max(noise_cap, 1e-100), 1e100) ** 2
+    root, a = _moved(filters), filters.a
+    b = np.minimum(filters.b, a * most)
+    own = phi[of]
+    expected = np.vecdot(filters.mean, own)
+    f = np.matmul(own[:, None, :], root)[:, 0]
+    prediction = Prediction(expected, (r[of] + np.vecdot(f, f)) * b / a)
+    error, noise = y[of] - expected, r[of]
+    tail = None if censored is None or not censored.any() else np.flatnonzero(censored[of])
+    if tail is not None:
+        truncated = _truncated(error[tail], noise[tail], np.vecdot(f, f)[tail], (b / a)[tail])
+        error[tail], noise[tail], tail_density = truncated
+    new_root, gain, alpha = _carlson(root, f, noise)
+    a_new, b_new = a + 0.5, b + 0.5 * error * error / alpha
+    if tail is not None:  # what is not seen says nothing about the noise
+        a_new[tail], b_new[tail] = a[tail], b[tail]
+    density = gammaln(a_new) - gammaln(a) + a * np.log(b) - a_new * np.log(b_new) - 0.5 * np.log(2.0 * np.pi * alpha)
+    if tail is not None:
+        density[tail] = tail_density
+    b_new = np.minimum(b_new, a_new * most)
+    mean, log_weight = filters.mean + gain * (error / alpha)[:, None], filters.log_weight + density
+    learned = evolve(filters, root=new_root, mean=mean, a=a_new, b=b_new, log_weight=log_weight)
+    if is_finite_quick(log_weight) and is_finite_quick(mean):
+        return learned, prediction
+    return _without_overflow(filters, learned, prediction)
+
+
+def _without_overflow(filters: Filters, learned: Filters, prediction: Prediction) -> tuple[Filters, Prediction]:
+    """Return filters that stay as they are where numbers overflow, and did not expect the reading."""
+    lost = np.flatnonzero(~(np.isfinite(learned.log_weight) & np.isfinite(learned.mean).all(axis=1)))
+    kept = {name: value.copy() for name, value in learned.__dict__.items()}
+    for name, value in kept.items():
+        value[lost] = getattr(filters, name)[lost]
+    kept["log_weight"][lost] += _LOST
+    mean, variance = prediction.mean.copy(), prediction.variance.copy()
+    mean[lost], variance[lost] = 0.0, 1e200
+    return Filters(**kept), Prediction(mean, variance)
+
+
+def _truncated(error: Array, r: Array, spread: Array, noise2: Array) -> tuple[Array, Array, Array]:
+    """Return the errors and variances of normal readings with the moments of censored ones, and the log densities.
+
+    Given that it is at least z deviations above its mean, a standard normal variable has the mean l = phi(z) / Phi(-z)
+    and the variance 1 - d, d = l (l - z). A reading with the error s l / d and the variance alpha / d moves the mean
+    and shrinks the covariance in this way (assumed density filtering), where alpha = r + |f|^2 and s^2 = alpha sigma^2.
+    """
+    alpha = r + spread
+    deviation = np.sqrt(alpha * noise2)
+    z = np.clip(error / deviation, -30.0, 30.0)
+    log_tail = log_ndtr(-z)
+    mean = np.exp(-0.5 * z * z - 0.5 * math.log(2.0 * math.pi) - log_tail)
+    shrink = np.clip(mean * (mean - z), 1e-9, 1.0)
+    return deviation * mean / shrink, alpha / shrink - spread, log_tail
+
+
+def _moved(filters: Filters) -> Array:
+    """Return the roots after what the unknowns do between two readings."""
+    steps, grows = filters.steps, filters.growth > 1.0
+    if not grows.any() and not steps.any():
+        return filters.root
+    root = filters.root.copy()
+    root[grows] *= filters.growth[grows, None, None]
+    all_walk = (steps[:, 1:] > 0.0).any(axis=1)
+    root[:, 0, 0] = np.where(all_walk, root[:, 0, 0], np.hypot(root[:, 0, 0], steps[:, 0]))
+    if all_walk.any():
+        k = steps.shape[1]
+        block = root[all_walk, :k, :k]
+        covariance = block @ block.mT
+        entries = covariance.reshape(len(block), -1)[:, :: k + 1]
+        entries += np.square(steps[all_walk])
+        root[all_walk, :k, :k] = upper_root(covariance)
+    return root
+
+
+def upper_root(covariance: Array) -> Array:
+    """Return the upper triangular S with S S' = P for each P, shape (n, k, k)."""
+    return np.asarray(np.linalg.cholesky(covariance[:, ::-1, ::-1])[:, ::-1, ::-1])
+
+
+def _carlson(root: Array, f: Array, r: Array) -> tuple[Array, Array, Array]:
+    """Return the new roots, S f and alpha of each filter."""
+    n, m = f.shape
+    alpha = np.cumsum(np.concatenate([r[:, None], f * f], axis=1), axis=1)
+    roots = np.sqrt(alpha)  # the product of two alpha may overflow
+    shrink = roots[:, :-1] / roots[:, 1:]
+    back = f / (roots[:, :-1] * roots[:, 1:])
+    new, gain = np.empty_like(root), np.empty_like(f)
+    rows = max(1, _BLOCK_ENTRIES // (m * m))
+    for first in range(0, n, rows):
+        part = slice(first, first + rows)
+        sums = np.cumsum(root[part] * f[part, None, :], axis=2)
+        gain[part] = sums[:, :, -1]
+        np.multiply(root[part], shrink[part, None, :], out=new[part])
+        sums[:, :, :-1] *= back[part, None, 1:]
+        new[part, :, 1:] -= sums[:, :, :-1]
+    return new, gain, alpha[:, -1]

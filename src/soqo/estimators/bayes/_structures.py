@@ -1,0 +1,178 @@
+r"""What a reading may contain besides the hitting cost, as a table of hypotheses, and the features of a reading.
+
+A reading at u = x - v is linear in all unknowns,
+
+    y = c + g'u + 1/2 u'A u + noise.
+
+c is a base load. g'u is there if the minimizer is not v but v - b: with g = A b, 1/2 (u + b)'A(u + b) is
+g'u + 1/2 u'A u and a constant. With an observed context w the base load and the minimizer may depend on w, which adds
+h'w + w'K w to the base load and u'G w to the offset. A factor multiplies the hitting cost and not the base load.
+
+Which of these terms exist, and how they move, is a row of :data:`STRUCTURES`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from soqo._foundation.frozen_dataclasses import Value
+from soqo._storage.registry import register
+from soqo.estimators._measurements import svec_rows
+from soqo.estimators.bayes._posterior import Reading
+from soqo.typing import Array, BoolArray, IntArray
+
+LOAD_SIZE = 10.0
+"""The prior's deviation of the base load, in units of a hitting cost with A = I."""
+
+OFFSET_SIZE = 3.0
+"""The prior's deviation of an offset, in units of the typical size of an entry of u."""
+
+
+class Structure(NamedTuple):
+    """A hypothesis about the terms of a reading.
+
+    Attributes
+    ----------
+    load, offset : bool
+        Whether the reading contains a base load, and whether the minimizer differs from v.
+    load_step : float
+        The deviation of the base load's step from one reading to the next, in units of the noise.
+    offset_step : float
+        The deviation of the step of an offset that walks, as a share of the prior's deviation of the offset.
+    probability : float
+        The prior probability.
+    """
+
+    load: bool
+    offset: bool
+    load_step: float
+    offset_step: float
+    probability: float
+
+
+PLAIN = Structure(False, False, 0.0, 0.0, 0.60)
+"""Nothing but the hitting cost."""
+
+SHIFTED = Structure(True, True, 0.0, 0.0, 0.10)
+"""A constant base load and a constant offset."""
+
+STRUCTURES = (
+    PLAIN,
+    Structure(True, False, 0.0, 0.0, 0.15),
+    Structure(True, False, 0.1, 0.0, 0.02),
+    Structure(True, False, 0.6, 0.0, 0.02),
+    Structure(True, False, 4.0, 0.0, 0.02),
+    SHIFTED,
+    Structure(True, True, 0.0, 0.003, 0.01),
+    Structure(True, True, 0.0, 0.015, 0.01),
+    Structure(True, True, 0.0, 0.08, 0.01),
+)
+"""The hypotheses."""
+
+
+@register("Terms")
+@dataclass(frozen=True)
+class Terms(Value):
+    """The terms that readings may contain, which are the columns of the features: base load, offset, and svec(A).
+
+    Attributes
+    ----------
+    dim : int
+        The dimension d.
+    context : int
+        The number of entries of the context.
+    factor : bool
+        Whether the hitting cost has a factor: the minimum of an offset hitting cost is then multiplied by it.
+    offset : bool
+        Whether the minimizer may differ from v.
+    """
+
+    dim: int
+    context: int = 0
+    factor: bool = False
+    offset: bool = True
+
+    @property
+    def structures(self) -> tuple[tuple[int, Structure], ...]:
+        """The hypotheses that are possible, with their numbers in the table."""
+        return tuple((k, one) for k, one in enumerate(STRUCTURES) if self.offset or not one.offset)
+
+    @property
+    def load(self) -> int:
+        """The number of columns of the base load."""
+        k = self.context
+        return 1 + k + k * (k + 1) // 2
+
+    @property
+    def extras(self) -> int:
+        """The number of columns of base load and offset."""
+        return self.load + self.factor + self.dim * (1 + self.context)
+
+    @property
+    def size(self) -> int:
+        """The number of columns."""
+        return self.extras + self.dim * (self.dim + 1) // 2
+
+    def exist(self, structure: Structure) -> BoolArray:
+        """Return which columns of base load and offset exist in a structure, shape (extras,).
+
+        Parameters
+        ----------
+        structure : Structure
+            One of the hypotheses.
+        """
+        return np.where(np.arange(self.extras) < self.load, structure.load, structure.offset)
+
+    def offset_columns(self, entry: int) -> IntArray:
+        """Return which columns of offsets are those of b, or of how it depends on an entry of the context.
+
+        Parameters
+        ----------
+        entry : int
+            0 for b, or the number of the entry, from 1.
+        """
+        d, k = self.dim, self.context
+        return np.arange(d) if entry == 0 else d + (entry - 1) + k * np.arange(d)
+
+    def features(self, reading: Reading) -> Array:
+        """Return the features of readings, shape (n, m).
+
+        Parameters
+        ----------
+        reading : Reading
+            The readings.
+        """
+        u, factor = reading.u, reading.factor
+        s = np.ones(1) if factor is None else factor[:, None]
+        parts = [np.ones((len(u), 1))]
+        if self.context:
+            w = np.zeros((len(u), self.context)) if reading.w is None else reading.w
+            parts += [s * w, s * svec_rows(w)]
+        if self.factor:
+            parts += [np.broadcast_to(s - 1.0, (len(u), 1))]
+        parts += [s * u]
+        if self.context:
+            parts += [s * (u[:, :, None] * w[:, None, :]).reshape(len(u), -1)]
+        return np.concatenate([*parts, s * svec_rows(u)], axis=1)
+
+    def deviations(self, size: Array, context_size: Array) -> Array:
+        """Return the prior's deviations of base load and offset for A of size one, shape (n, extras).
+
+        Parameters
+        ----------
+        size : Array, shape (n,)
+            The typical size of an entry of u.
+        context_size : Array, shape (n, k)
+            The typical sizes of the entries of the context.
+        """
+        d, beta = self.dim, OFFSET_SIZE * size[:, None]
+        rows, columns = np.tril_indices(self.context)
+        per_entry = beta / np.maximum(context_size, 1e-150)
+        parts = [LOAD_SIZE * d * np.square(size)[:, None], d * beta * per_entry]
+        parts += [d * per_entry[:, rows] * per_entry[:, columns]]
+        parts += [0.5 * d * beta * beta] if self.factor else []
+        parts += [np.repeat(beta, d, axis=1), np.tile(per_entry, (1, d))]
+        return np.concatenate(parts, axis=1)

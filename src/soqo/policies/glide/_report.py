@@ -1,0 +1,112 @@
+"""What GLIDE says of itself: numbers for programs, and a sentence for an operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from soqo._model.gains import advance
+from soqo._model.spectrum import Spectrum
+from soqo.policies._base import State
+from soqo.policies.glide._beliefs import MAX_BELIEFS, Beliefs
+from soqo.policies.glide._memory import Memory
+from soqo.typing import Array
+
+_CONFIDENT_DEVIATION = 0.05
+"""GLIDE reports itself as confident if the deviation of the gain is at most this."""
+
+
+def diagnostics(state: State[Memory], y_max: float | None) -> dict[str, Any]:
+    """Return the numbers of :meth:`soqo.GLIDE.diagnostics`."""
+    memory, batch = state.memory, state.batch_shape
+    beliefs, best = memory.beliefs, memory.beliefs.best
+    posterior = beliefs.posterior.take(best)
+    began: Array = np.zeros(1) if state.began is None else np.reshape(state.began, -1).astype(np.float64)
+    estimate, offset = Spectrum(posterior.values, posterior.vectors).matrix(), posterior.shift[:, :, 0]
+    # The constant of the model is the reading at x = v, which contains the hitting cost of the offset.
+    load = posterior.load() - 0.5 * np.vecdot(offset, np.matvec(estimate, offset))
+    hypotheses = _hypotheses(beliefs, began)
+    return {
+        "estimate": estimate.reshape(*state.x.shape, -1),
+        "uncertainty": deviations(memory, Spectrum.of(estimate).vectors.mT).reshape(state.x.shape),
+        "noise": posterior.noise().reshape(batch),
+        "offset": offset.reshape(state.x.shape),
+        "base_load": load.reshape(batch),
+        "probes": memory.motion.probes.reshape(batch),
+        "outliers": beliefs.rejected[best].reshape(batch),
+        "alarms": memory.alarms.reshape(batch),
+        "last_alarm": np.where(memory.last_alarm > 0.0, memory.last_alarm - began, 0.0).reshape(batch),
+        "drift": memory.drift.correlation().reshape(batch),
+        "stuck": memory.faults.is_stuck().reshape(batch),
+        "saturated": _is_saturated(memory, y_max).reshape(batch),
+        "beliefs": np.bincount(beliefs.run, minlength=best.size).astype(np.float64).reshape(batch),
+        "weight": beliefs.probability()[best].reshape(batch),
+        "hypotheses": hypotheses.reshape(*batch, *hypotheses.shape[1:]),
+    }
+
+
+def _hypotheses(beliefs: Beliefs, began: Array) -> Array:
+    """Return probability, first round, rejected readings and base load of each belief, shape (runs, MAX_BELIEFS, 4)."""
+    epoch = np.where(beliefs.epoch > 0.0, beliefs.epoch - np.broadcast_to(began, beliefs.best.size)[beliefs.run], 0.0)
+    columns = [beliefs.probability(), epoch, beliefs.rejected, beliefs.posterior.load()]
+    found = np.full((beliefs.best.size, MAX_BELIEFS, len(columns)), np.nan)
+    found[beliefs.run, np.arange(len(beliefs.run)) - beliefs.best[beliefs.run]] = np.stack(columns, axis=1)
+    return found
+
+
+def deviations(memory: Memory, directions: Array) -> Array:
+    """Return the standard deviations of w'Aw for directions w of shape (runs, k, d)."""
+    posterior = memory.beliefs.posterior.take(memory.beliefs.best)
+    return np.asarray(posterior.deviations(memory.terms, directions))
+
+
+def _is_saturated(memory: Memory, y_max: float | None) -> Any:
+    """Return the runs whose meter has a limit that the policy was not told."""
+    return memory.faults.is_saturated() & (y_max is None)
+
+
+def explain(state: State[Memory], y_max: float | None) -> str:
+    """Return the sentence for one plant."""
+    memory, d = state.memory, state.x.shape[-1]
+    beliefs, faults, p = memory.beliefs, memory.faults, d * (d + 1) // 2
+    readings, alarm = int(beliefs.posterior.readings[0]), int(memory.last_alarm.item())
+    outliers, in_a_row = int(beliefs.rejected[0]), int(beliefs.wrong[0])
+    found = f" Outliers so far: {outliers}." if outliers else ""
+    if _is_saturated(memory, y_max).item():
+        return (
+            f"GLIDE does not trust the meter: its largest reading, {faults.max_reading.item():.4g}, came "
+            f"{int(faults.max_count.item())} times. If this is the limit of the meter, give it as y_max.{found}"
+        )
+    if faults.is_stuck().item():
+        return f"GLIDE ignores the meter, which has repeated its last reading {int(faults.stuck.item())} times.{found}"
+    if in_a_row:
+        return (
+            f"GLIDE is testing a reading: that of round {state.round} does not fit the earlier ones (the last "
+            f"{in_a_row} did not). Others will show whether A has changed or the reading was wrong.{found}"
+        )
+    if alarm and readings < 2 * p + 4 and beliefs.epoch[0] > 0.0:
+        return (
+            f"GLIDE suspects a change: the reading of round {alarm} does not fit the earlier ones. It has "
+            f"adapted its estimate; readings since: {readings}, unknowns: {p}.{found}"
+        )
+    if memory.motion.probed.item():
+        return "GLIDE is probing: the reading of this deviation will save more than the deviation costs."
+    since = f" since the change it suspected in round {alarm}" if alarm else ""
+    deviation = _gain_deviation(state)
+    status = "confident" if deviation <= _CONFIDENT_DEVIATION else "learning"
+    unknowns = "" if status == "confident" else f", unknowns: {p}"
+    return (
+        f"GLIDE is {status} (readings{since}: {readings}{unknowns}): the share of the distance to v that a step "
+        f"should cover is known within {100.0 * deviation:.2g} %.{found}"
+    )
+
+
+def _gain_deviation(state: State[Memory]) -> float:
+    """Return the largest deviation of an eigenvalue of the gain, between 0 (known) and 1/2 (unknown)."""
+    posterior = state.memory.beliefs.posterior.take(np.zeros(1, dtype=np.intp))
+    spectrum = Spectrum.of(Spectrum(posterior.values, posterior.vectors).matrix())
+    values, width = np.maximum(spectrum.values, 0.0), deviations(state.memory, spectrum.vectors.mT)
+    n = max(1.0, state.rounds_to_go)
+    lower, upper = advance(np.maximum(values - width, 0.0), n), advance(values + width, n)
+    return float(0.5 * (upper - lower).max())
