@@ -17,7 +17,7 @@ from soqo.experiments.presentation import CAPTION_COLOR, house_style, new_figure
 from soqo.theory import first_rounds_bound, learning_constant
 
 ROUNDS, RUNS = 10_000, 32
-COLORS = {"RLS": "#0072B2", "GLIDE, no nuisance": "#7A1FA2", "GLIDE": "#7A1FA2", "SCaLE": "#E69F00"}
+COLORS = {"RLS": "#0072B2", "GLIDE": "#7A1FA2", "SCaLE": "#E69F00"}
 SPECTRA = {(4, 1.0): (1.0, 4.0, 7.0, 10.0), (4, 0.01): (0.01, 3.34, 6.67, 10.0), (1, 1.0): (1.0, 0.0, 0.0, 0.0),
            (1, 0.01): (0.01, 0.0, 0.0, 0.0)}  # fmt: skip
 
@@ -25,7 +25,7 @@ SPECTRA = {(4, 1.0): (1.0, 4.0, 7.0, 10.0), (4, 0.01): (0.01, 3.34, 6.67, 10.0),
 def draw_slopes(axes: Axes, setting: Setting) -> None:
     """Draw mean regret against T on a logarithmic axis, beside lines of slope kappa."""
     environment = soqo.Environment(soqo.Problem(setting.A), setting.process, setting.noise)
-    chosen = {name: policy for name, policy in policies(setting).items() if name in ("RLS", "GLIDE, no nuisance")}
+    chosen = policies(setting)
     result = soqo.simulate(environment, chosen, horizon=ROUNDS, runs=RUNS, seed=4)
     kappa = learning_constant(setting.A, setting.process, setting.noise).kappa
     t = np.arange(1, ROUNDS + 1)

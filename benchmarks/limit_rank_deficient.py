@@ -52,11 +52,7 @@ def main() -> None:
     given = parser.parse_args()
     print(f"{'eigenvalues':<14}{'policy':<22}" + "".join(f"{f'T=1e{k}':>10}" for k in range(3, 7)) + "  exponent")
     for values in (np.array([0.0]), np.array([0.0, 1.0])):
-        for name, policy in (
-            ("RLS", soqo.RLS(NOISE)),
-            ("GLIDE, no nuisance", soqo.GLIDE(bias="none", alarms=False, offset=False, base_load=False, drift=False)),
-            ("GLIDE", soqo.GLIDE(drift=False)),
-        ):
+        for name, policy in (("RLS", soqo.RLS(NOISE)), ("GLIDE", soqo.GLIDE())):
             rounds, runs = (given.rounds, given.runs) if name == "RLS" else (given.glide_rounds, given.glide_runs)
             checkpoints = 10 ** np.arange(3, round(math.log10(rounds)) + 1)
             regret = regret_at(policy, values, checkpoints, runs)

@@ -55,10 +55,5 @@ def settings() -> Iterator[Setting]:
 
 
 def policies(setting: Setting) -> dict[str, soqo.Policy[Any]]:
-    """Return RLS, which is told the noise, GLIDE without nuisance terms, GLIDE, and GLIDE without alarms."""
-    return {
-        "RLS": soqo.RLS(setting.deviation),
-        "GLIDE, no nuisance": soqo.GLIDE(bias="none", alarms=False, offset=False, base_load=False, drift=False),
-        "GLIDE": soqo.GLIDE(drift=False),
-        "GLIDE, no alarms": soqo.GLIDE(alarms=False, drift=False),
-    }
+    """Return RLS, which is told the noise, and GLIDE."""
+    return {"RLS": soqo.RLS(setting.deviation), "GLIDE": soqo.GLIDE()}

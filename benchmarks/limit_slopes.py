@@ -112,7 +112,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--glide-runs", type=int, default=32)
     parser.add_argument("--only", type=int, nargs="*")
-    parser.add_argument("--policies", nargs="*", default=["RLS", "GLIDE, no nuisance", "GLIDE"])
+    parser.add_argument("--policies", nargs="*", default=["RLS", "GLIDE"])
     given = parser.parse_args()
     print(
         f"{'setting':<30}{'kappa':>9}  {'policy':<20}{'T':>8}{'runs':>6}{'slope/kappa':>13}{'error':>8}{'regret':>10}"
