@@ -19,6 +19,7 @@ from soqo._model.gains import MAX_ROUNDS, advance_unchecked, advance_with_factor
 from soqo._model.planner import anticipation, towards
 from soqo._model.spectrum import Spectrum
 from soqo.policies._base import State
+from soqo.policies._runs import take_rows
 from soqo.policies.glide._beliefs import Beliefs
 from soqo.policies.glide._memory import Memory
 from soqo.typing import Array
@@ -54,7 +55,7 @@ def action(state: State[Any], memory: Memory, told: Array, context: Array | None
         shift = shift + np.matvec(posterior.shift[:, :, 1:], context[run])
     target = aim = told[run] - shift
     if memory.drift.is_predictable():
-        aim = target + _ahead(memory, spectrum, go, n)
+        aim = target + take_rows(memory.drift, run).target_offset(spectrum, go, n)
     if forecast is None or not forecast.shape[1]:
         x = towards(spectrum, go, x_prev[run], aim)
     else:
@@ -63,14 +64,6 @@ def action(state: State[Any], memory: Memory, told: Array, context: Array | None
         expected = memory.forecasts.expected(told, forecast)[run] - shift[:, None]
         x = towards(spectrum, go, x_prev[run], aim) + anticipation(spectrum, n, target, expected, factor)
     return x if len(run) == len(told) else _least_regret(beliefs, spectrum, go, x_prev, x)
-
-
-def _ahead(memory: Memory, spectrum: Spectrum, go: Array, n: float) -> Array:
-    """Return how far ahead of v a player aims who expects v to move on as it has moved, for each belief."""
-    run = memory.beliefs.run
-    ratio = memory.drift.correlation()[run, None] * (1.0 - go)
-    steps = ratio / (1.0 - ratio) * (1.0 - ratio ** (n - 1.0))
-    return np.asarray(spectrum.out_of(steps * spectrum.into(memory.drift.last_step[run])))
 
 
 def _least_regret(beliefs: Beliefs, spectrum: Spectrum, go: Array, x_prev: Array, x: Array) -> Array:
