@@ -117,12 +117,15 @@ def test_a_reading_is_accepted_or_rejected_with_the_odds_of_bayes_rule() -> None
     u = np.array([[1.0, 1.0]])
     for deviations in (3.0, 3.5, 4.0):
         y = 1.25 + deviations * 0.1
-        _, outcome = beliefs.posterior.learn(TERMS, reading(u, np.array([y])), None)
-        after = observe(beliefs, TERMS, reading(u, np.array([y])), 41)
+        usual = reading(u, np.array([y]))
+        _, outcome = beliefs.posterior.learn(TERMS, usual, None)
+        _, large = beliefs.posterior.learn(TERMS, usual._replace(r=np.full(1, 9.0)), None)
+        after = observe(beliefs, TERMS, usual, 41)
         right, wrong = after.rejected == 0.0, after.rejected == 1.0
         wrong_density = 1.0 / (40.0 * abs(outcome.error[0]))  # the logarithm of the error is uniform
-        share = (1e-3 * 1000.0) / (1000.0 + 40.0)
-        odds = share * 0.9 * wrong_density / ((1.0 - share) * np.exp(outcome.log_density[0]))
+        share, tails = 1.0 / (1000.0 + 40.0), 1.0 / (100.0 + 40.0)
+        density = (1.0 - tails) * np.exp(outcome.log_density[0]) + tails * np.exp(large.log_density[0])
+        odds = share * 0.9 * wrong_density / ((1.0 - share) * density)
         found = after.probability()[wrong & (after.epoch == 0.0)] / after.probability()[right & (after.epoch == 0.0)]
         assert found[0] == pytest.approx(odds, rel=0.01)
 

@@ -2,7 +2,8 @@ r"""Beliefs about the readings: which of them were wrong, and whether A has chan
 
 A belief is a posterior of A with a weight. A reading is
 
-- accepted: it follows the posterior, whose predictive density it multiplies the weight with;
+- accepted: it follows the posterior, whose predictive density it multiplies the weight with. Its error is normal, and
+  sometimes a larger one;
 - rejected: it was wrong, by an error of any size or by the same factor as the last wrong one. The posterior is kept;
 - explained by a change: A is another matrix from now on, and a posterior that starts again learns the reading.
 
@@ -26,10 +27,13 @@ from soqo.estimators.bayes import DECADES, MAX_DISTANCE, Expectation, Reading, T
 from soqo.typing import Array, BoolArray, IntArray
 
 WRONG_SHARE = 1e-3
-"""The prior mean of the share of wrong readings."""
+"""The prior mean of the share of wrong readings, which counts as much as one of them."""
 
-WRONG_READINGS = 1000.0
-"""The number of readings by which that prior counts."""
+WIDE_SHARE = 0.01
+"""The prior mean of the share of readings with a large error, which counts as much as one of them."""
+
+WIDE = 3.0
+"""The deviation of a large error, in units of the noise: tails heavier than normal."""
 
 WRONG_AGAIN = 0.7
 """The probability that a wrong reading is followed by another wrong one."""
@@ -42,6 +46,9 @@ SAME_FACTOR, SAME_FACTOR_AGAIN = 0.32, 0.95
 
 HAZARD, HAZARD_AGE = 4e-5, 3000.0
 """The probability of a change in a round, which falls as 1 / (1 + age / HAZARD_AGE)."""
+
+ALARM = 0.99
+"""The probability of a change from which on it is reported."""
 
 NIS_ROUNDS = 10.0
 """The running mean of the normalized innovations squared (NIS) is over this number of readings."""
@@ -97,6 +104,8 @@ class Beliefs(Value):
         The factor of the last wrong reading; NaN if it is not known.
     since : Array, shape (n,)
         The number of readings since the belief branched off.
+    wide : Array, shape (n,)
+        The number of readings with a large error.
     """
 
     posterior: Any
@@ -109,12 +118,13 @@ class Beliefs(Value):
     surprise: Array
     gain: Array
     since: Array
+    wide: Array
 
     @classmethod
     def start(cls, posterior: Any, runs: int) -> Beliefs:
         """Return one belief for each run."""
         zero = np.zeros(runs)
-        return cls(posterior, np.arange(runs), zero, zero, zero, zero, zero, zero + 1.0, zero + np.nan, zero)
+        return cls(posterior, np.arange(runs), zero, zero, zero, zero, zero, zero + 1.0, zero + np.nan, zero, zero)
 
     def take(self, index: IntArray) -> Beliefs:
         """Return some of the beliefs."""
@@ -198,6 +208,13 @@ class Beliefs(Value):
         weight = np.exp(self.log_weight - self.log_weight[best][self.run])
         return np.asarray(weight / np.add.reduceat(weight, best)[self.run])
 
+    def has_changed_since(self, rounds: Array) -> BoolArray:
+        """Return the runs in which A has changed after some rounds, shape (runs,), almost certainly."""
+        changed = self.epoch > rounds[self.run]
+        if not changed.any():
+            return changed[self.best]
+        return np.asarray(np.add.reduceat(self.probability() * changed, self.best) > ALARM)
+
 
 def observe(
     beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, noise_cap: float | None = None
@@ -238,10 +255,9 @@ def _settled(beliefs: Beliefs, terms: Terms) -> Beliefs:
 
 def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, noise_cap: float | None) -> Beliefs:
     """Return the beliefs after a reading of each of them."""
-    old = beliefs.posterior
-    learned, outcome = old.learn(terms, reading, noise_cap)
+    learned, outcome, wide = _learned(beliefs, terms, reading, noise_cap)
     wrong = beliefs.wrong > 0.0
-    share = (WRONG_SHARE * WRONG_READINGS + beliefs.rejected) / (WRONG_READINGS + beliefs.age)
+    share = (1.0 + beliefs.rejected) / (1.0 / WRONG_SHARE + beliefs.age)
     share = np.where(wrong, WRONG_AGAIN, share)
     factor, density = _wrong_density(beliefs, reading.y, outcome)
     accept, reject = np.log1p(-share) + outcome.log_density, np.log(share) + density
@@ -257,6 +273,7 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
         gain=np.full(accept.size, np.nan),
         surprise=np.where(forced, 1.0, surprise),
         since=beliefs.since + 1.0,
+        wide=beliefs.wide + wide,
     )
     branches = (reject > accept - BRANCH_NATS) & (beliefs.age > 0.0)
     changes = forced | (squares > -_log_hazard(beliefs))
@@ -283,6 +300,31 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
         best = np.where(forced, np.maximum(accept, reject) - 3.0, -np.inf)[index]
         parts.append(_changed(beliefs.take(index), terms, reading.take(index), round_number, best, noise_cap))
     return _thin(Beliefs.join(parts))
+
+
+def _learned(
+    beliefs: Beliefs, terms: Terms, reading: Reading, noise_cap: float | None
+) -> tuple[Any, Expectation, BoolArray]:
+    """Return the posteriors after a reading, what they expected of it, and where its error was probably a large one.
+
+    The noise is a mixture of two normal distributions, and the posterior is that of the more probable one (a Gaussian
+    sum filter: Sorenson and Alspach, "Recursive Bayesian estimation using Gaussian sums", 1971).
+    """
+    learned, outcome = beliefs.posterior.learn(terms, reading, noise_cap)
+    share = (1.0 + beliefs.wide) / (1.0 / WIDE_SHARE + beliefs.age)
+    density, wide = np.log1p(-share) + outcome.log_density, np.zeros(share.size, dtype=np.bool_)
+    # Nearer to its expectation, a reading says almost nothing of its tails.
+    away = np.flatnonzero((np.square(outcome.error) > 4.0 * outcome.variance) & (beliefs.age > 0.0))
+    if away.size:
+        own = reading.take(away)
+        other, found = beliefs.posterior.take(away).learn(terms, own._replace(r=WIDE**2 * own.r), noise_cap)
+        wide_density = np.log(share[away]) + found.log_density
+        wide[away] = wide_density > density[away]
+        density[away] = np.logaddexp(density[away], wide_density)
+        order = np.arange(share.size)
+        order[away] = np.where(wide[away], share.size + np.arange(away.size), away)
+        learned = type(learned).join([learned, other]).take(order)
+    return learned, outcome._replace(log_density=density), wide
 
 
 def _wrong_density(beliefs: Beliefs, y: Array, outcome: Expectation) -> tuple[Array, Array]:
@@ -336,6 +378,7 @@ def _changed(
         surprise=zero + 1.0,
         gain=zero + np.nan,
         since=zero,
+        wide=zero,
     )
 
 

@@ -158,9 +158,7 @@ class GLIDE(Policy[Memory]):
         before = state.x if state.x_prev is None else state.x_prev
         beliefs = memory.beliefs.begun(memory.terms, reading, (before - state.v).reshape(u.shape))
         beliefs = observe(beliefs, memory.terms, reading, state.round, self.noise_cap)
-        # A change is reported when a second reading supports it: a single one that does not fit is usually wrong.
-        epoch = beliefs.epoch[beliefs.best]
-        alarm = (epoch > memory.last_alarm) & (epoch < state.round) & ~np.isnan(y)
+        epoch, alarm = beliefs.epoch[beliefs.best], beliefs.has_changed_since(memory.last_alarm)
         last_alarm = np.where(alarm, epoch, memory.last_alarm)
         return evolve(memory, beliefs=beliefs, faults=faults, alarms=memory.alarms + alarm, last_alarm=last_alarm)
 
