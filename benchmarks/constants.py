@@ -1,13 +1,13 @@
 """Every decision constant of GLIDE with its reason, and what happens when it is halved and doubled.
 
-    python benchmarks/constants.py                        the table (an hour)
+    python benchmarks/constants.py                        the table (an hour on two cores)
     python benchmarks/constants.py --names HAZARD ALONG   some of them
     python benchmarks/constants.py --list                 names, values and reasons only
 
-The numbers are changes of the regret in percent: geometric means, over the rows of a block of `learner.py`, of the
-ratio of the median over the runs to that with the constant as it is, and in brackets the largest change of a row. The
-paths belong to a seed that played no part in the choice of the constants. Counts are rounded up; probabilities stay
-below one.
+Each constant is varied in the rows of `learner.py` where it matters: up to 12 dimensions, with more, or with v along
+few directions. The numbers are changes of the regret in percent: geometric means, over the rows, of the ratio of the
+median over the runs to that with the constant as it is, and in brackets the largest change of a row. The paths belong
+to a seed that played no part in the choice of the constants. Counts are rounded up; probabilities stay below one.
 """
 
 from __future__ import annotations
@@ -23,18 +23,27 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from learner import BLOCKS, Stored, best_costs, costs, play
+from learner import BLOCKS, MAX_BATCH_DIM, Stored, best_costs, costs, play
 
 PACKAGES = ("soqo.policies.glide", "soqo.estimators.bayes", "soqo.estimators.factored")
-NUMERICAL = ("round-off", "overflow", "converge", "budget")
-"""Constants whose reason has one of these words belong to the arithmetic or bound its work, and decide nothing."""
+NO_DECISION = ("round-off", "overflow", "converge", "budget", "derived")
+"""Constants whose reason has one of these words belong to the arithmetic, bound its work, or follow from others."""
 
 SCALES = (0.5, 2.0)
+
+MAX_DIM = 30
+"""Rows of more dimensions would take too long."""
+
+DENSE, MANY, FEW = "up to 12 dimensions", "many dimensions", "few directions"
+BLOCKS_OF = {DENSE: ["starts", "settings", "loads", "changes"], MANY: ["many", "few"], FEW: ["few"]}
+ROWS_OF = {"soqo.policies.glide._probes": FEW, "soqo.estimators.factored": MANY}
+"""The rows of the constants of a package or module; those of the others are DENSE."""
 
 
 class Constant(NamedTuple):
@@ -68,7 +77,7 @@ def constants() -> Iterator[Constant]:
             for name in names:
                 if name in ("PLAIN", "SHIFTED"):  # rows of STRUCTURES
                     continue
-                if name.strip("_").isupper() and not any(word in reason for word in NUMERICAL):
+                if name.strip("_").isupper() and not any(word in reason for word in NO_DECISION):
                     yield Constant(module.__name__, name, getattr(module, name), reason)
 
 
@@ -89,32 +98,38 @@ def change(name: str, scale: float) -> None:
             setattr(module, name, scaled(before, scale))
 
 
-def regrets(blocks: list[str], runs: int, seed: int) -> dict[str, list[float]]:
+def regrets(blocks: list[str], runs: int, seed: int) -> list[float]:
     """Return the median regret of each row of some blocks."""
-    found: dict[str, list[float]] = {}
+    found = []
     for block in blocks:
         for row in BLOCKS[block]():
-            if row.dim > 30:
+            if row.dim > MAX_DIM or (block == "many" and row.dim <= MAX_BATCH_DIM):
                 continue
-            paths: Stored = row.draw(zlib.crc32(f"{seed} {block} {row.name}".encode()), runs if row.dim <= 12 else 2)
+            number = runs if row.dim <= MAX_BATCH_DIM else max(1, runs // 8)
+            paths: Stored = row.draw(zlib.crc32(f"{seed} {block} {row.name}".encode()), number)
             best, rounds = best_costs(paths), len(paths["v"])
             x, _, _ = play(paths, rounds, rounds)
-            found.setdefault(block, []).append(float(np.median(costs(paths, x) - best)))
+            found.append(float(np.median(costs(paths, x) - best)))
     return found
 
 
-def ask(name: str, scale: float, given: argparse.Namespace) -> dict[str, list[float]]:
+def rows_of(constant: Constant) -> str:
+    """Return the rows in which a constant matters."""
+    return next((rows for start, rows in ROWS_OF.items() if constant.module.startswith(start)), DENSE)
+
+
+def ask(name: str, scale: float, blocks: list[str], given: argparse.Namespace) -> list[float]:
     """Return the regrets with a changed constant, from a process of its own."""
     command = [sys.executable, "-W", "ignore", __file__, "--answer", name, str(scale), "--runs", str(given.runs)]
-    command += ["--seed", str(given.seed), "--blocks", *given.blocks]
+    command += ["--seed", str(given.seed), "--blocks", *blocks]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, text=True, stdout=subprocess.PIPE)
-    result: dict[str, list[float]] = json.loads(done.stdout) if not done.returncode else {}
+    done = subprocess.run(command, env=environment, text=True, stdout=subprocess.PIPE, check=True)
+    result: list[float] = json.loads(done.stdout)
     return result
 
 
 def cell(before: list[float], after: list[float]) -> str:
-    """Return the change of a block in percent, and the largest of a row."""
+    """Return the mean change of rows in percent, and the largest one."""
     old, new = np.array(before), np.array(after)
     positive = (old > 0.0) & (new > 0.0)
     ratio = np.log(new[positive] / old[positive])
@@ -125,7 +140,8 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--names", nargs="+", default=[])
-    parser.add_argument("--blocks", nargs="+", default=["settings", "loads", "changes"])
+    parser.add_argument("--blocks", nargs="+", default=[], help=argparse.SUPPRESS)
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--runs", type=int, default=24)
     parser.add_argument("--seed", type=int, default=21)
     parser.add_argument("--list", action="store_true")
@@ -143,14 +159,15 @@ def main() -> None:
             print(f"{one.module}.{one.name} = {one.value!r}: {one.reason}")
         print(len(chosen))
         return
-    before = ask("none", 1.0, given)
-    headings = [f"{block} x {scale:g}" for scale in SCALES for block in given.blocks]
-    print("| constant | value |", " | ".join(headings), "| reason |")
-    print("|---|--:|" + "--:|" * len(headings) + "---|", flush=True)
-    for one in chosen:
-        answers = [ask(one.name, scale, given) for scale in SCALES]
-        cells = [cell(before[block], found[block]) if found else "fails" for found in answers for block in given.blocks]
-        print(f"| {one.name} | {one.value!r} |", " | ".join(cells), f"| {one.reason} |", flush=True)
+    with ThreadPoolExecutor(given.jobs) as pool:
+        before = {rows: pool.submit(ask, "none", 1.0, blocks, given) for rows, blocks in BLOCKS_OF.items()}
+        varied = [[pool.submit(ask, one.name, k, BLOCKS_OF[rows_of(one)], given) for k in SCALES] for one in chosen]
+        print("| constant | value | rows | halved | doubled | reason |")
+        print("|---|--:|---|--:|--:|---|", flush=True)
+        for one, answers in zip(chosen, varied, strict=True):
+            rows = rows_of(one)
+            cells = [cell(before[rows].result(), answer.result()) for answer in answers]
+            print(f"| {one.name} | {one.value!r} | {rows} |", " | ".join(cells), f"| {one.reason} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """GLIDE of this version beside that of another one, on the same paths: regret, false alarms, processor time.
 
     python benchmarks/learner.py --other PATH/src                              all blocks (hours)
-    python benchmarks/learner.py --other PATH/src --quick --blocks loads       few runs, some of: settings, loads,
-                                                                               changes, many, few, alarms, speed
+    python benchmarks/learner.py --other PATH/src --quick --blocks loads       few runs, some of: starts, settings,
+                                                                               loads, changes, many, few, alarms, speed
     python benchmarks/learner.py --other PATH/src --rows "offset 20" --seed 2  some rows, on other paths
     python benchmarks/learner.py --other PATH/src --cache DIR                  keep what the other version has played
     python benchmarks/learner.py --other PATH/src --cache DIR --fill           and play nothing else
@@ -193,6 +193,22 @@ def plant(dim: int, steps: float, rank: int | None = None, **options: Any) -> so
     return soqo.Environment(problem, soqo.processes.Gaussian(steps), noise, **options)
 
 
+def start_rows() -> Iterator[Row]:
+    """Yield plants at rest: the first ten steps of v are only this share of the usual ones."""
+
+    def rest(environment: soqo.Environment, share: float, rounds: int, load: Series, seed: int, runs: int) -> Stored:
+        paths = draw(environment, rounds, seed, runs, load=load)
+        for name in ("v", "told"):
+            paths[name] = paths[name] - (1.0 - share) * paths[name][np.minimum(np.arange(rounds), 10)]
+        return paths
+
+    for share in (1e-1, 1e-3):
+        for level in (0.0, 500.0):
+            load = soqo.meters.BaseLoad(level=level).variates
+            name = f"steps of {50.0 * share:g}, then 50" + (f", load {level:g}" if level else "")
+            yield Row(name, 4, partial(rest, plant(4, 50.0), share, 600, load))
+
+
 def setting_rows() -> Iterator[Row]:
     """Yield the sixteen settings of the paper."""
     from glide_settings import ROUNDS, paper_settings
@@ -376,6 +392,7 @@ def speed_block(block: str, rows: list[Row], given: argparse.Namespace) -> None:
 
 
 BLOCKS: dict[str, Callable[[], Iterator[Row]]] = {
+    "starts": start_rows,
     "settings": setting_rows,
     "loads": load_rows,
     "changes": change_rows,

@@ -1,6 +1,6 @@
 """Bayesian estimators of A: filters that learn reading by reading, and the regression on a finished log."""
 
-from soqo.estimators.bayes._bank import KNOWN_NOISE, Bank
+from soqo.estimators.bayes._bank import RECENT, Bank
 from soqo.estimators.bayes._filters import begins
 from soqo.estimators.bayes._posterior import DECADES, FIRST_SCALE, MAX_DISTANCE, Expectation, Posterior, Reading
 from soqo.estimators.bayes._regression import BayesianRegression, PosteriorSample
@@ -9,10 +9,10 @@ from soqo.estimators.bayes._structures import LOAD_SIZE, PLAIN, SHIFTED, STRUCTU
 __all__ = [
     "DECADES",
     "FIRST_SCALE",
-    "KNOWN_NOISE",
     "LOAD_SIZE",
     "MAX_DISTANCE",
     "PLAIN",
+    "RECENT",
     "SHIFTED",
     "STRUCTURES",
     "Bank",

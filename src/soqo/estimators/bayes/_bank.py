@@ -36,10 +36,10 @@ RATIOS = 10.0 ** np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 5.0])
 ALONG = 6.0
 """The deviation of A along the identity, in units of the deviation of an entry."""
 
-SHAPE = 0.2
-"""The parameter a of the prior of the noise, which is scarcely informative."""
+SHAPE = 0.5
+"""The parameter a of the prior of the noise, which counts as much as one reading."""
 
-KNOWN_NOISE = 20.0
+RECENT = 10.0
 """The number of readings by which the noise that was known before a change counts."""
 
 RESTARTS = (
@@ -47,16 +47,11 @@ RESTARTS = (
     *((1.0, t, window) for t in (0.01, 0.1, 1.0, 10.0) for window in (math.inf, 20.0)),
 )
 """What A may be after a change: a factor of the estimate, the deviation of an entry in units of the mean eigenvalue,
-and the number of readings after which the new A is forgotten as well."""
+and the number of readings after which the new A is forgotten as well. All have the same probability, and so has an A of
+which the estimate says nothing."""
 
-RESCALED = 0.6
-"""The deviation of that factor, as a share of it."""
-
-FRESH = 0.1
-"""The probability that the estimate says nothing about A after a change."""
-
-NATS = 12.0
-"""Filters so far behind the best one are dropped."""
+NEGLIGIBLE_NATS = 12.0
+"""Hypotheses so far behind the best one are dropped: a probability of 3e-4."""
 
 
 @register("Bank")
@@ -154,12 +149,11 @@ class Bank(Posterior):
     def settled(self, terms: Terms) -> Bank:
         """Return the rows with new estimates, and without filters of low weight."""
         kept, mixture = self, Mixture.of(self.filters)
-        keep = mixture.behind < NATS
+        keep = mixture.behind < NEGLIGIBLE_NATS
         if not keep.all():
             kept = evolve(self, filters=self.filters.take(np.flatnonzero(keep)))
             mixture = Mixture.of(kept.filters)
-        leading = mixture.leading()
-        near = Spectrum(kept.values, kept.vectors)
+        leading, near = mixture.leading(), Spectrum(kept.values, kept.vectors)
         found = leading.estimate(terms, near, kept.readings)
         shift = leading.shift(terms, found, self.size, self.context_size)
         return evolve(kept, values=found.values, vectors=found.vectors, shift=shift)
@@ -191,8 +185,7 @@ class Bank(Posterior):
         """
         around = _around(terms, self, M, noise, like)
         fresh = _fresh(terms, self.size, self.context_size)
-        around = evolve(around, log_weight=around.log_weight + math.log1p(-FRESH))
-        fresh = evolve(fresh, log_weight=fresh.log_weight + math.log(FRESH))
+        fresh = evolve(fresh, log_weight=fresh.log_weight - math.log(len(RESTARTS) + 1))
         values, vectors = Spectrum.of(M).values, Spectrum.of(M).vectors
         filters, zero = Filters.join([around, fresh]), np.zeros(len(M))
         return evolve(self, filters=filters, readings=zero, known_noise=noise, values=values, vectors=vectors)
@@ -222,10 +215,10 @@ class Bank(Posterior):
         """Return the standard deviations of w'Aw for directions w of shape (n, k, d)."""
         found: Array = FIRST_SCALE * np.vecdot(directions, directions)
         if len(self.filters.group):
-            leading = Mixture.of(self.filters).leading()
-            rows = 2.0 * svec_rows(directions[leading.rows])
-            covariance = leading.covariance(terms.extras)
-            found[leading.rows] = np.sqrt(np.maximum(np.vecdot(rows @ covariance, rows), 0.0))
+            mixture = Mixture.of(self.filters).leading()
+            rows = 2.0 * svec_rows(directions[mixture.rows])
+            covariance = mixture.covariance(terms.extras)
+            found[mixture.rows] = np.sqrt(np.maximum(np.vecdot(rows @ covariance, rows), 0.0))
         return found
 
     def covariances(self, terms: Terms, U: Array) -> tuple[Array, Array]:
@@ -282,7 +275,7 @@ def _around(terms: Terms, bank: Bank, M: Array, noise: Array, like: Filters) -> 
     length = np.maximum(np.sqrt(np.vecdot(vector, vector)), 1e-100)[:, None]
     level = length / math.sqrt(terms.dim)
     deviation = level * factor * spread
-    along = RESCALED * length * factor / deviation
+    along = length * factor / deviation
     direction = np.repeat(vector / length, k, axis=0)
     shape = _root_along(direction, along.ravel()).reshape(count, k, m - e, m - e)
     root, mean, index = np.zeros((count, k, m, m)), np.empty((count, k, m)), np.arange(e)
@@ -296,9 +289,9 @@ def _around(terms: Terms, bank: Bank, M: Array, noise: Array, like: Filters) -> 
         kind=np.repeat(like.kind, k),
         root=root.reshape(-1, m, m),
         mean=mean.reshape(-1, m),
-        a=np.full(count * k, 0.5 * KNOWN_NOISE),
-        b=np.repeat(0.5 * KNOWN_NOISE * np.square(noise), k),
-        log_weight=np.full(count * k, -math.log(k)),
+        a=np.full(count * k, 0.5 * RECENT),
+        b=np.repeat(0.5 * RECENT * np.square(noise), k),
+        log_weight=np.full(count * k, -math.log(k + 1)),
         steps=np.repeat(like.steps, k, axis=0),
         growth=np.tile((1.0 - 1.0 / window) ** -0.5, count),
     )

@@ -23,7 +23,7 @@ from soqo.estimators.bayes._structures import OFFSET_SIZE, Terms
 from soqo.typing import Array, BoolArray, IntArray
 
 LEADING_NATS = 4.0
-"""Filters this far behind the best one do not count for the estimate."""
+"""Filters this far behind the best one are left out of the estimate, to stay within the budget of a round."""
 
 WISHART_WEIGHT = 0.1
 """The weight of the Wishart density in the cone, in degrees of freedom."""
@@ -95,7 +95,7 @@ class Mixture:
         return np.asarray(np.add.reduceat(shares * values, self.starts))
 
     def leading(self) -> Mixture:
-        """Return the mixtures of the filters that matter."""
+        """Return the mixtures of the filters that matter for the estimate."""
         keep = self.behind < LEADING_NATS
         return self if keep.all() else Mixture.of(self.filters.take(np.flatnonzero(keep)))
 

@@ -17,7 +17,7 @@ from soqo.typing import Array, BoolArray, IntArray
 if TYPE_CHECKING:
     from soqo.estimators.bayes._structures import Terms
 
-FIRST_SCALE = 7.0
+FIRST_SCALE = 3.0
 """The eigenvalues of A that are played for before the first reading: closer to v than far from it."""
 
 DECADES = 40.0

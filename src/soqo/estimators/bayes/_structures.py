@@ -24,7 +24,7 @@ from soqo.estimators._measurements import svec_rows
 from soqo.estimators.bayes._posterior import Reading
 from soqo.typing import Array, BoolArray, IntArray
 
-LOAD_SIZE = 10.0
+LOAD_SIZE = 3.0
 """The prior's deviation of the base load, in units of a hitting cost with A = I."""
 
 OFFSET_SIZE = 3.0

@@ -23,7 +23,7 @@ import numpy as np
 
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
-from soqo.estimators.bayes import DECADES, MAX_DISTANCE, Expectation, Reading, Terms, begins
+from soqo.estimators.bayes import DECADES, MAX_DISTANCE, RECENT, Expectation, Reading, Terms, begins
 from soqo.typing import Array, BoolArray, IntArray
 
 WRONG_SHARE = 1e-3
@@ -36,31 +36,26 @@ WIDE = 3.0
 """The deviation of a large error, in units of the noise: tails heavier than normal."""
 
 WRONG_AGAIN = 0.7
-"""The probability that a wrong reading is followed by another wrong one."""
+"""The probability that a wrong reading is followed by another wrong one, and that this is wrong by the same factor."""
 
 DEAD = 0.1
 """The probability that a wrong reading is that of a dead meter, which shows its noise."""
 
-SAME_FACTOR, SAME_FACTOR_AGAIN = 0.32, 0.95
-"""The probability that a wrong reading has the factor of the one before, and that of the two before it."""
-
-HAZARD, HAZARD_AGE = 4e-5, 3000.0
-"""The probability of a change in a round, which falls as 1 / (1 + age / HAZARD_AGE)."""
+HAZARD = 4e-5
+"""The probability of a change in a round."""
 
 ALARM = 0.99
 """The probability of a change from which on it is reported."""
 
-NIS_ROUNDS = 10.0
-"""The running mean of the normalized innovations squared (NIS) is over this number of readings."""
-
-LARGE_NIS, SMALL_NIS = 5.0, 0.1
-"""A change is considered as well if that mean, which is one on average, is outside of these bounds."""
+LARGE_NIS = 5.0
+"""A change is considered as well if the mean of the recent normalized innovations squared (NIS) is larger than this; it
+is one on average."""
 
 MAX_BELIEFS = 4
 """The budget of a run: its largest number of beliefs."""
 
-KEPT_NATS, PATIENCE = 12.0, 10.0
-"""A belief is dropped if it is so many nats behind the best one, and fewer the longer ago it branched off."""
+KEPT_NATS = -math.log(WRONG_SHARE)
+"""A belief that is so many nats behind the best one is dropped; derived: it is as improbable as a wrong reading."""
 
 TYPICAL_SIZE = 0.5
 """The typical size of an entry of u, in units of the root mean square before the first action: steps cover a part."""
@@ -74,9 +69,6 @@ GROWN = 10.0
 
 MIN_DISTANCE = 1e-50
 """Until a displacement is longer than this nothing is learned: ratios of scale to noise would overflow."""
-
-BRANCH_NATS = 6.0
-"""A branch that is more nats behind the other branch of the same belief is not followed."""
 
 
 @register("GLIDE.mixture")
@@ -102,8 +94,6 @@ class Beliefs(Value):
         The running mean of the squared errors, in deviations.
     gain : Array, shape (n,)
         The factor of the last wrong reading; NaN if it is not known.
-    since : Array, shape (n,)
-        The number of readings since the belief branched off.
     wide : Array, shape (n,)
         The number of readings with a large error.
     """
@@ -117,14 +107,13 @@ class Beliefs(Value):
     epoch: Array
     surprise: Array
     gain: Array
-    since: Array
     wide: Array
 
     @classmethod
     def start(cls, posterior: Any, runs: int) -> Beliefs:
         """Return one belief for each run."""
         zero = np.zeros(runs)
-        return cls(posterior, np.arange(runs), zero, zero, zero, zero, zero, zero + 1.0, zero + np.nan, zero, zero)
+        return cls(posterior, np.arange(runs), zero, zero, zero, zero, zero, zero + 1.0, zero + np.nan, zero)
 
     def take(self, index: IntArray) -> Beliefs:
         """Return some of the beliefs."""
@@ -262,8 +251,8 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
     factor, density = _wrong_density(beliefs, reading.y, outcome)
     accept, reject = np.log1p(-share) + outcome.log_density, np.log(share) + density
     squares = np.minimum(np.square(outcome.error) / outcome.variance, 25.0)
-    surprise = beliefs.surprise + (squares - beliefs.surprise) / NIS_ROUNDS
-    forced = (surprise > LARGE_NIS) | (surprise < SMALL_NIS)
+    surprise = beliefs.surprise + (squares - beliefs.surprise) / RECENT
+    forced = surprise > LARGE_NIS
     accepted = evolve(
         beliefs,
         posterior=learned,
@@ -272,11 +261,10 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
         wrong=np.zeros(accept.size),
         gain=np.full(accept.size, np.nan),
         surprise=np.where(forced, 1.0, surprise),
-        since=beliefs.since + 1.0,
         wide=beliefs.wide + wide,
     )
-    branches = (reject > accept - BRANCH_NATS) & (beliefs.age > 0.0)
-    changes = forced | (squares > -_log_hazard(beliefs))
+    branches = (reject > accept - KEPT_NATS) & (beliefs.age > 0.0)
+    changes = forced | (squares > -math.log(HAZARD))
     if changes.any():
         changes &= _may_have_changed(beliefs, terms, reading, outcome)
     if not branches.any() and not changes.any():
@@ -292,7 +280,6 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
             wrong=beliefs.wrong + 1.0,
             rejected=beliefs.rejected + 1.0,
             gain=factor,
-            since=np.zeros(reject.size),
         )
         parts.append(rejected.take(np.flatnonzero(branches)))
     if changes.any():
@@ -342,8 +329,7 @@ def _wrong_density(beliefs: Beliefs, y: Array, outcome: Expectation) -> tuple[Ar
         last = np.where(again, beliefs.gain, 1.0)
         spread = 2.0 * np.square(deviation * np.maximum(np.abs(last), 1.0)) + 1e-6 * np.square(last * expected)
         same = -0.5 * (np.square(y - last * expected) / spread + np.log(2.0 * np.pi * spread))
-        share = np.where(beliefs.wrong > 1.0, SAME_FACTOR_AGAIN, SAME_FACTOR)
-        both = np.logaddexp(np.log(share) + same, np.log1p(-share) + density)
+        both = np.logaddexp(math.log(WRONG_AGAIN) + same, math.log1p(-WRONG_AGAIN) + density)
         density = np.where(again, both, density)
     return factor, density
 
@@ -366,7 +352,7 @@ def _changed(
 ) -> Beliefs:
     """Return beliefs in which A has changed before the reading."""
     learned, outcome = beliefs.posterior.restarted(terms).learn(terms, reading, noise_cap)
-    density = np.maximum(_log_hazard(beliefs) + outcome.log_density, least)
+    density = np.maximum(math.log(HAZARD) + outcome.log_density, least)
     zero = np.zeros(density.size)
     return evolve(
         beliefs,
@@ -377,14 +363,8 @@ def _changed(
         epoch=zero + round_number,
         surprise=zero + 1.0,
         gain=zero + np.nan,
-        since=zero,
         wide=zero,
     )
-
-
-def _log_hazard(beliefs: Beliefs) -> Array:
-    """Return the log probability of a change in this round."""
-    return np.asarray(math.log(HAZARD) - np.log1p(beliefs.age / HAZARD_AGE))
 
 
 def _thin(beliefs: Beliefs) -> Beliefs:
@@ -395,7 +375,7 @@ def _thin(beliefs: Beliefs) -> Beliefs:
     begin = np.maximum.accumulate(np.where(first, np.arange(run.size), 0))
     behind = weight[begin] - weight
     rank = np.arange(run.size) - begin
-    kept = (rank < MAX_BELIEFS) & (behind <= KEPT_NATS / (1.0 + np.maximum(beliefs.since[order], 0.0) / PATIENCE))
+    kept = (rank < MAX_BELIEFS) & (behind <= KEPT_NATS)
     index = np.flatnonzero(kept | first)
     thinned = beliefs.take(order[index])
     return evolve(thinned, log_weight=-behind[index])

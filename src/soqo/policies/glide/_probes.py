@@ -30,16 +30,17 @@ FEW = 0.5
 """The directions are few if they are less than this share of what steps without a preferred direction have."""
 
 FIRST_ROUND, PAUSES = 4, 16
-"""The round from which probes are considered. If none pays, the next pause is the rounds so far divided by PAUSES."""
+"""The budget of the search for probes: the round from which they are considered. If none pays, the next pause is the
+rounds so far divided by PAUSES."""
 
 SAFETY = 4.0
 """A probe must save this many times its price, since the saving is an expectation over a wide prior."""
 
 DIRECTIONS = 4
-"""The number of directions to probe in, and one more than that of directions of v that count."""
+"""The budget of the search in directions: those to probe in, and one more than those of v that count."""
 
 SIZES = np.array([0.1, 0.3, 1.0, 3.0])
-"""The sizes of probes, in units of the size at which the uncertainty about A equals the noise."""
+"""The grid of sizes, a budget as well, in units of the size at which the uncertainty about A equals the noise."""
 
 
 @register("GLIDE.motion")
