@@ -190,6 +190,22 @@ def test_a_bank_that_starts_again_keeps_its_base_load() -> None:
     np.testing.assert_allclose(again.load(), 5.0, atol=0.3)
 
 
+@pytest.mark.parametrize("factor", [0.1, 10.0, 30.0])
+def test_a_bank_that_starts_again_keeps_its_offset(factor: float) -> None:
+    """A is multiplied and b stays: g = A b is multiplied as well."""
+    rng, b = np.random.default_rng(0), np.array([3.0, -1.0, 2.0])
+
+    def shifted(matrix: Array, n: int) -> tuple[Array, Array]:
+        u = 3.0 * rng.standard_normal((n, 8, 3))
+        return u, 0.5 * np.vecdot(u + b, (u + b) @ matrix) + 0.1 * rng.standard_normal((n, 8))
+
+    old, _ = learn(begun(TERMS, 8, size=3.0), *shifted(A, 60))
+    again, _ = learn(old.restarted(TERMS), *shifted(factor * A, 8))
+    # By the gradient at v: where A is small, b scarcely matters.
+    missed = np.linalg.norm((again.shift[:, :, 0] - b) @ A, axis=1)
+    assert np.median(missed) < 0.1 * np.linalg.norm(A @ b)
+
+
 # ---- rows, units and extreme numbers -------------------------------------------------------------------------------
 
 
@@ -231,6 +247,21 @@ def test_what_is_learned_does_not_depend_on_the_units(unit: float) -> None:
     np.testing.assert_allclose(scaled.noise(), unit**2 * plain.noise(), rtol=1e-9)
     shift = found[-1].log_density - expected[-1].log_density
     np.testing.assert_allclose(shift, -2.0 * np.log(unit), rtol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [2.0**-10, 2.0**10])
+def test_what_is_learned_does_not_depend_on_the_units_of_the_context(unit: float) -> None:
+    terms, rng, index = Terms(2, 1), np.random.default_rng(4), np.arange(3)
+    u, w = rng.standard_normal((60, 3, 2)), rng.standard_normal((60, 3, 1))
+    z = u + 0.3 * rng.standard_normal((60, 3, 2)).cumsum(axis=0)  # an offset that walks
+    y, found = np.vecdot(z, z) + 0.1 * rng.standard_normal((60, 3)), []
+    for size in (1.0, unit):
+        bank = Bank.start(terms, 3).begun(terms, index, np.ones(3), np.full((3, 1), size))
+        for t in range(60):
+            bank, outcome = bank.learn(terms, Reading(u[t], y[t], size * w[t], None, np.ones(3)))
+            bank = bank.settled(terms)
+        found.append(outcome.log_density)
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
 
 
 def test_what_is_learned_does_not_depend_on_the_axes() -> None:

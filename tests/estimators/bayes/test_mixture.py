@@ -183,11 +183,12 @@ def test_the_offset_is_the_ridge_regression_given_the_estimate() -> None:
     shift = mixture.shift(terms, found, np.ones(2), np.zeros((2, 0)))[:, :, 0]
     e = terms.extras
     for row in range(2):
-        # g given A is normal, and along an eigenvector q it is a reading of lambda q'b with the deviation of g.
+        # g given A is normal, and along an eigenvector q it is a reading of lambda q'b with its deviation.
         mean, P = direct_moments(mixture.filters, row)
         g, A = slice(e - 2, e), slice(e, None)
         expected_g = mean[g] + P[g, A] @ np.linalg.solve(P[A, A], svec(found.matrix()[row]) - mean[A])
-        noise, prior = np.diag(found.vectors[row].T @ P[g, g] @ found.vectors[row]), 3.0
+        left = P[g, g] - P[g, A] @ np.linalg.solve(P[A, A], P[A, g])
+        noise, prior = np.diag(found.vectors[row].T @ left @ found.vectors[row]), 3.0
         along = found.values[row] * (found.vectors[row].T @ expected_g)
         b = found.vectors[row] @ (along / (found.values[row] ** 2 + noise / prior**2))
         np.testing.assert_allclose(shift[row], b, rtol=1e-4, atol=1e-6)

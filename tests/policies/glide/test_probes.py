@@ -53,6 +53,18 @@ def test_after_a_probe_that_does_not_pay_there_is_a_pause() -> None:
     assert motion.considered(np.array([0]), some).after(distance).may_probe(3.0 * distance).all()
 
 
+def test_only_rounds_with_a_probe_count_as_probed() -> None:
+    motion, distance = moved(1)
+    none, some = np.zeros((1, 16)), np.ones((1, 16))
+    assert not motion.probed.any()
+    probed = motion.considered(np.array([0]), some)
+    assert probed.probed.all()
+    assert probed.probes.tolist() == [1.0]
+    for _ in range(20):  # until a probe is due again
+        motion = motion.considered(np.array([0]), none).after(distance)
+        assert not motion.probed.any()
+
+
 def learned(kind: Any, d: int, directions: int) -> Any:
     """Return a posterior after readings in the first few directions."""
     rng, terms = np.random.default_rng(2), Terms(d)

@@ -34,10 +34,11 @@ RATIOS = 10.0 ** np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 5.0])
 """The ratios of scale to noise: deviations of a typical hitting cost in units of the noise."""
 
 ALONG = 6.0
-"""The deviation of A along the identity, in units of the deviation of an entry."""
+"""The deviation of A along the identity that all dimensions have, in units of the deviation of an entry: there its
+variance is 1 + ALONG^2 + d."""
 
-SHAPE = 0.5
-"""The parameter a of the prior of the noise, which counts as much as one reading."""
+SHAPE = 0.25
+"""The parameter a of the prior of the noise, which counts as much as half a reading."""
 
 RECENT = 10.0
 """The number of readings by which the noise that was known before a change counts."""
@@ -46,12 +47,12 @@ RESTARTS = (
     *((10.0**k, t, math.inf) for k in (-1.5, -1.0, -0.5, 0.5, 1.0, 1.5) for t in (0.03, 0.3)),
     *((1.0, t, window) for t in (0.01, 0.1, 1.0, 10.0) for window in (math.inf, 20.0)),
 )
-"""What A may be after a change: a factor of the estimate, the deviation of an entry in units of the mean eigenvalue,
+"""What A may be after a change: a factor of the estimate, the deviation of an entry in units of the rms eigenvalue,
 and the number of readings after which the new A is forgotten as well. All have the same probability, and so has an A of
 which the estimate says nothing."""
 
 NEGLIGIBLE_NATS = 12.0
-"""Hypotheses so far behind the best one are dropped: a probability of 3e-4."""
+"""Hypotheses so far behind the best one are dropped: a probability of 6e-6."""
 
 
 @register("Bank")
@@ -143,7 +144,10 @@ class Bank(Posterior):
         mean, variance = mixture.mean(expected.mean), mixture.mean(expected.variance)
         variance += mixture.mean(np.square(expected.mean - mean[old.group]))
         density = Mixture.of(new).log_total - mixture.log_total
-        outcome = Expectation(density, reading.y - mean, variance, self._noise(mixture))
+        error = reading.y - mean
+        if reading.censored is not None:  # at the limit of the meter, a reading is too low at most by chance
+            error = np.where(reading.censored, np.maximum(error, 0.0), error)
+        outcome = Expectation(density, error, variance, self._noise(mixture))
         return evolve(self, filters=new, readings=self.readings + 1.0), outcome
 
     def settled(self, terms: Terms) -> Bank:
@@ -243,10 +247,12 @@ def _fresh(terms: Terms, size: Array, context_size: Array) -> Filters:
     exists = np.array([terms.exist(one) for _, one in structures], dtype=np.float64)
     root, index = np.zeros((*shape, m, m)), np.arange(e)
     root[..., index, index] = (deviations[:, None, None] * exists[:, None]) * ratio[:, None, :, None]
+    # A filter fixes sigma at about 1 / rho, and A at about one: only the ratio counts, since b learns the size.
     root[..., e:, e:] = _root_along_identity(terms.dim) * ratio[:, None, :, None, None]
     steps = deviations[:, None] * np.array([one.offset_step for _, one in structures])[:, None] * exists
     # With an offset b that walks, the minimum 1/2 b'A b of the hitting cost walks as well.
-    steps[..., 0] = steps[..., -1] * (OFFSET_SIZE * math.sqrt(terms.dim) * size)[:, None]
+    first = terms.load + terms.factor
+    steps[..., 0] = steps[..., first] * (OFFSET_SIZE * math.sqrt(terms.dim) * size)[:, None]
     steps = steps[:, :, None] * ratio[:, None, :, None]
     steps[..., 0] += np.array([one.load_step for _, one in structures])[:, None]
     probability = np.array([one.probability for _, one in structures])
@@ -280,9 +286,12 @@ def _around(terms: Terms, bank: Bank, M: Array, noise: Array, like: Filters) -> 
     shape = _root_along(direction, along.ravel()).reshape(count, k, m - e, m - e)
     root, mean, index = np.zeros((count, k, m, m)), np.empty((count, k, m)), np.arange(e)
     root[..., e:, e:] = shape * (deviation / noise[:, None])[..., None, None]
+    # The offset b stays, so that g = A b and the minimum 1/2 b'A b are multiplied as A is.
+    times = np.where(index < terms.load, 1.0, factor[:, None])
     others = terms.deviations(bank.size, bank.context_size) * (level / noise[:, None])
-    root[..., index, index] = np.where(like.root[:, index, index] > 0.0, others, 0.0)[:, None]
-    mean[..., :e] = like.mean[:, None, :e]
+    others = np.where(like.root[:, index, index] > 0.0, others, 0.0)
+    root[..., index, index] = others[:, None] * np.where(index < terms.load, np.maximum(factor, 1.0)[:, None], times)
+    mean[..., :e] = like.mean[:, None, :e] * times
     mean[..., e:] = vector[:, None] * factor[:, None]
     return Filters(
         group=np.repeat(np.arange(count), k),
@@ -292,14 +301,14 @@ def _around(terms: Terms, bank: Bank, M: Array, noise: Array, like: Filters) -> 
         a=np.full(count * k, 0.5 * RECENT),
         b=np.repeat(0.5 * RECENT * np.square(noise), k),
         log_weight=np.full(count * k, -math.log(k + 1)),
-        steps=np.repeat(like.steps, k, axis=0),
+        steps=(like.steps[:, None] * times).reshape(-1, e),
         growth=np.tile((1.0 - 1.0 / window) ** -0.5, count),
     )
 
 
 @cache
 def _root_along_identity(d: int) -> Array:
-    """Return the upper triangular root of I + w^2 e e' with the deviation ALONG in the direction of the identity."""
+    """Return the upper triangular root of I + w^2 e e' with w^2 = ALONG^2 + d, where e is the identity's direction."""
     root: Array = _root_along(svec(np.eye(d))[None] / math.sqrt(d), np.full(1, math.sqrt(ALONG**2 + d)))[0]
     return root
 

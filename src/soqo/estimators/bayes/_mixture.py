@@ -26,7 +26,7 @@ LEADING_NATS = 4.0
 """Filters this far behind the best one are left out of the estimate, to stay within the budget of a round."""
 
 WISHART_WEIGHT = 0.1
-"""The weight of the Wishart density in the cone, in degrees of freedom."""
+"""The weight of the Wishart density in the cone: half of its degrees of freedom beyond d + 1."""
 
 NEGLIGIBLE = 1e-3
 """An offset of a smaller probability is not computed, to stay within the budget of a round."""
@@ -184,11 +184,13 @@ class Mixture:
         C = covariance[:, n:, n:]
         C = C + 1e-10 * np.trace(C, axis1=1, axis2=2)[:, None, None] * np.eye(C.shape[1])
         change = svec(Spectrum(values, Q).matrix()) - part.theta[:, e:]
-        g = part.theta[:, first:e] + np.matvec(covariance[:, :n, n:], np.linalg.solve(C, change[..., None])[..., 0])
+        regression = np.linalg.solve(C, covariance[:, n:, :n])
+        g = part.theta[:, first:e] + np.vecmat(change, regression)
+        covariance = covariance[:, :n, :n] - covariance[:, :n, n:] @ regression
         for j in range(1 + k):
             own = terms.offset_columns(j)
             along = np.vecmat(g[:, own], Q)
-            variance = np.vecdot(Q.mT @ covariance[:, own[:, None], own], Q.mT)
+            variance = np.maximum(np.vecdot(Q.mT @ covariance[:, own[:, None], own], Q.mT), 0.0)
             prior = OFFSET_SIZE * size[exists]
             if j:
                 prior = prior / np.maximum(context_size[exists, j - 1], 1e-150)

@@ -5,8 +5,8 @@ A reading at u = x - v is linear in all unknowns,
     y = c + g'u + 1/2 u'A u + noise.
 
 c is a base load. g'u is there if the minimizer is not v but v - b: with g = A b, 1/2 (u + b)'A(u + b) is
-g'u + 1/2 u'A u and a constant. With an observed context w the base load and the minimizer may depend on w, which adds
-h'w + w'K w to the base load and u'G w to the offset. A factor multiplies the hitting cost and not the base load.
+g'u + 1/2 u'A u and a constant. With an observed context w the minimizer is v - b - G w. A factor
+multiplies the hitting cost with all that follows from b and G: u'g, u'A G w and the minimum, which is quadratic in w.
 
 Which of these terms exist, and how they move, is a row of :data:`STRUCTURES`.
 """
@@ -24,11 +24,12 @@ from soqo.estimators._measurements import svec_rows
 from soqo.estimators.bayes._posterior import Reading
 from soqo.typing import Array, BoolArray, IntArray
 
-LOAD_SIZE = 3.0
-"""The prior's deviation of the base load, in units of a hitting cost with A = I."""
-
 OFFSET_SIZE = 3.0
 """The prior's deviation of an offset, in units of the typical size of an entry of u."""
+
+LOAD_SIZE = 0.5 * OFFSET_SIZE**2
+"""The prior's deviation of the base load, in units of d times the square of the typical entry of u; derived: the
+minimum 1/2 b'A b of an offset hitting cost is a base load of this size."""
 
 
 class Structure(NamedTuple):
@@ -41,9 +42,10 @@ class Structure(NamedTuple):
     load_step : float
         The deviation of the base load's step from one reading to the next, in units of the noise.
     offset_step : float
-        The deviation of the step of an offset that walks, as a share of the prior's deviation of the offset.
+        The deviation of the step of an offset that walks, as a share of the prior's deviation of the offset. The base
+        load walks with it, and so does what depends on the context.
     probability : float
-        The prior probability.
+        The prior probability, relative to that of the others.
     """
 
     load: bool

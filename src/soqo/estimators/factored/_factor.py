@@ -35,16 +35,17 @@ _WIDE = 4.0
 """The prior's variance of an entry of L, in units of the mean square of the entries at the start: scarcely a prior."""
 
 _CONVERGED = 1e-5
-"""A fit ends with a step that reduces the sum of squares by less than this share."""
+"""A fit has converged after a step that reduces the sum of squares by less than this share."""
 
 _MAX_STEPS = 40
-"""A fit ends after this number of steps: with fewer readings than unknowns there may be no end to it."""
+"""The budget of a fit in steps: with fewer readings than unknowns there may be no end to it."""
 
 _ROUND_OFF = 1e-12
-"""What is added to the diagonal of H before it is inverted, in units of its entries."""
+"""What is added to the diagonal of H, in units of its entries, so that its inverse is above round-off."""
 
-_OUTLIER2 = 9.0
-"""No reading between two fits counts for the noise with more than this many times its variance."""
+SURPRISE = 3.0
+"""A reading this many deviations of the noise from a fit is not only noise: it counts as no more of it, and the fit is
+renewed. A factor is given up if the noise around it grows by this factor."""
 
 
 @register("FactorFit")
@@ -223,5 +224,5 @@ class Factor(Value):
         error = y - mean
         fit = self.fit._moved(Pj * (error / total))
         expected = error * error * self.noise2 / total  # what of the error is noise
-        squares = self.squares + min(expected, _OUTLIER2 * self.noise2)
+        squares = self.squares + min(expected, SURPRISE**2 * self.noise2)
         return evolve(self, fit=fit, P=self.P - np.outer(Pj, Pj / total), squares=squares, freedom=self.freedom + 1.0)

@@ -14,18 +14,12 @@ import numpy as np
 
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
-from soqo.estimators.bayes import LOAD_SIZE
+from soqo.estimators.bayes import FIRST_SCALE, LOAD_SIZE, RECENT
 from soqo.estimators.factored._dual import Prior, Readings
 from soqo.typing import Array
 
-SCALE = 3.0
-"""The prior's mean and deviation of the mean eigenvalue of A."""
-
 EVIDENCE_ROWS = 256
-"""The number of latest readings that determine the levels: their deviations are then known up to 5 %."""
-
-KNOWN_NOISE = 20.0
-"""The number of readings by which the noise that was known before a change counts."""
+"""The budget of the evidence, in latest readings: they determine deviations up to 5 %, and its work is their cube."""
 
 SHARE = 0.4
 """The share of the broad shape in the prior, where the noise is small; the rest is the last estimate."""
@@ -33,8 +27,8 @@ SHARE = 0.4
 SHAPE_NATS = 0.1
 """The shape that follows from the displacements must explain each reading by so many nats better than the other."""
 
-LOAD_NATS = 3.0
-"""A base load must explain the readings by so many nats better: an error of A may look like one for a while."""
+LEAD = 8.0
+"""A base load, and a factor, must explain the readings by so many nats better: an error of A may look like one."""
 
 
 class Evidence(NamedTuple):
@@ -77,10 +71,10 @@ def evidence(readings: Readings, M: Array, sigmas: Array, tau: float, known: flo
     nats = -0.5 * (np.log(D).sum(axis=-1) + yy - 2.0 * k * qy + k * k * qq + np.log(qq * k0**2))
     nats = nats - len(readings.y) * math.log(size)
     if known:
-        nats = nats - 0.5 * KNOWN_NOISE * (np.log(s**2) + np.square(known / size / s))
+        nats = nats - 0.5 * RECENT * (np.log(s**2) + np.square(known / size / s))
     left = hh - hq * hq / qq + 1.0 / t**2
     more = nats + 0.5 * np.square(hy - hq * qy / qq) / left - 0.5 * np.log(left * t**2)
-    loaded = _log_sum(more) > _log_sum(nats) + LOAD_NATS
+    loaded = _log_sum(more) > _log_sum(nats) + LEAD
     if loaded:
         load, nats = (hy - hq * qy / qq) / left, more
         k = np.maximum((qy - hq * load) / qq, 1e-3 * k0)
@@ -135,7 +129,7 @@ class Levels(Value):
     known_noise: float
 
     @classmethod
-    def start(cls, d: int, sigma: float = 0.0, scale: float = SCALE, shape: Array | None = None) -> Levels:
+    def start(cls, d: int, sigma: float = 0.0, scale: float = FIRST_SCALE, shape: Array | None = None) -> Levels:
         """Return what is known before the first reading: nothing, or the noise, the scale and the shape."""
         shape = np.eye(d) if shape is None else shape
         return cls(sigma or 1.0, 1.0, 0.0, scale, 1.0, shape, scale, shape, sigma)

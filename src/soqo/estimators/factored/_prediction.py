@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from soqo.estimators.bayes import DECADES
+
 CALIBRATION = 8.0
 """The number of latest readings by whose errors the deviations of predictions are calibrated."""
-
-DECADES = 40.0
-"""An error of any size has the density 1 / (40 |error|): uniform in its logarithm over nine decades, of both signs."""
 
 _MAX_MEAN, _MAX_VARIANCE, _MAX_SURPLUS = 1e150, 1e200, 1e100
 """What exceeds these numbers is taken for unknown, since it would overflow."""

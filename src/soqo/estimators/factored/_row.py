@@ -16,33 +16,23 @@ from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
 from soqo.estimators.bayes import FIRST_SCALE
 from soqo.estimators.factored._dual import Posterior, Readings, positive_part
-from soqo.estimators.factored._factor import Factor, Fit
-from soqo.estimators.factored._levels import Levels
+from soqo.estimators.factored._factor import SURPRISE, Factor, Fit
+from soqo.estimators.factored._levels import LEAD, Levels
 from soqo.estimators.factored._prediction import Prediction
-from soqo.estimators.factored._search import WORK, Search
+from soqo.estimators.factored._search import MAX_RANK, WORK, Search
 from soqo.typing import Array
 
 ROWS, ROWS_PER_UNKNOWN = 1024, 6
-"""The number of readings that are kept, or so many for each unknown of a factor."""
+"""The budget of memory: the number of readings that are kept, or so many for each unknown of a factor."""
 
 SWEEPS_PER_ROUND = 100
-"""The soft estimate is renewed when there are one in a hundred more readings, the levels when one in ten."""
+"""The budget of estimates: the soft one is renewed with one in a hundred more readings, levels with one in ten."""
 
 PAUSE = 0.05
-"""A search follows the last one after this share of more readings."""
+"""The budget of searches: one follows the last after this share of more readings."""
 
 GROWTH = 0.15
-"""A factor is fitted again after this share of more readings."""
-
-SURPRISE = 4.0
-"""It is fitted again at once if a reading is this many deviations of the noise from the fit."""
-
-LEAD, LEAD_COUNT = 8.0, 4
-"""A factor takes over if it leads by so many nats, over at least this number of readings."""
-
-WORSE = 1.5
-"""A factor is given up if the noise around it grows by this factor."""
-
+"""The budget of fits: a factor is fitted again after this share of more readings."""
 
 LEAST_SPREAD = 0.3
 """What is not known of A is judged with at least this spread c."""
@@ -51,11 +41,10 @@ LEAST_SPREAD = 0.3
 @register("FactorTrial")
 @dataclass(frozen=True)
 class Trial(Value):
-    """A factor on trial, its lead over the estimate that is played for in nats, and the number of readings."""
+    """A factor on trial, and its lead over the estimate that is played for, in nats."""
 
     factor: Factor
     lead: float = 0.0
-    count: int = 0
 
     def judged(self, readings: Readings, played: float) -> Trial:
         """Return the trial after the last reading, which the estimate that is played for expected to be ``played``."""
@@ -63,12 +52,12 @@ class Trial(Value):
         s2 = self.factor.noise2
         own = self.factor.moments(z, h).mean
         gain = 0.5 * float(np.log((np.square(y - played) + s2) / (np.square(y - own) + s2)))
-        return Trial(self.factor.learn(z, y, h), self.lead + gain, self.count + 1)
+        return Trial(self.factor.learn(z, y, h), self.lead + gain)
 
     @property
     def won(self) -> bool:
         """Whether the factor takes over."""
-        return self.count >= LEAD_COUNT and self.lead > LEAD
+        return self.lead > LEAD
 
 
 @register("FactoredRow")
@@ -243,7 +232,7 @@ class Row(Value):
         few = n < d * (d + 1) // 2
         if search is None:
             rank = self.values.sum() ** 2 / np.square(self.values).sum()
-            if n < max(0.5 * d * rank, self.due[2]) or rank > 0.67 * d:
+            if n < max(0.5 * d * rank, self.due[2]) or rank > MAX_RANK * d:
                 return self
             search = Search.start(self.readings, None if few else self.soft)
         search = search.advanced(self.readings, self.levels, n)
@@ -274,7 +263,7 @@ class Row(Value):
         if not fit.done:
             return evolve(self, refit=fit, due=due)._playing(factor)
         row, new = evolve(self, refit=None, due=due), Factor.of(fit, readings)
-        if math.sqrt(new.noise2) <= WORSE * self.first_noise:
+        if math.sqrt(new.noise2) <= SURPRISE * self.first_noise:
             return row._playing(new)
         row = evolve(row, factor=None, soft=row.estimate(), dual=None, surplus=1.0, judged=0, due=(n, n, n + n // 10))
         levels = row.levels.after(readings, row.soft, row.size, row.noise_cap)

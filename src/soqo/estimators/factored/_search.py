@@ -19,23 +19,23 @@ from soqo.estimators.factored._factor import Fit
 from soqo.estimators.factored._levels import Levels
 from soqo.typing import Array
 
-SWEEPS, LAST = 70, 1e-2
-"""The number of sweeps of an annealing, in which the share of the broad shape falls from 1 to LAST."""
+SWEEPS = 70
+"""The budget of an annealing in sweeps."""
+
+LAST = 1e-2
+"""The share of the broad shape falls from one to this. Smaller eigenvalues, in units of the largest, do not count."""
 
 SPREAD = 0.05
-"""An annealing takes this share of the rounds so far: it may not cost more than the rest."""
+"""The budget of an annealing: it takes this share of the rounds so far, and may not cost more than the rest."""
 
 WORK = 1.5e8
-"""The number of operations of a fit in a round, some ten milliseconds; at least one step is made."""
+"""The budget of a fit in a round, some ten milliseconds of operations; at least one step is made."""
 
 LARGEST = 4.0
-"""The number of operations of a single step is at most this times WORK: it bounds the number of columns."""
+"""The budget of a single step in units of WORK: it bounds the number of columns."""
 
-SIGNIFICANT = 5e-3
-"""A search begins with the eigenvalues of at least this share of the largest one."""
-
-MAX_RANK = 0.5
-"""A search begins with at most this share of d columns: with more, a factor has scarcely fewer unknowns than A."""
+MAX_RANK = 0.67
+"""A factor has at most this share of d columns: with more, it has scarcely fewer unknowns than A."""
 
 
 @register("FactorSearch")
@@ -119,7 +119,7 @@ def significant_factor(A: Array, n: int) -> Array | None:
     """Return L of the largest eigenvalues of A = L L', as many as n readings can determine; None if that is none."""
     d = len(A)
     w, Q = np.linalg.eigh(A)
-    k = min(int((w > SIGNIFICANT * w[-1]).sum()), int(MAX_RANK * d))
+    k = min(int((w > LAST * w[-1]).sum()), int(MAX_RANK * d))
     while k:
         fit = Fit.start(Q[:, d - k :] * np.sqrt(w[d - k :]), 0.0, 0.0, 1.0)
         if 1.03 * fit.unknowns < n - 3 and fit.operations(n) < LARGEST * WORK:

@@ -23,7 +23,16 @@ import numpy as np
 
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
-from soqo.estimators.bayes import DECADES, MAX_DISTANCE, RECENT, Expectation, Reading, Terms, begins
+from soqo.estimators.bayes import (
+    DECADES,
+    MAX_DISTANCE,
+    NEGLIGIBLE_NATS,
+    RECENT,
+    Expectation,
+    Reading,
+    Terms,
+    begins,
+)
 from soqo.typing import Array, BoolArray, IntArray
 
 WRONG_SHARE = 1e-3
@@ -42,12 +51,12 @@ DEAD = 0.1
 """The probability that a wrong reading is that of a dead meter, which shows its noise."""
 
 HAZARD = 4e-5
-"""The probability of a change in a round."""
+"""The probability of a change in the first round; that of round n is 1 / (1 / HAZARD + n)."""
 
 ALARM = 0.99
 """The probability of a change from which on it is reported."""
 
-LARGE_NIS = 5.0
+LARGE_NIS = 4.0
 """A change is considered as well if the mean of the recent normalized innovations squared (NIS) is larger than this; it
 is one on average."""
 
@@ -55,7 +64,7 @@ MAX_BELIEFS = 4
 """The budget of a run: its largest number of beliefs."""
 
 KEPT_NATS = -math.log(WRONG_SHARE)
-"""A belief that is so many nats behind the best one is dropped; derived: it is as improbable as a wrong reading."""
+"""A branch that is so many nats behind the other is not followed; derived: it is as improbable as a wrong reading."""
 
 TYPICAL_SIZE = 0.5
 """The typical size of an entry of u, in units of the root mean square before the first action: steps cover a part."""
@@ -248,7 +257,7 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
     wrong = beliefs.wrong > 0.0
     share = (1.0 + beliefs.rejected) / (1.0 / WRONG_SHARE + beliefs.age)
     share = np.where(wrong, WRONG_AGAIN, share)
-    factor, density = _wrong_density(beliefs, reading.y, outcome)
+    factor, density = _wrong_density(beliefs, reading, outcome)
     accept, reject = np.log1p(-share) + outcome.log_density, np.log(share) + density
     squares = np.minimum(np.square(outcome.error) / outcome.variance, 25.0)
     surprise = beliefs.surprise + (squares - beliefs.surprise) / RECENT
@@ -264,7 +273,8 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
         wide=beliefs.wide + wide,
     )
     branches = (reject > accept - KEPT_NATS) & (beliefs.age > 0.0)
-    changes = forced | (squares > -math.log(HAZARD))
+    # A coarse preselection: a reading this near to its expectation is not explained better by a change.
+    changes = forced | (squares > -_log_hazard(beliefs))
     if changes.any():
         changes &= _may_have_changed(beliefs, terms, reading, outcome)
     if not branches.any() and not changes.any():
@@ -314,9 +324,9 @@ def _learned(
     return learned, outcome._replace(log_density=density), wide
 
 
-def _wrong_density(beliefs: Beliefs, y: Array, outcome: Expectation) -> tuple[Array, Array]:
+def _wrong_density(beliefs: Beliefs, reading: Reading, outcome: Expectation) -> tuple[Array, Array]:
     """Return the factor of a reading, if it is wrong, and its log density then."""
-    error, noise, variance = outcome.error, outcome.noise, outcome.variance
+    y, error, noise, variance = reading.y, outcome.error, outcome.noise, outcome.variance
     expected, deviation = y - error, np.sqrt(variance)
     # The error is that of the reading and that of the prediction.
     density = -math.log(DECADES) - np.log(np.maximum(np.abs(error), deviation))
@@ -331,6 +341,8 @@ def _wrong_density(beliefs: Beliefs, y: Array, outcome: Expectation) -> tuple[Ar
         same = -0.5 * (np.square(y - last * expected) / spread + np.log(2.0 * np.pi * spread))
         both = np.logaddexp(math.log(WRONG_AGAIN) + same, math.log1p(-WRONG_AGAIN) + density)
         density = np.where(again, both, density)
+    if reading.censored is not None:  # a wrong reading may be at the limit or not: as a censored one, it has no density
+        density = np.where(reading.censored, math.log(0.5), density)
     return factor, density
 
 
@@ -352,7 +364,7 @@ def _changed(
 ) -> Beliefs:
     """Return beliefs in which A has changed before the reading."""
     learned, outcome = beliefs.posterior.restarted(terms).learn(terms, reading, noise_cap)
-    density = np.maximum(math.log(HAZARD) + outcome.log_density, least)
+    density = np.maximum(_log_hazard(beliefs) + outcome.log_density, least)
     zero = np.zeros(density.size)
     return evolve(
         beliefs,
@@ -363,8 +375,12 @@ def _changed(
         epoch=zero + round_number,
         surprise=zero + 1.0,
         gain=zero + np.nan,
-        wide=zero,
     )
+
+
+def _log_hazard(beliefs: Beliefs) -> Array:
+    """Return the log probability of a change in this round: the less probable, the longer there was none."""
+    return -np.log(1.0 / HAZARD + beliefs.age)
 
 
 def _thin(beliefs: Beliefs) -> Beliefs:
@@ -375,7 +391,9 @@ def _thin(beliefs: Beliefs) -> Beliefs:
     begin = np.maximum.accumulate(np.where(first, np.arange(run.size), 0))
     behind = weight[begin] - weight
     rank = np.arange(run.size) - begin
-    kept = (rank < MAX_BELIEFS) & (behind <= KEPT_NATS)
+    # While the best belief rejects readings, the others may still be right about them.
+    limit = np.where(beliefs.wrong[order][begin] > 0.0, NEGLIGIBLE_NATS, KEPT_NATS)
+    kept = (rank < MAX_BELIEFS) & (behind <= limit)
     index = np.flatnonzero(kept | first)
     thinned = beliefs.take(order[index])
     return evolve(thinned, log_weight=-behind[index])

@@ -21,8 +21,8 @@ from soqo.typing import Array, BoolArray
 SIGNIFICANT_DEVIATIONS = 3.0
 """A correlation of fewer of its standard deviations is set to zero."""
 
-MAX_CORRELATION = 0.95
-"""Larger correlations are clipped to this value."""
+MAX_CORRELATION = 0.999
+"""Larger correlations are clipped to this value, since the sum of their powers may overflow where A is zero."""
 
 
 @register(

@@ -43,7 +43,7 @@ SIZES = np.array([0.1, 0.3, 1.0, 3.0])
 """The grid of sizes, a budget as well, in units of the size at which the uncertainty about A equals the noise."""
 
 
-@register("GLIDE.motion")
+@register("GLIDE.motion", version=2, migrations={1: lambda fields: {**fields, "probed": fields["due"] < 0.0}})
 @dataclass(frozen=True)
 class Motion(Value):
     """In which directions v moves, and when a probe is considered next.
@@ -60,6 +60,8 @@ class Motion(Value):
         The number of rounds after which a probe is considered next.
     probes : Array, shape (runs,)
         The number of probes.
+    probed : BoolArray, shape (runs,)
+        The runs with a probe in the last round.
     """
 
     directions: Array
@@ -67,19 +69,21 @@ class Motion(Value):
     rounds: Array
     due: Array
     probes: Array
+    probed: BoolArray
 
     @classmethod
     def start(cls, runs: int, d: int) -> Motion:
         """Return what is known before the first round."""
         zeros = np.zeros(runs)
-        return cls(np.zeros((runs, d, d)), zeros, zeros, zeros + FIRST_ROUND, zeros)
+        return cls(np.zeros((runs, d, d)), zeros, zeros, zeros + FIRST_ROUND, zeros, zeros < 0.0)
 
     def after(self, distance: Array) -> Motion:
         """Return what is known after a round, in which x_prev - v was ``distance``, shape (runs, d)."""
         square = np.minimum(np.vecdot(distance, distance), 1e100)
         unit = distance / np.sqrt(np.maximum(square, 1e-300))[:, None]
         directions = self.directions + unit[:, :, None] * unit[:, None, :]
-        return evolve(self, directions=directions, squares=self.squares + square, rounds=self.rounds + 1)
+        squares, none = self.squares + square, np.zeros(len(square), dtype=np.bool_)
+        return evolve(self, directions=directions, squares=squares, rounds=self.rounds + 1, probed=none)
 
     def may_probe(self, distance: Array) -> BoolArray:
         """Return the runs in which a probe is considered: those further from v than usual, where it shows more."""
@@ -98,15 +102,10 @@ class Motion(Value):
 
     def considered(self, index: IntArray, probes: Array) -> Motion:
         """Return the motion after probes in some runs, zero for none, were considered."""
-        due, count, rounds, probed = self.due.copy(), self.probes.copy(), self.rounds[index], probes.any(axis=1)
-        due[index] = rounds + np.where(probed, 1.0, np.maximum(FIRST_ROUND, rounds // PAUSES))
-        count[index] += probed
-        return evolve(self, due=due, probes=count)
-
-    @property
-    def probed(self) -> BoolArray:
-        """The runs with a probe in the last round."""
-        return np.asarray(self.due == self.rounds + 1.0)
+        due, probed, rounds, pays = self.due.copy(), self.probed.copy(), self.rounds[index], probes.any(axis=1)
+        due[index] = rounds + np.where(pays, 1.0, np.maximum(FIRST_ROUND, rounds // PAUSES))
+        probed[index] = pays
+        return evolve(self, due=due, probes=self.probes + probed, probed=probed)
 
 
 def best_probes(posterior: Posterior, terms: Terms, planned: Array, moment: Array, to_go: float, save: Array) -> Array:
@@ -154,7 +153,9 @@ def _candidates(posterior: Posterior, terms: Terms, Q: Array, importance: Array,
     """Return no probe, and several in directions in which A w is least known for the directions w of v."""
     n, d = noise.size, terms.dim
     weights, moving = np.linalg.eigh(W)
-    unknown = sum(weights[:, -i, None, None] * posterior.image(terms, moving[:, :, -i]) for i in range(1, DIRECTIONS))
+    unknown = sum(
+        weights[:, -i, None, None] * posterior.image(terms, moving[:, :, -i]) for i in range(1, min(DIRECTIONS, d + 1))
+    )
     spread = importance[:, :, None] * (Q.mT @ unknown @ Q) * importance[:, None, :]
     spread = np.nan_to_num(spread, posinf=0.0, neginf=0.0)  # numbers that overflow say nothing
     directions = (Q @ np.linalg.eigh(spread)[1][:, :, -DIRECTIONS:]).mT
