@@ -95,6 +95,12 @@ def test_without_a_change_alarms_are_rare(noise: Noise, alarms: float, outliers:
 TERMS = Terms(2)
 
 
+def test_no_belief_goes_on_rejecting_readings() -> None:
+    """Ten times the cost for five rounds looks like another A, and what follows then like a meter of a tenth."""
+    _, wrong = missing_and_wrong(FULL, ((50, 5, 10.0, 0.0),), horizon=200, runs=150)
+    assert wrong.diagnostics["outliers"].max() < 30.0
+
+
 def learned(runs: int, readings: int) -> tuple[Beliefs, np.random.Generator]:
     """Return the beliefs after some readings with Gaussian noise of deviation 0.1."""
     rng, index = np.random.default_rng(5), np.arange(runs)

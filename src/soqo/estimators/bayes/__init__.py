@@ -1,6 +1,6 @@
 """Bayesian estimators of A: filters that learn reading by reading, and the regression on a finished log."""
 
-from soqo.estimators.bayes._bank import NEGLIGIBLE_NATS, RECENT, Bank
+from soqo.estimators.bayes._bank import RECENT, Bank
 from soqo.estimators.bayes._filters import begins
 from soqo.estimators.bayes._posterior import DECADES, FIRST_SCALE, MAX_DISTANCE, Expectation, Posterior, Reading
 from soqo.estimators.bayes._regression import BayesianRegression, PosteriorSample
@@ -11,7 +11,6 @@ __all__ = [
     "FIRST_SCALE",
     "LOAD_SIZE",
     "MAX_DISTANCE",
-    "NEGLIGIBLE_NATS",
     "PLAIN",
     "RECENT",
     "SHIFTED",

@@ -26,7 +26,6 @@ from soqo._storage.registry import register
 from soqo.estimators.bayes import (
     DECADES,
     MAX_DISTANCE,
-    NEGLIGIBLE_NATS,
     RECENT,
     Expectation,
     Reading,
@@ -61,10 +60,10 @@ LARGE_NIS = 4.0
 is one on average."""
 
 MAX_BELIEFS = 4
-"""The budget of a run: its largest number of beliefs."""
+"""The budget of a run: its largest number of beliefs, beside the one in which the last reading is right."""
 
 KEPT_NATS = -math.log(WRONG_SHARE)
-"""A branch that is so many nats behind the other is not followed; derived: it is as improbable as a wrong reading."""
+"""A belief that is so many nats behind the best one is dropped; derived: it is as improbable as a wrong reading."""
 
 TYPICAL_SIZE = 0.5
 """The typical size of an entry of u, in units of the root mean square before the first action: steps cover a part."""
@@ -347,14 +346,17 @@ def _wrong_density(beliefs: Beliefs, reading: Reading, outcome: Expectation) -> 
 
 
 def _may_have_changed(beliefs: Beliefs, terms: Terms, reading: Reading, outcome: Expectation) -> BoolArray:
-    """Return the best beliefs for which a change could explain the reading: A is known, and y is a possible cost."""
+    """Return the best beliefs for which a change could explain the reading.
+
+    A is known, or the last reading was rejected as well; and y is a possible cost.
+    """
     y, values = reading.y, beliefs.posterior.values
     expected, deviation = y - outcome.error, np.sqrt(outcome.variance)
     # Where A is zero a player is far from v: if A turns, the cost is up to 1/2 |A| |u|^2.
     turned = values.max(axis=1) * np.square(reading.u).sum(axis=1)
     best = np.zeros(y.size, dtype=np.bool_)
     best[beliefs.best] = True
-    known = beliefs.posterior.readings > terms.size - terms.extras
+    known = (beliefs.posterior.readings > terms.size - terms.extras) | (beliefs.wrong > 0.0)
     possible = (y > -4.0 * outcome.noise) & (outcome.error < 30.0 * (np.abs(expected) + deviation) + turned)
     return np.asarray(best & known & possible)
 
@@ -391,9 +393,11 @@ def _thin(beliefs: Beliefs) -> Beliefs:
     begin = np.maximum.accumulate(np.where(first, np.arange(run.size), 0))
     behind = weight[begin] - weight
     rank = np.arange(run.size) - begin
-    # While the best belief rejects readings, the others may still be right about them.
-    limit = np.where(beliefs.wrong[order][begin] > 0.0, NEGLIGIBLE_NATS, KEPT_NATS)
-    kept = (rank < MAX_BELIEFS) & (behind <= limit)
+    kept = (rank < MAX_BELIEFS) & (behind <= KEPT_NATS)
+    # However improbable, one explanation stays in which the last reading is right: a belief that goes on rejecting
+    # loses to it reading by reading.
+    right = np.flatnonzero(beliefs.wrong[order] == 0.0)
+    kept[right[begins(run[right])]] = True
     index = np.flatnonzero(kept | first)
     thinned = beliefs.take(order[index])
     return evolve(thinned, log_weight=-behind[index])

@@ -47,10 +47,10 @@ def diagnostics(state: State[Memory], y_max: float | None) -> dict[str, Any]:
 
 
 def _hypotheses(beliefs: Beliefs, began: Array) -> Array:
-    """Return probability, first round, rejected readings and base load of each belief, shape (runs, MAX_BELIEFS, 4)."""
+    """Return probability, first round, rejected readings and base load of each belief, shape (runs, beliefs, 4)."""
     epoch = np.where(beliefs.epoch > 0.0, beliefs.epoch - np.broadcast_to(began, beliefs.best.size)[beliefs.run], 0.0)
     columns = [beliefs.probability(), epoch, beliefs.rejected, beliefs.posterior.load()]
-    found = np.full((beliefs.best.size, MAX_BELIEFS, len(columns)), np.nan)
+    found = np.full((beliefs.best.size, MAX_BELIEFS + 1, len(columns)), np.nan)
     found[beliefs.run, np.arange(len(beliefs.run)) - beliefs.best[beliefs.run]] = np.stack(columns, axis=1)
     return found
 
