@@ -321,7 +321,7 @@ def test_readings_at_the_limit_of_the_meter_mean_the_same_in_all_units(unit: flo
             v = v + 2.0 * scale * rng.standard_normal(2)
             x, state = policy.act(state, v)
             cost = 0.5 * (x - v) @ A @ (x - v) + 0.2 * scale**2 * rng.standard_normal()
-            state = policy.observe(state, min(cost, 8.0 * scale**2))
+            state = policy.observe(state, np.minimum(cost, 8.0 * scale**2))
         played.append((x / scale, policy.diagnostics(state)["outliers"], policy.diagnostics(state)["alarms"]))
     np.testing.assert_allclose(played[1][0], played[0][0], rtol=1e-5)
     assert played[0][1] == played[1][1] == 0.0  # a reading at the limit fits what exceeds it
