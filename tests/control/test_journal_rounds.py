@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from soqo import POL, Controller, Log
+from soqo.errors import ArgumentError
 
 V = np.cumsum(np.random.default_rng(0).standard_normal((6, 2)), axis=0)
 

@@ -119,7 +119,7 @@ def test_an_empty_cell_of_y_is_no_reading(read: Reader, tmp_path: Path) -> None:
         (
             {"covariate_1": [0.0, 1.0], "covariate_2": [0.0, None]},
             {},
-            "(row 1|line 3), column covariate_2: the cell must be a finite number, or empty in all columns of covariates",
+            "(row 1|line 3), column covariate_2: the cell must be a finite number, or empty in all columns",
         ),
         ({"x_1": ["5", "high"]}, {}, "(row 1|line 3), column x_1: the cell must be a number, got 'high'"),
         ({name: [] for name in TABLE}, {}, "there must be at least one round, got none"),

@@ -45,19 +45,18 @@ def noted(policy: Policy[Any], paths: Any) -> list[Any]:
     return list(vars(policy)["notes"])
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"delay": Delay(1)}, {"unit": Factor(0.5)}, {"delay": Delay(1), "unit": Factor(0.5)}]
-)
+UNIT = Factor(0.5)
+
+
+@pytest.mark.parametrize("options", [{}, {"delay": Delay(1)}, {"unit": UNIT}, {"delay": Delay(1), "unit": UNIT}])
 def test_a_reading_has_the_load_and_its_player_is_told_the_covariates(options: Any) -> None:
     paths = environment(Covariates(H), **options).draw(12, 3, seed=1)
     assert paths.covariates is not None
-    unit = np.ones((3, 12)) if paths.unit is None else paths.unit
     notes = noted(Told(), paths)
     assert len(notes) == 12 - ("delay" in options)
     for number, y, told in notes:
-        t = number - 1
-        np.testing.assert_array_equal(told, paths.covariates[:, t])
-        np.testing.assert_allclose(y, unit[:, t] * (told @ H), atol=1e-12)
+        np.testing.assert_array_equal(told, paths.covariates[:, number - 1])
+        np.testing.assert_allclose(y, told @ H, atol=1e-12)  # in the unit of the reading
 
 
 def test_a_player_without_noise_has_no_load_either() -> None:
