@@ -45,6 +45,7 @@ NAMES = [
         "Outages",
         "Delay",
         "Context",
+        "Covariates",
         "Factor",
         "processes",
         "noise",

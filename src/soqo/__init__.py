@@ -21,6 +21,7 @@ from soqo._model.planner import Plan, hindsight_optimum
 from soqo._model.problem import Problem, RandomProblem, random_curvature
 from soqo._simulation.actuation import Actuation
 from soqo._simulation.context import Context
+from soqo._simulation.covariates import Covariates
 from soqo._simulation.delay import Delay
 from soqo._simulation.environment import Environment
 from soqo._simulation.factor import Factor
@@ -66,6 +67,7 @@ __all__ = [
     "Client",
     "Context",
     "Controller",
+    "Covariates",
     "Delay",
     "Diagnosis",
     "Environment",

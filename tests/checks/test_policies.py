@@ -243,6 +243,12 @@ class DropsApplied(Weighted[Any]):
         return self.policy.observe(state.memory, y)
 
 
+class MixesCovariates(Correct):
+    def learn(self, state: Any, y: Any) -> Any:
+        known = 0.0 if state.covariates is None else state.covariates.mean()
+        return super().learn(state, y + known)
+
+
 class NotFinite(Correct):
     def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
         return v * np.nan, state.memory
@@ -308,6 +314,7 @@ BROKEN: list[tuple[Policy[Any], str]] = [
     (ForgetsToUseItsOwnRound(), "mixed rounds"),
     (LearnsForTheLastAction(), "late readings"),
     (OverwritesEarlierReadings(), "late readings"),
+    (MixesCovariates(), "covariates"),
     (OnlyOneBatch(), "shapes"),
     (OnlyAnAction(), "shapes"),
     (NotFinite(), "shapes"),

@@ -28,6 +28,7 @@ from soqo.errors import FileFormatError
         Call(v=np.array([1.0, 2.0]), x=np.array([3.0, 4.0]), forecast=np.zeros((0, 2)), context=np.zeros(0)),
         Call(v=np.array([1.0, 2.0]), x=np.array([3.0, 4.0]), active=np.array([True, False])),
         Call(y=0.1, at=np.array([3.0, 4.0]), unit=np.array(0.5)),
+        Call(y=0.1, covariates=np.array([3.0, 4.0, 5.0])),
         Call(y=0.1, round=7, time=1_772_366_400_000_001),
         Call(y=float("nan"), x=np.array([3.0, 4.0]), round=2**40),
     ],

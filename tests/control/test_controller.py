@@ -231,6 +231,14 @@ INVALID_CALLS: dict[str, tuple[Any, str]] = {
     "at not finite": (lambda c: c.observe(1.0, at=[1.0, math.nan]), "at must be finite"),
     "unit zero": (lambda c: c.observe(1.0, unit=0.0), "unit must be above 0, got 0.0"),
     "unit of another shape": (lambda c: c.observe(1.0, unit=[1.0, 2.0]), "unit must have shape"),
+    "covariates not finite": (
+        lambda c: c.observe(1.0, covariates=[1.0, math.nan]),
+        "covariates must be finite, got nan",
+    ),
+    "covariates of another shape": (
+        lambda c: c.observe(1.0, covariates=1.0),
+        r"covariates must have shape \(k,\), got",
+    ),
     "future round": (
         lambda c: c.observe(1.0, round=3),
         "round must be the pending round, got 3 while round 2 is pending",
@@ -593,7 +601,8 @@ def random_calls(controller: Controller, *, rounds: int, seed: int) -> None:
                 y = float(rng.uniform(0.0, 3.0)) if rng.random() < 0.9 else math.nan
                 at = rng.standard_normal(2) if rng.random() < 0.3 else None
                 unit = float(rng.uniform(0.5, 2.0)) if rng.random() < 0.3 else None
-                controller.observe(y, applied, round=number, at=at, unit=unit)
+                covariates = rng.standard_normal(2) if rng.random() < 0.5 else None
+                controller.observe(y, applied, round=number, at=at, unit=unit, covariates=covariates)
 
 
 @pytest.mark.parametrize("policy", [GLIDE(), soqo.Guarded(GLIDE()), soqo.RLS(1.0)], ids=["GLIDE", "Guarded", "RLS"])
@@ -635,6 +644,7 @@ def test_what_a_plant_tells_reaches_the_policy(max_delay: int) -> None:
         np.testing.assert_array_equal(controller.act(v, **told), x)
         given: dict[str, Any] = {"at": np.mod(x + rng.standard_normal(2), 360.0), "unit": float(rng.uniform(0.5, 2.0))}
         given |= {"applied": np.mod(x + 0.1, 360.0)} if t % 2 else {}
+        given |= {"covariates": rng.standard_normal(3)} if t % 3 else {}
         if max_delay:
             given["round"] = max(1, t + 1 - t % 3)
             if given["round"] not in controller.open_rounds:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from soqo import POL, Controller, Log
+from soqo.errors import ArgumentError
 
 V = np.cumsum(np.random.default_rng(0).standard_normal((6, 2)), axis=0)
 
@@ -74,7 +76,7 @@ def test_read_returns_what_plants_tell(tmp_path: Path) -> None:
     journal = tmp_path / "plant.journal"
     controller = Controller(POL(0.1), [350.0, 0.25], period=[360.0, np.inf], journal=journal)
     x = [controller.act([10.0, 1.0], factor=0.5)]
-    controller.observe(1.0, at=[5.0, 0.5], unit=2.0)
+    controller.observe(1.0, at=[5.0, 0.5], unit=2.0, covariates=[7.0, 8.0])
     x.append(controller.act([20.0, 9.0], active=[True, False]))
     controller.observe(2.0, applied=[12.0, 0.75])
     x.append(controller.act([1.0, 1.0]))
@@ -87,8 +89,18 @@ def test_read_returns_what_plants_tell(tmp_path: Path) -> None:
     np.testing.assert_array_equal(log.factor, [0.5, 1.0, 1.0])
     np.testing.assert_array_equal(log.unit, [2.0, 1.0, 1.0])
     np.testing.assert_array_equal(log.active, [[True, True], [True, False], [True, True]])
+    np.testing.assert_array_equal(log.covariates, [[7.0, 8.0], [np.nan, np.nan], [np.nan, np.nan]])
     np.testing.assert_array_equal(log.period, [360.0, np.inf])
     part = log[1:]
     np.testing.assert_array_equal(part.x0, x[0])
-    for name in ("v", "x", "at", "factor", "unit", "active"):
+    for name in ("v", "x", "at", "factor", "unit", "active", "covariates"):
         np.testing.assert_array_equal(getattr(part, name), getattr(log, name)[1:])
+
+
+def test_a_log_refuses_covariates_whose_number_changes(tmp_path: Path) -> None:
+    controller = Controller(POL(0.1), [0.0], journal=tmp_path / "plant.journal")
+    for covariates in ([1.0, 2.0], [3.0]):
+        controller.act([1.0])
+        controller.observe(1.0, covariates=covariates)
+    with pytest.raises(ArgumentError, match=r"covariates must have the same number of entries .* got \[1, 2\]"):
+        Log.read(tmp_path / "plant.journal")

@@ -85,6 +85,12 @@ def test_columns_of_plants_have_defaults_where_cells_are_empty(read: Reader, tmp
     np.testing.assert_array_equal(flags.active, [[True, True], [False, True]])
 
 
+def test_covariates_are_numbered_and_may_be_missing_in_a_row(read: Reader, tmp_path: Path) -> None:
+    log = read({**TABLE, "covariate_2": [3.0, None], "covariate_1": [1.0, None], "covariate_load": [0, 0]}, tmp_path)
+    np.testing.assert_array_equal(log.covariates, [[1.0, 3.0], [np.nan, np.nan]])
+    assert read({**TABLE, "covariate_load": [0, 0]}, tmp_path).covariates is None
+
+
 def test_an_empty_cell_of_y_is_no_reading(read: Reader, tmp_path: Path) -> None:
     np.testing.assert_array_equal(read({**TABLE, "y": [0.5, None]}, tmp_path).y, [0.5, np.nan])
 
@@ -109,6 +115,12 @@ def test_an_empty_cell_of_y_is_no_reading(read: Reader, tmp_path: Path) -> None:
         ({"active_2": [1, 2]}, {}, "(row 1|line 3), column active_2: the cell must be 0 or 1, or empty for 1, got 2.0"),
         ({"factor": [1.0, -1.0]}, {}, "(row 1|line 3), column factor: the cell must be at least 0, or empty for 1"),
         ({"unit": [0.0, 1.0]}, {}, "(row 0|line 2), column unit: the cell must be above 0, or empty for 1, got 0.0"),
+        ({"covariate_2": [0.0, 1.0]}, {}, "the column covariate_1 is missing; there are v_1"),
+        (
+            {"covariate_1": [0.0, 1.0], "covariate_2": [0.0, None]},
+            {},
+            "(row 1|line 3), column covariate_2: the cell must be a finite number, or empty in all columns",
+        ),
         ({"x_1": ["5", "high"]}, {}, "(row 1|line 3), column x_1: the cell must be a number, got 'high'"),
         ({name: [] for name in TABLE}, {}, "there must be at least one round, got none"),
     ],

@@ -45,6 +45,7 @@ LOGS = {
         unit=0.5 + RNG.random(7),
         active=RNG.random((7, 2)) > 0.3,
         at=V / 4.0,
+        covariates=np.where(np.arange(7)[:, None] % 3, RNG.random((7, 3)), np.nan),
     ),
     "one actuator": Log(V[:, :1], V[:, :1], RNG.random(7), x0=np.array([0.0]), units="kW", actuators=["fan"], low=-9.0),
 }
@@ -53,7 +54,7 @@ LOGS = {
 def same(one: Log, other: Log) -> bool:
     """Equality of logs, where a limit that is a number may have become an array without axes."""
     arrays = ("v", "x", "y", "x0", "low", "high", "rate", "period", "switching_weight", "time")
-    for name in (*arrays, "factor", "unit", "active", "at"):
+    for name in (*arrays, "factor", "unit", "active", "at", "covariates"):
         first, second = getattr(one, name), getattr(other, name)
         if (first is None) != (second is None):
             return False

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
 
-from soqo import FTM, GLIDE, LAI, OAL, POL, RLS, Guarded, Limited, Policy, Weighted
+from soqo import FTM, GLIDE, LAI, OAL, POL, RLS, Guarded, Limited, Periodic, Policy, State, Weighted
 from soqo.errors import ArgumentError
 
 A = np.array([[2.0, 0.3], [0.3, 1.0]])
@@ -196,6 +197,8 @@ def test_wrong_arguments_of_act_are_named(keywords: Any, message: str) -> None:
     ("keywords", "message"),
     [
         ({"unit": 0.0}, "unit must be above 0, got 0.0"),
+        ({"covariates": [1.0, np.inf]}, "covariates must be finite, got inf"),
+        ({"covariates": 1.0}, r"covariates must have shape \(k,\), got \(\)"),
         ({"unit": [1.0, 2.0]}, "unit"),
         ({"at": [1.0]}, "at"),
     ],
@@ -204,3 +207,57 @@ def test_wrong_arguments_of_observe_are_named(keywords: Any, message: str) -> No
     _, state = FTM().act(FTM().start(np.zeros(2)), np.ones(2))
     with pytest.raises(ArgumentError, match=message):
         FTM().observe(state, 1.0, **keywords)
+
+
+# ---- covariates ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Notes(FTM):
+    """It writes down the covariates of its readings."""
+
+    found: list[Any] = field(default_factory=list)
+
+    def learn(self, state: Any, y: Any) -> Any:
+        self.found.append((state.round, state.covariates))
+        return super().learn(state, y)
+
+
+WRAPPERS: dict[str, Any] = {
+    "alone": lambda policy: policy,
+    "Limited": lambda policy: Limited(policy, low=-1e3, high=1e3),
+    "Weighted": lambda policy: Weighted(policy, 2.0),
+    "Periodic": lambda policy: Periodic(policy, 360.0),
+    "Guarded": Guarded,
+    "all": lambda policy: Limited(Periodic(Weighted(Guarded(policy), 2.0), 360.0), low=-1e3),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+@pytest.mark.parametrize("late", [0, 2])
+def test_covariates_reach_the_policy_inside_with_their_own_reading_alone(name: str, late: int) -> None:
+    inner = Notes()
+    policy = WRAPPERS[name](inner)
+    rows = [None if t % 3 == 2 else np.array([float(t), -1.0]) for t in range(40)]
+    play(policy, lambda t, _x, _v: (1.0, {} if rows[t] is None else {"covariates": rows[t]}), late=late)
+    assert [number for number, _ in inner.found] == list(range(1, 41 - late))
+    for number, told in inner.found:
+        np.testing.assert_array_equal(told, rows[number - 1])
+    state = policy.act(policy.start(np.zeros(2)), np.ones(2))[1]
+    state = policy.observe(state, 1.0, covariates=[1.0, 2.0])
+    while isinstance(state, State):
+        assert state.covariates is None
+        state = getattr(state.memory, "inner", state.memory)
+
+
+@pytest.mark.parametrize("name", ["GLIDE", "Weighted", "Guarded"])
+def test_the_first_reading_with_covariates_fixes_their_number(name: str) -> None:
+    policy = LEARNERS[name]
+    state = policy.act(policy.start(np.zeros(2)), np.ones(2))[1]
+    state = policy.act(policy.observe(state, 1.0), np.ones(2))[1]
+    state = policy.act(policy.observe(state, 1.0, covariates=[1.0, 2.0]), np.ones(2))[1]
+    policy.observe(state, 1.0)
+    for wrong in ([1.0], [1.0, 2.0, 3.0]):
+        with pytest.raises(ArgumentError, match=f"covariates must have 2 entries as .* got {len(wrong)}"):
+            policy.observe(state, 1.0, covariates=wrong)
+    assert policy.act(policy.observe(state, 1.0, covariates=[1e300, -1e300]), np.ones(2))[1].round == 4

@@ -89,7 +89,10 @@ def test_everything_a_round_can_be_told_reaches_the_policy(api: httpx.Client) ->
     held = api.post(rounds, json={"v": [9.0, 9.0], "active": [True, False]}).json()["x"]
     assert held[1] == ahead[1]
     assert (
-        api.post(f"{rounds}/3/reading", json={"y": 1.0, "applied": [5.0, 5.0], "at": [4, 4], "unit": 2}).status_code
+        api.post(
+            f"{rounds}/3/reading",
+            json={"y": 1.0, "applied": [5.0, 5.0], "at": [4, 4], "unit": 2, "covariates": [1.0, 2.0]},
+        ).status_code
         == 200
     )
     assert api.get("/plants/roof").json()["x"] == [5.0, 5.0]

@@ -55,7 +55,7 @@ def test_a_new_client_continues_in_the_middle_of_a_round(live: LiveServer) -> No
         plant.observe(math.nan)
         assert plant.diagnostics()["missed"] == 1
         np.testing.assert_array_equal(plant.act([2.0], context=[1.0], factor=2.0, active=[True]), [2.0])
-        plant.observe(0.5, applied=[1.5], at=[1.4], unit=1.0)
+        plant.observe(0.5, applied=[1.5], at=[1.4], unit=1.0, covariates=[3.0])
         np.testing.assert_array_equal(plant.x, [1.5])
         assert plant.explain().startswith("Round 2 completed")
         plant.note("cleaned the filter")

@@ -12,6 +12,7 @@ from soqo import (
     RLS,
     Actuation,
     Context,
+    Covariates,
     Delay,
     Environment,
     Factor,
@@ -44,6 +45,7 @@ def everything(**changed: Any) -> Environment:
         "context": Context([[0.5], [1.0]]),
         "factor": Factor(0.5, period=7.0),
         "unit": Factor(0.4, period=5.0, deviation=0.2),
+        "covariates": Covariates([1.0, -2.0]),
         "outages": Outages(0.3),
         "actuation": Actuation(rate=3.0, deadband=0.2, lag=LAG),
         "period": [PERIOD, np.inf],
@@ -58,6 +60,7 @@ def by_hand(policy: Policy[Any], environment: Environment, run: int) -> Any:
     assert paths.delays is not None
     assert paths.factor is not None
     assert paths.unit is not None
+    assert paths.covariates is not None
     assert paths.active is not None
     assert paths.context is not None
     assert paths.shift is not None
@@ -80,14 +83,15 @@ def by_hand(policy: Policy[Any], environment: Environment, run: int) -> Any:
         u[~active] = 0.0
         noise = 0.5 * paths.variates[run, t]
         switching = 0.5 * (step @ (W * step))
-        y = factor * 0.5 * u @ A @ u + unit * (noise + 3.0) + switching
+        load = paths.covariates[run, t] @ [1.0, -2.0]
+        y = factor * 0.5 * u @ A @ u + unit * (noise + 3.0 + load) + switching
         positions.append(x)
         state = policy.observe(state, np.nan, applied=x)
         post[t] = (y, np.where(active, felt, x), unit)
         for k in list(post):
             if k + paths.delays[run, k] == t:
                 late, at, of = post.pop(k)
-                state = policy.observe(state, late, round=k + 1, at=at, unit=of)
+                state = policy.observe(state, late, round=k + 1, at=at, unit=of, covariates=paths.covariates[run, k])
     return np.array(positions)
 
 
@@ -133,6 +137,7 @@ def test_a_learner_that_is_told_the_unit_is_not_misled_by_a_base_load_in_it() ->
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
+        ({"covariates": [2.0]}, "covariates must be a Covariates, got list"),
         ({"unit": 2.0}, "unit must be a Factor, got float"),
         ({"period": -1.0}, "period must be a number above 0 or one for each of 2 actuators, got -1.0"),
         ({"period": [1.0, 2.0, 3.0]}, "period must be a number above 0 or one for each of 2"),

@@ -36,6 +36,8 @@ class Call(NamedTuple):
         Where the reading was felt.
     unit : Array of shape (), or None
         The unit of the reading.
+    covariates : Array of shape (k,), or None
+        What is known about the reading.
     """
 
     v: Array | None = None
@@ -49,6 +51,7 @@ class Call(NamedTuple):
     active: BoolArray | None = None
     at: Array | None = None
     unit: Array | None = None
+    covariates: Array | None = None
 
 
 _PART_NAMES = {
@@ -63,9 +66,11 @@ _PART_NAMES = {
     "active": b"m",
     "at": b"p",
     "unit": b"u",
+    "covariates": b"w",
 }
 _FIELDS = {name: field for field, name in _PART_NAMES.items()}
-_OF_ACT, _OF_OBSERVE = {"v", "forecast", "context", "factor", "active"}, {"y", "round", "at", "unit"}
+_OF_ACT = {"v", "forecast", "context", "factor", "active"}
+_OF_OBSERVE = {"y", "round", "at", "unit", "covariates"}
 """The parts that only calls of one kind have."""
 
 
@@ -134,7 +139,7 @@ def _shaped(field: str, values: Array, dim: int) -> Any:
     """Return the numbers of a part in their shape."""
     if field == "forecast":
         return values.reshape(-1, dim)
-    if field == "context":
+    if field in ("context", "covariates"):
         return values
     if field in ("factor", "unit"):
         return values.reshape(())

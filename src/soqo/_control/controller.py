@@ -232,6 +232,7 @@ class Controller:
         round: int | None = None,  # noqa: A002  # the property of that name; the builtin is not used here
         at: ArrayLike | None = None,
         unit: float | None = None,
+        covariates: ArrayLike | None = None,
         time: datetime | str | None = None,
     ) -> None:
         """Learn from the measured cost of the pending action, or of that of an earlier round that is still open.
@@ -252,6 +253,9 @@ class Controller:
         unit : float, optional
             The size of the noise and of the base load of this reading relative to others, above 0; 1 if it is not
             given.
+        covariates : array_like, shape (k,), optional
+            What is known about the reading, such as the load or the hour, on which its base load may depend. Their
+            number is that of the first reading with some.
         time : datetime or str, optional
             The time of the reading, with a time zone, for the journal: a datetime or an ISO 8601 text.
         """
@@ -265,11 +269,13 @@ class Controller:
             position = None if applied is None else vector("applied", applied, before.x.shape)
             felt = None if at is None else vector("at", at, before.x.shape)
             size = None if unit is None else numbers("unit", unit)
-            state = self._player.observe(before, reading, applied=position, round=round, at=felt, unit=size)
+            known = None if covariates is None else finite_array("covariates", covariates)
+            told = {"at": felt, "unit": size, "covariates": known}
+            state = self._player.observe(before, reading, applied=position, round=round, **told)
             number = before.round if round is None else int(round)
             if self._journal is not None:
                 late = None if number == before.round else number
-                call = Call(None, position, reading, None, None, None, late, stamp, None, felt, size)
+                call = Call(None, position, reading, None, None, None, late, stamp, None, felt, size, known)
                 self._journal.record(call, begun, lambda: self._state is before)
             elif self._state is not before:
                 raise ProtocolError(DISTURBED)

@@ -51,6 +51,7 @@ def as_columns(table: Sequence[Round], dim: int) -> dict[str, Any]:
         "unit": _column([one.unit for one in table], np.ones(())),
         "active": _column([one.active for one in table], np.ones(dim, dtype=np.bool_)),
         "at": _column([one.at for one in table], np.full(dim, np.nan)),
+        "covariates": _covariates([one.covariates for one in table]),
     }
 
 
@@ -59,6 +60,14 @@ def _column(cells: list[Any], default: Any) -> Any:
     if all(cell is None for cell in cells):
         return None
     return np.array([default if cell is None else cell for cell in cells])
+
+
+def _covariates(cells: list[Array | None]) -> Array | None:
+    """Return the covariates of all rounds, NaN where there were none; None if there were never any."""
+    sizes = sorted({len(cell) for cell in cells if cell is not None})
+    if len(sizes) > 1:
+        raise ArgumentError(f"covariates must have the same number of entries in all rounds, got {sizes}")
+    return _column(cells, np.full(sizes[0], np.nan)) if sizes and sizes[0] else None
 
 
 class Round(NamedTuple):
@@ -72,6 +81,7 @@ class Round(NamedTuple):
     active: BoolArray | None
     at: Array | None = None
     unit: Array | None = None
+    covariates: Array | None = None
 
 
 def _tabulate(calls: Iterable[Call], first: int, period: Array | None) -> list[Round]:
@@ -87,5 +97,5 @@ def _tabulate(calls: Iterable[Call], first: int, period: Array | None) -> list[R
                 x = one.x if call.x is None else call.x
                 if period is not None:
                     x = unroll_near(x, one.x, period)
-                rounds[index] = one._replace(y=call.y, x=x, at=call.at, unit=call.unit)
+                rounds[index] = one._replace(y=call.y, x=x, at=call.at, unit=call.unit, covariates=call.covariates)
     return rounds

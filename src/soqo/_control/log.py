@@ -74,6 +74,8 @@ class Log(Value):
     period : float or array_like of shape (d,), optional
         The period of positions that are angles; infinite entries for none. All positions may be given modulo the
         period: the log counts turns, and has v at the turn nearest to where the reading was felt.
+    covariates : array_like, shape (T, k), optional
+        What was known about each reading, on which its base load may depend; a row of NaN where nothing was.
 
     See Also
     --------
@@ -106,6 +108,7 @@ class Log(Value):
     active: BoolArray | None = None
     at: Array | None = None
     period: ArrayLike | None = None
+    covariates: Array | None = None
 
     def __post_init__(self) -> None:
         set_fields(self, **check_fields(self._fields))
@@ -121,7 +124,7 @@ class Log(Value):
         start, stop, _ = rounds.indices(len(self))
         if start >= stop:
             raise ArgumentError(f"rounds must hold at least one of the {len(self)} rounds, got [{start}:{stop}]")
-        names = ("v", "x", "y", "time", "factor", "unit", "active", "at")
+        names = ("v", "x", "y", "time", "factor", "unit", "active", "at", "covariates")
         parts: dict[str, Any] = {
             name: None if (rows := getattr(self, name)) is None else rows[start:stop] for name in names
         }
@@ -222,8 +225,8 @@ class Log(Value):
 
         A table has the columns v_1, ..., v_d, x_1, ..., x_d and y, and optionally ``time`` (ISO 8601 with a zone),
         applied_1, ..., applied_d, which replace x where they are not empty, ``factor``, ``unit``, active_1, ...,
-        active_d (0 or 1) and at_1, ..., at_d, as for a log. Names of actuators may take the place of the numbers. An
-        empty cell of y means that there was no reading. Other columns are ignored.
+        active_d (0 or 1), at_1, ..., at_d and covariate_1, ..., covariate_k, as for a log. Names of actuators may take
+        the place of the numbers. An empty cell of y means that there was no reading. Other columns are ignored.
 
         Parameters
         ----------

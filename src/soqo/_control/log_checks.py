@@ -49,6 +49,7 @@ def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
             raise ArgumentError(f"time must have shape {y.shape}, got {found['time'].shape}")
     found |= {name: _check_sizes(name, fields[name], rounds) for name in ("factor", "unit")}
     found["active"] = active = _check_active(fields["active"], v.shape)
+    found["covariates"] = _check_covariates(fields["covariates"], rounds)
     at = _check_at(fields["at"], x)
     found["period"] = period = None if fields["period"] is None else check_period(fields["period"], dim)
     if period is not None:
@@ -83,6 +84,21 @@ def _check_active(given: Any, shape: tuple[int, ...]) -> BoolArray | None:
     if active.dtype != np.bool_ or active.shape != shape:
         raise ArgumentError(f"active must be True or False, with shape {shape}, got {active.dtype} of {active.shape}")
     return active
+
+
+def _check_covariates(given: Any, rounds: int) -> Array | None:
+    """Return the covariates of the readings, with rows of NaN where there were none."""
+    if given is None:
+        return None
+    values = numbers("covariates", given)
+    if values.ndim != 2 or len(values) != rounds or not values.size:
+        raise ArgumentError(f"covariates must have shape ({rounds}, k), got {values.shape}")
+    missing = np.isnan(values)
+    bad = np.isinf(values).any(axis=1) | (missing.any(axis=1) & ~missing.all(axis=1))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ArgumentError(f"covariates must be finite, or NaN in a whole row, got {values[row]} in round {row + 1}")
+    return values
 
 
 def _check_at(given: Any, x: Array) -> Array | None:

@@ -10,6 +10,7 @@
     at_1, ..., at_d            optional: where the reading was felt; an empty cell means at the position
     active_1, ..., active_d    optional: 1 for an actuator that could move, 0 otherwise; an empty cell means 1
     factor, unit               optional: of the hitting cost and of the reading; an empty cell means 1
+    covariate_1, ...           optional: what was known about the reading; a row of empty cells means nothing
 
 Names of actuators may take the place of the numbers, as in ``v_zone 1``. Other columns are ignored.
 """
@@ -40,6 +41,8 @@ class Columns(NamedTuple):
         The names of the actuators; None if they are numbered.
     has_time, has_factor, has_unit : bool
         Whether there is a column of timestamps, factors and units.
+    covariates : list of str
+        The names of the columns of covariates.
     """
 
     v: list[str]
@@ -51,6 +54,7 @@ class Columns(NamedTuple):
     has_time: bool
     has_factor: bool
     has_unit: bool
+    covariates: list[str]
 
 
 def to_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,6 +65,8 @@ def to_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
     for kind in ("v", "x", "at", "active"):
         if fields[kind] is not None:
             columns |= {f"{kind}_{label}": fields[kind][:, k].copy() for k, label in enumerate(labels)}
+    if fields["covariates"] is not None:
+        columns |= {f"covariate_{k + 1}": column.copy() for k, column in enumerate(fields["covariates"].T)}
     for name in ("factor", "unit", "y"):
         if fields[name] is not None:
             columns[name] = fields[name].copy()
@@ -122,7 +128,18 @@ def find_columns(names: Sequence[str], actuators: Sequence[str] | None = None) -
         has_time="time" in present,
         has_factor="factor" in present,
         has_unit="unit" in present,
+        covariates=_find_covariates(names),
     )
+
+
+def _find_covariates(names: Sequence[str]) -> list[str]:
+    """Return the columns of covariates, which are numbered from 1."""
+    present = {name for name in names if name.startswith("covariate_") and name[len("covariate_") :].isdecimal()}
+    wanted = [f"covariate_{k + 1}" for k in range(len(present))]
+    missing = [name for name in wanted if name not in present]
+    if missing:
+        raise ArgumentError(f"the column {missing[0]} is missing; there are {', '.join(names)}")
+    return wanted
 
 
 def collect(columns: Columns, cells: Callable[[str], Array], place: Callable[[str, int], str]) -> dict[str, Any]:
@@ -171,7 +188,20 @@ def collect(columns: Columns, cells: Callable[[str], Array], place: Callable[[st
             values = cells(name)
             _refuse(_is_no_size(values, name == "unit"), values, partial(place, name), expected)
             found[name] = np.where(np.isnan(values), 1.0, values)
+    if columns.covariates:
+        found["covariates"] = _collect_covariates(columns.covariates, cells, place)
     return found
+
+
+def _collect_covariates(names: Sequence[str], cells: Callable[[str], Array], place: Callable[[str, int], str]) -> Array:
+    """Return columns of covariates, of which all cells of a row are empty or none."""
+    values = np.stack([cells(name) for name in names], axis=1)
+    none = np.isnan(values).all(axis=1)
+    for k, name in enumerate(names):
+        column = values[:, k]
+        wrong = ~np.isfinite(column) & ~none
+        _refuse(wrong, column, partial(place, name), "a finite number, or empty in all columns of covariates")
+    return values
 
 
 def _collect_optional(

@@ -103,8 +103,9 @@ def write_csv(path: Path, fields: Mapping[str, Any]) -> None:
     for name, value in plain_settings(fields).items():
         text.write(f"# {name} = {json.dumps(value)}\n")
     columns = {name: values.tolist() for name, values in to_columns(fields).items()}
-    columns["y"] = ["" if math.isnan(y) else y for y in columns["y"]]
     for name, values in columns.items():
+        if name == "y" or name.startswith("covariate_"):
+            columns[name] = ["" if math.isnan(value) else value for value in values]
         if name.startswith("active_"):
             columns[name] = [int(value) for value in values]
     if fields["time"] is not None:

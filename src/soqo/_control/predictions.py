@@ -39,6 +39,8 @@ class Rounds(Protocol):
     def active(self) -> BoolArray | None: ...
     @property
     def at(self) -> Array | None: ...
+    @property
+    def covariates(self) -> Array | None: ...
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,8 @@ def predict(player: Policy[Any], state: State[Any], rounds: Rounds, follow: Arra
         expected[t] = scale * known.hitting_cost(u, active) + size * known.base_load + moved
         spread = player.uncertainty_of(state, known.errors(u, active)[None])
         deviation[t] = np.hypot(size * known.noise, np.nan if spread is None else 0.5 * scale * spread[0])
-        state = player.observe(state, y, applied=x, at=at, unit=unit)
+        told = None if rounds.covariates is None or np.isnan(rounds.covariates[t]).any() else rounds.covariates[t]
+        state = player.observe(state, y, applied=x, at=at, unit=unit, covariates=told)
         after = player.diagnostics(state)
         outliers[t] = after.get("outliers", 0.0) > before.get("outliers", 0.0)
         guarded[t] = bool(after.get("guarding", False))

@@ -134,9 +134,9 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
 
     The estimate assumes that the base load in the readings would have been the same, that A did not change, and that v
     would have moved in the same way. The base load may drift, as a random walk does, and the minimizers of the log may
-    differ from the true ones by a constant. The policy is told the factors, units and active actuators of the log. If
-    the log says where readings were felt, the plant is taken to follow any policy with the same lag, a first-order one
-    that is fitted to the log.
+    differ from the true ones by a constant. The policy is told the factors, units, covariates and active actuators of
+    the log. If the log says where readings were felt, the plant is taken to follow any policy with the same lag, a
+    first-order one that is fitted to the log.
 
     Parameters
     ----------
@@ -293,6 +293,8 @@ def _play(
         cost += own_cost + 0.5 * np.vecdot(move, move)
         noise = 0.0 * y if player.exact_feedback else y - logged_cost
         told: dict[str, Any] = {} if log.unit is None else {"unit": np.full(many, log.unit[t])}
+        if log.covariates is not None and not np.isnan(log.covariates[t]).any():
+            told["covariates"] = np.tile(log.covariates[t], (many, 1))
         if keep:
             told["at"] = felt if log.active is None else np.where(log.active[t], felt, x)
         state = player.observe(state, own_cost + noise, **told)

@@ -66,5 +66,6 @@ def repeat_call(player: Policy[Any], before: State[Any], call: Call) -> tuple[St
             state = evolve(state, x=call.x)
         return state, len(closed_rounds(before, state))
     assert call.y is not None
-    state = player.observe(before, call.y, applied=call.x, round=call.round, at=call.at, unit=call.unit)
+    told = {"at": call.at, "unit": call.unit, "covariates": call.covariates}
+    state = player.observe(before, call.y, applied=call.x, round=call.round, **told)
     return state, int(math.isnan(call.y) and not before.max_delay)

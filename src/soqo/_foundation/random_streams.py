@@ -23,7 +23,18 @@ from soqo.errors import ArgumentError
 from soqo.typing import Array, RngLike
 
 _Purpose = Literal[
-    "curvature", "steps", "noise", "policy", "offset", "meter", "delay", "context", "factor", "unit", "outages"
+    "curvature",
+    "steps",
+    "noise",
+    "policy",
+    "offset",
+    "meter",
+    "delay",
+    "context",
+    "factor",
+    "unit",
+    "outages",
+    "covariates",
 ]
 """What a run draws random numbers for. The order is part of every seed: append only, never reorder."""
 

@@ -16,6 +16,7 @@ from soqo._model.changing_curvature import Change
 from soqo._model.problem import Problem, RandomProblem
 from soqo._simulation.actuation import Actuation
 from soqo._simulation.context import Context
+from soqo._simulation.covariates import Covariates
 from soqo._simulation.delay import Delay
 from soqo._simulation.factor import Factor
 from soqo._simulation.offset import Offset
@@ -31,11 +32,12 @@ from soqo.typing import Array, ArrayLike
 
 @register(
     "Environment",
-    version=4,
+    version=5,
     migrations={
         1: add_fields(offset=None, meters=()),
         2: add_fields(delay=None, context=None, factor=None),
         3: add_fields(unit=None, outages=None, actuation=None, period=None),
+        4: add_fields(covariates=None),
     },
 )
 @dataclass(frozen=True)
@@ -77,6 +79,9 @@ class Environment(Value):
     period : float or array_like of shape (d,), optional
         The period of positions that are angles; an infinite entry for one that is not. The player is told v modulo the
         period, and each policy is made :class:`soqo.Periodic` by :func:`soqo.simulate`.
+    covariates : Covariates, optional
+        A part of the base load that depends on what the player is told with each reading. Policies with exact feedback
+        do not see it.
 
     Raises
     ------
@@ -108,6 +113,7 @@ class Environment(Value):
     outages: Outages | None = None
     actuation: Actuation | None = None
     period: Array | None = None
+    covariates: Covariates | None = None
 
     def __init__(
         self,
@@ -127,6 +133,7 @@ class Environment(Value):
         outages: Outages | None = None,
         actuation: Actuation | None = None,
         period: ArrayLike | None = None,
+        covariates: Covariates | None = None,
     ) -> None:
         instance("problem", problem, Problem, RandomProblem)
         instance("process", process, Process)
@@ -145,6 +152,7 @@ class Environment(Value):
             "unit": (unit, Factor),
             "outages": (outages, Outages),
             "actuation": (actuation, Actuation),
+            "covariates": (covariates, Covariates),
         }
         for name, (part, kind) in parts.items():
             if part is not None:
@@ -192,7 +200,8 @@ class Environment(Value):
         """
         horizon, runs = integer("horizon", horizon, least=1), integer("runs", runs, least=1)
         first_run = integer("first_run", first_run, least=0)
-        _require_memory(horizon, runs, self.dim, 0 if self.context is None else self.context.components)
+        seen = (self.context, self.covariates)
+        _require_memory(horizon, runs, self.dim, sum(0 if one is None else one.components for one in seen))
         numbers = range(first_run, first_run + runs)
         problem, later = self._draw_problems(seed, numbers)
         v = self.process.paths(streams(seed, numbers, "steps"), horizon, v0=self.v0, first_run=first_run)
@@ -211,6 +220,7 @@ class Environment(Value):
             offset = self.offset.paths(streams(seed, numbers, "offset"), horizon, dim=self.dim)
         meters = self._draw_meters(seed, numbers, horizon)
         delays, max_delay, context, shift, factor, unit, active = None, 0, None, None, None, None, None
+        covariates, load = None, None
         if self.delay is not None:
             delays, max_delay = self.delay.draw(streams(seed, numbers, "delay"), horizon), self.delay.max_rounds
         if self.context is not None:
@@ -221,6 +231,8 @@ class Environment(Value):
             unit = self.unit.draw(streams(seed, numbers, "unit"), horizon)
         if self.outages is not None:
             active = self.outages.draw(streams(seed, numbers, "outages"), horizon, dim=self.dim)
+        if self.covariates is not None:
+            covariates, load = self.covariates.draw(streams(seed, numbers, "covariates"), horizon)
         return Paths(
             problem,
             v,
@@ -241,6 +253,8 @@ class Environment(Value):
             active=active,
             actuation=self.actuation,
             period=self.period,
+            covariates=covariates,
+            load=load,
         )
 
     def _draw_meters(self, seed: int, numbers: range, horizon: int) -> tuple[tuple[Meter, Array], ...]:
@@ -322,7 +336,7 @@ def _require_memory(horizon: int, runs: int, dim: int, components: int) -> None:
     if not hasattr(os, "sysconf"):
         return
     memory = float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
-    # Per round of a run: v and a policy's actions in two memory layouts; variates and the parts of the costs; context.
+    # Per round of a run: v and a policy's actions in two memory layouts; variates and the parts of the costs; contexts.
     needed = 8.0 * runs * horizon * (3 * dim + 6 + components)
     if needed > memory:
         raise ArgumentError(

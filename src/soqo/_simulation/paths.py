@@ -61,6 +61,10 @@ class Paths(Value):
         What the plant makes of an action; None if it applies it at once.
     period : Array of shape () or (d,), or None
         The period of positions that are angles; None if there are none.
+    covariates : Array of shape (runs, T, k), or None
+        What the player is told with each reading.
+    load : Array of shape (runs, T), or None
+        The part of the base load that depends on the covariates, in the unit of the meter.
     """
 
     problem: Problem
@@ -82,6 +86,8 @@ class Paths(Value):
     active: BoolArray | None = field(default=None, repr=False)
     actuation: Actuation | None = None
     period: Array | None = None
+    covariates: Array | None = field(default=None, repr=False)
+    load: Array | None = field(default=None, repr=False)
 
     @property
     def told(self) -> Array:

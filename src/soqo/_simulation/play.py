@@ -84,7 +84,7 @@ def play(policy: Policy[Any], paths: Paths, *, progress: Callable[[int], None] |
     meter = _Meter(paths, exact=policy.exact_feedback)
     plant = None if paths.is_direct and paths.actuation is None else _Plant(paths)
     mail = None if paths.delays is None else _Mail(paths.delays, paths.max_delay)
-    post = _Post(policy, plant, meter.unit, paths.max_delay)
+    post = _Post(policy, plant, meter, paths.max_delay)
     state = policy.start(paths.x0, horizon, paths.policy_generators(), max_delay=paths.max_delay)
     position = paths.x0
     # A non-finite action or cost marks the run as diverged, so warnings are suppressed.
@@ -165,6 +165,8 @@ class _Meter:
         self.variates = np.ascontiguousarray(paths.variates.T)
         self.unit = None if exact or paths.unit is None else np.ascontiguousarray(paths.unit.T)
         factor = None if paths.factor is None else np.ascontiguousarray(paths.factor.T)
+        self.load = None if exact or paths.load is None else np.ascontiguousarray(paths.load.T)
+        self.covariates = None if exact or paths.covariates is None else paths.covariates.swapaxes(0, 1)
         # Noise and meters see the hitting cost in the unit of the meter.
         self.factor = factor if self.unit is None else (1.0 if factor is None else factor) / self.unit
         self.chain = [(one, np.ascontiguousarray(drawn.T)) for one, drawn in ([] if exact else paths.meters)]
@@ -175,6 +177,8 @@ class _Meter:
         y = quadratic_form(problem.A, u)
         if self.factor is not None:
             y = self.factor[t] * y
+        if self.load is not None:
+            y = y + self.load[t]
         if self.noise is not None:
             y = y + self.noise.perturb(self.variates[t], u, problem)
             if y.shape != self.variates[t].shape:
@@ -221,23 +225,24 @@ class _Mail:
 
 
 class _Post:
-    """What a policy hears with a reading: where the actuators went, where it was felt, and its unit."""
+    """What a policy hears with a reading: where the actuators went, where it was felt, its unit and its covariates."""
 
-    def __init__(self, policy: Policy[Any], plant: _Plant | None, unit: Array | None, max_delay: int) -> None:
-        self.policy, self.plant, self.unit, self.max_delay = policy, plant, unit, max_delay
+    def __init__(self, policy: Policy[Any], plant: _Plant | None, meter: _Meter, max_delay: int) -> None:
+        self.policy, self.plant, self.max_delay = policy, plant, max_delay
+        with_reading = {"unit": meter.unit, "covariates": meter.covariates}
+        self.with_reading = {name: part for name, part in with_reading.items() if part is not None}
         self.reports: dict[int, dict[str, Array]] = {}
 
     def deliver(self, state: State[Any], t: int, y: Array, number: int | None = None) -> State[Any]:
         """Return the state after readings of a round (counted from one), in a round t that is counted from zero."""
-        if self.plant is None and self.unit is None:
+        if self.plant is None and not self.with_reading:
             return self.policy.observe_unchecked(state, y, number)
         k = t if number is None else number - 1
         if t not in self.reports:
             self.reports[t] = {} if self.plant is None else self.plant.report(t)
             self.reports.pop(t - self.max_delay - 1, None)
-        told = {name: value.copy() for name, value in self.reports[k].items() if k == t or name != "applied"}
-        if self.unit is not None:
-            told["unit"] = self.unit[k].copy()
+        told = {name: value.copy() for name, value in self.reports.get(k, {}).items() if k == t or name != "applied"}
+        told |= {name: part[k].copy() for name, part in self.with_reading.items()}
         if not is_finite_quick(y):
             y = np.where(np.isfinite(y), y, np.nan)
         return self.policy.observe(state, y, round=number, **told)

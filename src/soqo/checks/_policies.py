@@ -159,6 +159,8 @@ def _check_bad_input(policy: Policy[Any], scenario: Scenario) -> None:
             ("factor", partial(policy.act, state, v, factor=y - 1.0)),
             ("active", partial(policy.act, state, v, active=v)),
             ("unit", partial(policy.observe, acted, y, unit=y)),
+            ("covariates", partial(policy.observe, acted, y, covariates=y)),
+            ("covariates", partial(policy.observe, acted, y, covariates=nan_v)),
             ("at", partial(policy.observe, acted, y, at=nan_v)),
             ("y", partial(policy.observe, acted, np.zeros((*batch, 1)))),
             ("y", partial(policy.observe, acted, y + np.inf)),
@@ -249,6 +251,39 @@ def _check_context_and_factor(policy: Policy[Any], scenario: Scenario) -> None:
             u = np.zeros((3, scenario.dim))
             u[run] = x - v
             state = policy.observe(state, scenario.reading(t, (3,), u)[run])
+
+
+def _check_covariates(policy: Policy[Any], scenario: Scenario) -> None:
+    """Check that a batch whose readings have covariates, some of them late, equals the same runs one at a time."""
+    if scenario.only_batch is not None:
+        return  # configured for one batch shape, so there is no single run to compare with
+    covariates = scenario.rng(6).standard_normal((scenario.rounds, 3, 2))
+    together, kept = _play_covariates(policy, scenario, slice(None), covariates)
+    expect(kept, "the state keeps the covariates")
+    for run in range(3):
+        alone, _ = _play_covariates(policy, scenario, run, covariates)
+        gap = np.abs(alone - together[:, run]).max()
+        expect(bool(gap <= 1e-9), f"run {run} with covariates differs from the same run alone by {gap:.3g}")
+
+
+def _play_covariates(
+    policy: Policy[Any], scenario: Scenario, runs: int | slice[None], covariates: Array
+) -> tuple[Array, bool]:
+    """Return the actions if some readings are a round late, and whether no state has covariates."""
+    rng = scenario.rng(1, runs) if isinstance(runs, int) else scenario.generators((3,))
+    walk = scenario.walk((3,))[:, runs]
+    state = policy.start(np.zeros_like(walk[0]), scenario.rounds, rng, max_delay=1)
+    actions, empty = [], True
+    for t, v in enumerate(walk):
+        x, state = policy.act(state, v)
+        actions.append(x)
+        for k in ([t - 1] if t % 4 == 1 else []) + ([t] if t % 4 else []):
+            u = np.zeros((3, scenario.dim))
+            u[runs] = actions[k] - walk[k]
+            y = scenario.reading(k, (3,), u)[runs]
+            state = policy.observe(state, y, round=k + 1, covariates=covariates[k, runs])
+            empty = empty and state.covariates is None
+    return np.array(actions), empty
 
 
 def _equal(kept: Array | None, given: Array) -> bool:
@@ -568,6 +603,7 @@ POLICY_CHECKS: tuple[Callable[[Policy[Any], Scenario], None], ...] = (
     _check_missing_reading,
     _check_applied,
     _check_late_readings,
+    _check_covariates,
     _check_huge_numbers,
     _check_memory,
 )

@@ -85,6 +85,9 @@ class State(Value, Generic[_M]):
         Where the reading was felt, if that is not the position, while the policy learns; None between two calls.
     unit : Array of shape (*batch,), or None
         What the reading was divided by, while the policy learns; ``factor`` then contains it. None between two calls.
+    covariates : Array of shape (*batch, k), or None
+        What is known about the reading, on which its base load may depend, while the policy learns; None between two
+        calls.
     """
 
     x: Array
@@ -104,6 +107,7 @@ class State(Value, Generic[_M]):
     forecast: Array | None = field(default=None, init=False, repr=False)
     felt: Array | None = field(default=None, init=False, repr=False)
     unit: Array | None = field(default=None, init=False, repr=False)
+    covariates: Array | None = field(default=None, init=False, repr=False)
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -469,7 +473,7 @@ class Policy(Value, ABC, Generic[_M]):
         if moving is not None:
             target = np.where(moving, target, before)
         expected = None if forecast is None else _check_forecast(forecast, state.x.shape)
-        known = None if context is None else _check_context(context, state.batch_shape)
+        known = None if context is None else _check_entries("context", context, state.batch_shape)
         price = None if factor is None else _check_factor(factor, state.batch_shape)
         if state.horizon is not None and state.round >= state.horizon:
             raise ProtocolError(f"act was called after the last round, horizon = {state.horizon}")
@@ -493,6 +497,7 @@ class Policy(Value, ABC, Generic[_M]):
         round: int | None = None,  # noqa: A002  # the field of the state; the builtin is not used here
         at: ArrayLike | None = None,
         unit: ArrayLike | None = None,
+        covariates: ArrayLike | None = None,
     ) -> State[_M]:
         """Learn from the reading of the current round, or of an earlier one that is still open.
 
@@ -515,6 +520,9 @@ class Policy(Value, ABC, Generic[_M]):
         unit : array_like, shape (*batch,), optional
             The size of the noise and of the base load of this reading relative to others, above 0; 1 if it is not
             given. With the factor s, y = s 1/2 u'A u + unit (base load + noise).
+        covariates : array_like, shape (*batch, k), optional
+            What is known about the reading, such as the load or the hour. Its base load may depend on them; the
+            minimizer does not, unlike on the ``context`` of ``act``.
 
         Returns
         -------
@@ -556,21 +564,29 @@ class Policy(Value, ABC, Generic[_M]):
                 one = find_open(state.open_rounds, number)
                 moved = evolve(one, x=self.nearest(position, one.x))
                 state = evolve(state, open_rounds=replace_open(state.open_rounds, moved))
-        if at is None and unit is None:
+        if at is None and unit is None and covariates is None:
             return self.observe_unchecked(state, reading, number)
         felt = None if at is None else vector("at", at, state.x.shape)
-        return self._observe_in_unit(state, reading, number, felt, None if unit is None else _check_unit(unit, reading))
+        size = None if unit is None else _check_unit(unit, reading)
+        known = None if covariates is None else _check_entries("covariates", covariates, state.batch_shape)
+        return self._observe_with_parts(state, reading, number, felt, size, known)
 
-    def _observe_in_unit(
-        self, state: State[_M], y: Array, number: int | None, felt: Array | None, unit: Array | None
+    def _observe_with_parts(
+        self,
+        state: State[_M],
+        y: Array,
+        number: int | None,
+        felt: Array | None,
+        unit: Array | None,
+        covariates: Array | None,
     ) -> State[_M]:
-        """Learn from a reading that was felt elsewhere, or whose noise has another unit.
+        """Learn from a reading that was felt elsewhere, whose noise has another unit, or that has covariates.
 
         With y / unit and factor / unit the noise and the base load are those of other readings.
         """
         late = None if number is None or number == state.round else find_open(state.open_rounds, number)
         factor = state.factor if late is None else late.factor
-        view = evolve(state, felt=felt, unit=unit)
+        view = evolve(state, felt=felt, unit=unit, covariates=covariates)
         if unit is not None:
             y = y / unit
             scaled = 1.0 / unit if factor is None else factor / unit
@@ -582,7 +598,7 @@ class Policy(Value, ABC, Generic[_M]):
         rounds = after.open_rounds
         if late is not None:
             rounds = tuple(evolve(one, factor=factor) if one.round == number else one for one in rounds)
-        return evolve(after, felt=None, unit=None, factor=state.factor, open_rounds=rounds)
+        return evolve(after, felt=None, unit=None, covariates=None, factor=state.factor, open_rounds=rounds)
 
     @staticmethod
     def _check_open(state: State[_M], number: int | None) -> None:
@@ -810,11 +826,11 @@ def _check_forecast(forecast: ArrayLike, shape: tuple[int, ...]) -> Array:
     return expected
 
 
-def _check_context(context: ArrayLike, batch: tuple[int, ...]) -> Array:
-    """Return a context as an array, for this batch shape."""
-    known = finite_array("context", context)
+def _check_entries(name: str, values: ArrayLike, batch: tuple[int, ...]) -> Array:
+    """Return a context or covariates as an array, for this batch shape."""
+    known = finite_array(name, values)
     if known.ndim != len(batch) + 1 or known.shape[:-1] != batch:
-        raise ArgumentError(f"context must have shape {(*batch, 'k')}, got {known.shape}".replace("'k'", "k"))
+        raise ArgumentError(f"{name} must have shape {(*batch, 'k')}, got {known.shape}".replace("'k'", "k"))
     return known
 
 

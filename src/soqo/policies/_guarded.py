@@ -403,9 +403,10 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
         away = (state.x != v).any(axis=-1)
         hitting = np.where(away, measured_cost - self.base_load, 0.0)
         known: dict[str, Any] = {"factor": state.factor, "felt": state.felt, "unit": state.unit}
+        known["covariates"] = state.covariates
         if is_current:
             inner = self.policy.observe_unchecked(evolve(memory.inner, x=state.x, **known), reading)
-            inner = evolve(inner, factor=memory.inner.factor, felt=None, unit=None)
+            inner = evolve(inner, factor=memory.inner.factor, felt=None, unit=None, covariates=None)
         else:
             known |= {"context": state.context, "x_prev": state.x_prev}
             view = evolve(memory.inner, x=state.x, v=v, round=state.round, **known)

@@ -107,11 +107,11 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
         felt = None if state.felt is None else self.inward(state.felt)
         if state.round == inner.round:
             moved = evolve(inner, x=self.inward(state.x))
-            if felt is None and state.unit is None:
+            if felt is None and state.unit is None and state.covariates is None:
                 return self.policy.observe_unchecked(moved, y)
-            view = evolve(moved, factor=state.factor, felt=felt, unit=state.unit)
+            view = evolve(moved, factor=state.factor, felt=felt, unit=state.unit, covariates=state.covariates)
             after = self.policy.observe_unchecked(view, y)
-            return evolve(after, factor=inner.factor, felt=None, unit=None)
+            return evolve(after, factor=inner.factor, felt=None, unit=None, covariates=None)
         view = evolve(
             inner,
             x=self.inward(state.x),
@@ -122,6 +122,7 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
             x_prev=None if state.x_prev is None else self.inward(state.x_prev),
             felt=felt,
             unit=state.unit,
+            covariates=state.covariates,
         )
         return evolve(inner, memory=self.policy.learn(view, y))
 

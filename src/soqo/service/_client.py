@@ -228,18 +228,20 @@ class RemotePlant:
         round: int | None = None,  # noqa: A002  # as in Controller
         at: ArrayLike | None = None,
         unit: float | None = None,
+        covariates: ArrayLike | None = None,
     ) -> None:
         """Learn from the measured cost of the pending action, or of that of an earlier round that is still open.
 
         Parameters
         ----------
-        y, applied, round, at, unit
+        y, applied, round, at, unit, covariates
             As in :meth:`soqo.Controller.observe` and :meth:`soqo.Policy.observe`.
         """
         number = self._round() if round is None else round
         if not number:
             raise ProtocolError("observe was called before act")
-        self._send(observe_request(self.name, number, y, {"applied": applied, "at": at, "unit": unit}))
+        given = {"applied": applied, "at": at, "unit": unit, "covariates": covariates}
+        self._send(observe_request(self.name, number, y, given))
 
     @property
     def round(self) -> int:

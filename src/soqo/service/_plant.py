@@ -154,8 +154,9 @@ class Plant:
             value = getattr(reading, name)
             if value is not None:
                 given[name] = self._vector(name, value)
-        if reading.unit is not None:
-            given["unit"] = np.array(reading.unit)
+        for name, value in (("unit", reading.unit), ("covariates", reading.covariates)):
+            if value is not None:
+                given[name] = np.array(value)
         return Call(self.id, self.kind, number, given)
 
     def call_from_record(self, record: Record) -> Call | None:

@@ -108,6 +108,9 @@ class Reading(_Model):
     unit: Annotated[Number, Field(gt=0)] | None = Field(
         default=None, description="the size of the noise and of the base load relative to other readings"
     )
+    covariates: Annotated[list[Number], Field(min_length=1, max_length=MAX_DIM)] | None = Field(
+        default=None, description="what is known about the reading, on which its base load may depend"
+    )
 
 
 class EventNote(_Model):

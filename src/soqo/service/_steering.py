@@ -106,7 +106,7 @@ class Call:
     round : int
         The round that is played, or that the reading belongs to.
     given : mapping of str to Array
-        The arguments that were given: v, forecast, context, factor, active; or y, applied, at, unit.
+        The arguments that were given: v, forecast, context, factor, active; or y, applied, at, unit, covariates.
     played : Array, optional
         The action that was returned, if the call is repeated from the store.
     """

@@ -106,6 +106,7 @@ class Twin:
             felt = rng.standard_normal((len(names), DIM))
             felt[::2] = np.nan  # at the position
             told = {"unit": rng.uniform(0.5, 2.0, len(names)), "at": felt}
+            told |= {"covariates": rng.standard_normal((len(names), 2))} if self.calls % 2 else {}
         for row, name in enumerate(names):
             controller = self.controllers[name]
             t = controller.state.round - 1

@@ -18,6 +18,12 @@ CALLS: dict[str, tuple[Any, type[Exception], str]] = {
     "over": (lambda f: f.act([[1.0], [1.0]]), ProtocolError, "act was called after the last round of plant 'a'"),
     "mask": (lambda f: f.act([[1.0]], ["b"], active=[[1.0]]), ArgumentError, "active must be True or False for each"),
     "part of a row": (lambda f: f.observe([1.0], ["a"], at=[[np.inf]]), ArgumentError, "at must be finite, or NaN"),
+    "covariates": (lambda f: f.observe([1.0], ["a"], covariates=[1.0]), ArgumentError, "covariates must have shape"),
+    "covariates of some": (
+        lambda f: f.observe([1.0], ["a"], covariates=[[1.0], [2.0]]),
+        ArgumentError,
+        "covariates must have one row for each of 1 plants",
+    ),
     "unit": (lambda f: f.observe([1.0], ["a"], unit=[0.0]), ArgumentError, "unit must be above 0"),
 }
 

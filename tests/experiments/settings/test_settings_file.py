@@ -18,6 +18,7 @@ from soqo import (
     ROBD,
     Actuation,
     Context,
+    Covariates,
     Delay,
     Factor,
     HySCaLE,
@@ -398,6 +399,7 @@ delay = { rounds = 2, jitter = 1 }
 context = { size = 0.5, dim = 3 }
 factor = { swing = 0.3, period = 12.0 }
 unit = { deviation = 0.2 }
+covariates = { h = [1.0, 2.0], scale = 3.0 }
 outages = { share = 0.1, duration = 3 }
 actuation = { rate = [1.0, 2.0], deadband = 0.1, lag = 1.5 }
 period = [360.0, inf]
@@ -420,6 +422,7 @@ def test_a_file_describes_what_a_plant_does() -> None:
     (setting,) = parse_settings(PLANT, "plant.toml", name="plant")
     environment = setting.environment
     assert environment.unit == Factor(deviation=0.2)
+    assert environment.covariates == Covariates([1.0, 2.0], scale=3.0)
     assert environment.outages == Outages(0.1, duration=3.0)
     assert environment.actuation == Actuation(rate=[1.0, 2.0], deadband=0.1, lag=1.5)
     np.testing.assert_array_equal(environment.period, [360.0, np.inf])

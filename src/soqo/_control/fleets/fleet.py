@@ -219,6 +219,7 @@ class Fleet:
         round: ArrayLike | None = None,  # noqa: A002  # the property of that name; the builtin is not used here
         at: ArrayLike | None = None,
         unit: ArrayLike | None = None,
+        covariates: ArrayLike | None = None,
     ) -> None:
         """Learn from the measured costs of the pending actions of some plants.
 
@@ -238,6 +239,8 @@ class Fleet:
             was felt at its position.
         unit : array_like, shape (k,), optional
             The size of noise and base load of each reading relative to others, above 0.
+        covariates : array_like, shape (k, m), optional
+            What is known about each reading, on which its base load may depend.
         """
         with self._lock:
             names, single = select(self._plants, plants)
@@ -247,12 +250,13 @@ class Fleet:
                 for name, value in (("applied", applied), ("at", at))
             )
             size = optional_rows("unit", unit, len(names), single=single)
+            known = optional_rows("covariates", covariates, len(names), single=single)
             rounds = None if round is None else plant_rounds(round, names)
             if not names:
                 return
             check_open(self._plants, names, rounds)
             begun = perf_counter()
-            call = ObserveCall(self._plants.numbers_of(names), reading, moved, rounds, felt, size)
+            call = ObserveCall(self._plants.numbers_of(names), reading, moved, rounds, felt, size, known)
             change = self._plants.observe(call)
             self._record(call, perf_counter() - begun)
             self._plants.store(change)

@@ -109,9 +109,9 @@ class _Rounds:
             return
         one = self.rounds[k]
         if np.isfinite(call.y[place]):
-            unit = None if call.unit is None else call.unit[place]
+            unit, covariates = (None if part is None else part[place] for part in (call.unit, call.covariates))
             felt = None if call.at is None or np.isnan(call.at[place]).any() else call.at[place]
-            one = one._replace(y=float(call.y[place]), unit=unit, at=felt)
+            one = one._replace(y=float(call.y[place]), unit=unit, at=felt, covariates=covariates)
         if call.applied is not None and np.isfinite(call.applied[place]).all():
             one = one._replace(x=call.applied[place])
         self.rounds[k] = one

@@ -168,7 +168,7 @@ class Plants:
         """Return the state after readings of the current round."""
         moved = _positions(state.x, call.applied)
         felt = None if call.at is None else _positions(state.x if moved is None else moved, call.at)
-        return self.player.observe(state, call.y, applied=moved, at=felt, unit=call.unit)
+        return self.player.observe(state, call.y, applied=moved, at=felt, unit=call.unit, covariates=call.covariates)
 
     def _observe_late(self, state: State[Any], call: ObserveCall) -> State[Any]:
         """Return the state after readings of several rounds, the earliest first."""
@@ -183,9 +183,8 @@ class Plants:
                 known = next(one.x for one in state.open_rounds if one.round == number)
             moved = _positions(known, None if applied is None else np.where(of_round[:, None], applied, np.nan))
             felt = None if call.at is None else _positions(known if moved is None else moved, call.at)
-            state = self.player.observe(
-                state, np.where(of_round, y, np.nan), applied=moved, round=number, at=felt, unit=call.unit
-            )
+            told = {"at": felt, "unit": call.unit, "covariates": call.covariates}
+            state = self.player.observe(state, np.where(of_round, y, np.nan), applied=moved, round=number, **told)
         return state
 
     def store(self, change: Change) -> None:

@@ -3,13 +3,14 @@ r"""The records of a fleet's journal, in the layout of `soqo._storage.journal_fo
 ::
 
     act       = n  k  c  f  plants v x forecast context factor active
-    observe   = n  a  r  plants y applied rounds at unit
+    observe   = n  a  r  m  plants y applied rounds at unit covariates
     change    = an encoded mapping of the names, and of x0 and limits for plants that begin
 
 n, k and c are the numbers of plants, of forecast rounds and of entries of the context, 32 bits each, and f, a and r say
 what else there is, one byte each: f has a bit for factors and one for masks, a has one each for applied actions, places
-where readings were felt and units, and r is 1 if there are rounds. Plants and rounds are numbers of 32 bits, masks are
-bytes, all else is float64. k and c are one more than the number, and zero for none.
+where readings were felt, units and covariates, and r is 1 if there are rounds. Only if there are covariates, m is their
+number, 32 bits. Plants and rounds are numbers of 32 bits, masks are bytes, all else is float64. k and c are one more
+than the number, and zero for none.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Names = Name | Collection[Name] | npt.NDArray[Any]
 """The name of a plant, or the names of several in the order of the rows of the other arguments."""
 
 _ACT, _OBSERVE, _JOIN, _LEAVE, _RESTART = ACT_WITH_PARTS, OBSERVE_WITH_PARTS, JOIN, LEAVE, RESTART
-_ACT_HEAD, _OBSERVE_HEAD = struct.Struct("<IIIB"), struct.Struct("<IBB")
+_ACT_HEAD, _OBSERVE_HEAD, _COUNT = struct.Struct("<IIIB"), struct.Struct("<IBB"), struct.Struct("<I")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,7 @@ class ObserveCall:
     rounds: IntArray | None = None
     at: Array | None = None
     unit: Array | None = None
+    covariates: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +103,12 @@ def encode_fleet_call(call: FleetCall) -> tuple[bytes, bytes]:
         head = _ACT_HEAD.pack(len(call.plants), k, c, _bits(call.factor, call.active))
         return _ACT, head + _join(call.plants, call.v, call.x, call.forecast, call.context, call.factor, call.active)
     if isinstance(call, ObserveCall):
-        given = _bits(call.applied, call.at, call.unit)
+        given = _bits(call.applied, call.at, call.unit, call.covariates)
         head = _OBSERVE_HEAD.pack(len(call.plants), given, call.rounds is not None)
-        return _OBSERVE, head + _join(call.plants, call.y, call.applied, call.rounds, call.at, call.unit)
+        if call.covariates is not None:
+            head += _COUNT.pack(call.covariates.shape[1])
+        parts = (call.plants, call.y, call.applied, call.rounds, call.at, call.unit, call.covariates)
+        return _OBSERVE, head + _join(*parts)
     if isinstance(call, LeaveCall):
         return _LEAVE, encode({"names": call.names})
     if isinstance(call, RestartCall):
@@ -158,7 +163,8 @@ def _decode_act(payload: bytes, dim: int) -> ActCall:
 
 def _decode_observe(payload: bytes, dim: int) -> ObserveCall:
     n, given, rounds = _OBSERVE_HEAD.unpack_from(payload)
-    rest = _Reader(payload, _OBSERVE_HEAD.size)
+    (m,) = _COUNT.unpack_from(payload, _OBSERVE_HEAD.size) if given & 8 else (0,)
+    rest = _Reader(payload, _OBSERVE_HEAD.size + (_COUNT.size if given & 8 else 0))
     call = ObserveCall(
         rest.integers(n),
         rest.floats(n),
@@ -166,6 +172,7 @@ def _decode_observe(payload: bytes, dim: int) -> ObserveCall:
         rest.integers(n) if rounds else None,
         rest.floats(n, dim) if given & 2 else None,
         rest.floats(n) if given & 4 else None,
+        rest.floats(n, m) if given & 8 else None,
     )
     rest.finish()
     return call

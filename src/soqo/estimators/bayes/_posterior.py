@@ -47,6 +47,8 @@ class Reading(NamedTuple):
         The variance of the noise in units of sigma^2.
     censored : BoolArray of shape (n,), or None
         The readings that say only that the true one is at least as large.
+    z : Array of shape (n, k), or None
+        The covariates, on which the base load may depend.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Reading(NamedTuple):
     factor: Array | None
     r: Array
     censored: BoolArray | None = None
+    z: Array | None = None
 
     def take(self, index: IntArray) -> Reading:
         """Return the readings of some rows.
@@ -78,7 +81,8 @@ class Reading(NamedTuple):
         u, y = clip_readings(self.u, self.y)
         w = None if self.w is None else np.clip(self.w, -MAX_DISTANCE, MAX_DISTANCE)
         factor = None if self.factor is None else np.minimum(self.factor, MAX_DISTANCE)
-        return Reading(u, y, w, factor, np.minimum(self.r, MAX_READING), self.censored)
+        z = None if self.z is None else np.clip(self.z, -MAX_DISTANCE, MAX_DISTANCE)
+        return Reading(u, y, w, factor, np.minimum(self.r, MAX_READING), self.censored, z)
 
 
 def clip_readings(u: Array, y: Array) -> tuple[Array, Array]:

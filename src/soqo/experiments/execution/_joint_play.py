@@ -100,7 +100,7 @@ def is_joint(policy: object) -> bool:
 def _is_plain(paths: Paths) -> bool:
     """Return whether these paths have nothing beside the paper's model."""
     extras = (paths.offset, paths.delays, paths.context, paths.shift, paths.factor, paths.problem.switching_weight)
-    of_plants = (paths.unit, paths.active, paths.actuation, paths.period)
+    of_plants = (paths.unit, paths.covariates, paths.active, paths.actuation, paths.period)
     one_per_run = paths.problem.A.ndim == 3
     return (
         one_per_run

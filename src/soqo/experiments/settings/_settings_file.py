@@ -19,6 +19,7 @@ A file holds one setting, or several ``[[setting]]`` tables that override the re
     [context]        M, or size and dim; scale, correlation: what the player sees beside the minimizer it is told
     [factor]         swing, period, deviation, correlation: what multiplies the hitting cost
     [unit]           the same: the unit of the meter
+    [covariates]     h, scale, correlation: what the base load depends on, told with each reading
     [outages]        share, duration: actuators that are out of order
     [actuation]      rate, deadband, lag: what the plant makes of an action
     period           the period of positions that are angles, a number or one for each actuator
@@ -49,6 +50,7 @@ from soqo._model.changing_curvature import Change
 from soqo._model.problem import Problem, RandomProblem
 from soqo._simulation.actuation import Actuation
 from soqo._simulation.context import Context
+from soqo._simulation.covariates import Covariates
 from soqo._simulation.delay import Delay
 from soqo._simulation.environment import Environment
 from soqo._simulation.factor import Factor
@@ -89,6 +91,7 @@ _PARTS = {
     "context": Context,
     "factor": Factor,
     "unit": Factor,
+    "covariates": Covariates,
     "outages": Outages,
     "actuation": Actuation,
 }
@@ -104,7 +107,8 @@ SETTING_KEYS = (
     *_TEXTS,
     *_COUNTS,
     *("horizons", "problem", "process", "noise", "common", "policy", "adjust", "change", "offset", "meter"),
-    *("delay", "context", "factor", "unit", "outages", "actuation", "period", "sources", "contradictions", "setting"),
+    *("delay", "context", "factor", "unit", "covariates", "outages", "actuation", "period"),
+    *("sources", "contradictions", "setting"),
 )
 """The keys that a file may have; a ``[[setting]]`` table may have all but the last."""
 

@@ -141,6 +141,7 @@ class GLIDE(Policy[Memory]):
 
     def learn(self, state: State[Memory], y: Array) -> Memory:
         memory, context = self._with_context(state, state.memory)
+        memory, covariates = _with_covariates(state, memory)
         u, y = state.u.reshape(-1, state.x.shape[-1]), y.reshape(-1)
         unit = np.ones(1) if state.unit is None else state.unit.reshape(-1)
         at_limit = y * unit >= (math.inf if self.y_max is None else self.y_max)
@@ -154,7 +155,8 @@ class GLIDE(Policy[Memory]):
         noise = np.ones(len(u))
         if self.trusted_distance is not None:
             noise = 1.0 + np.minimum(np.sqrt(np.vecdot(u, u)) / self.trusted_distance, 1e15) ** 4
-        reading = Reading(u, y, context, factor, noise, at_limit if self.y_max is not None else None).clipped()
+        censored = at_limit if self.y_max is not None else None
+        reading = Reading(u, y, context, factor, noise, censored, covariates).clipped()
         before = state.x if state.x_prev is None else state.x_prev
         beliefs = memory.beliefs.begun(memory.terms, reading, (before - state.v).reshape(u.shape))
         beliefs = observe(beliefs, memory.terms, reading, state.round, self.noise_cap)
@@ -235,3 +237,16 @@ class GLIDE(Policy[Memory]):
             The state of one plant.
         """
         return _report.explain(state, self.y_max)
+
+
+def _with_covariates(state: State[Memory], memory: Memory) -> tuple[Memory, Array | None]:
+    """Return the memory with the number of covariates, which the first ones fix, and those of this reading."""
+    if state.covariates is None:
+        return memory, None
+    covariates = state.covariates.reshape(len(memory.alarms), -1)
+    entries = covariates.shape[1]
+    if entries != (memory.covariates or entries):
+        raise ArgumentError(
+            f"covariates must have {memory.covariates} entries as in the first reading with some, got {entries}"
+        )
+    return evolve(memory, covariates=entries), covariates
