@@ -27,7 +27,7 @@ from soqo.estimators._measurements import smat, svec, svec_rows
 from soqo.estimators.bayes._filters import Filters, learn, upper_root
 from soqo.estimators.bayes._mixture import Mixture
 from soqo.estimators.bayes._posterior import FIRST_SCALE, Expectation, Posterior, Reading
-from soqo.estimators.bayes._structures import OFFSET_SIZE, Terms
+from soqo.estimators.bayes._structures import Terms
 from soqo.typing import Array, BoolArray, IntArray
 
 RATIOS = 10.0 ** np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 5.0])
@@ -55,7 +55,7 @@ NEGLIGIBLE_NATS = 12.0
 """Hypotheses so far behind the best one are dropped: a probability of 6e-6."""
 
 
-@register("Bank")
+@register("Bank", version=2, migrations={1: lambda fields: {**fields, "z": np.full((len(fields["size"]), 0), np.nan)}})
 @dataclass(frozen=True)
 class Bank(Posterior):
     """Banks of filters in independent rows; see :class:`soqo.estimators.bayes.Posterior`.
@@ -66,8 +66,8 @@ class Bank(Posterior):
         The filters of all rows; the row is their group.
     size : Array, shape (n,)
         The typical size of an entry of u; 0 before it is known, when there are no filters.
-    context_size : Array, shape (n, k)
-        The typical sizes of the entries of the context.
+    context_size : Array, shape (n, k + m)
+        The typical sizes of the entries of the context, and of the regressors.
     readings : Array, shape (n,)
         The number of readings learned.
     known_noise : Array, shape (n,)
@@ -76,6 +76,8 @@ class Bank(Posterior):
         The spectrum of the estimate.
     shift : Array, shape (n, d, 1 + k)
         The offset, and how it depends on the context.
+    z : Array, shape (n, m)
+        The regressors of the last reading learned; NaN for none.
     """
 
     filters: Filters
@@ -86,15 +88,17 @@ class Bank(Posterior):
     values: Array
     vectors: Array
     shift: Array
+    z: Array
 
     @classmethod
     def start(cls, terms: Terms, count: int) -> Bank:
         """Return rows before the first reading."""
         d, zero = terms.dim, np.zeros(count)
         vectors = np.broadcast_to(np.eye(d), (count, d, d)).copy()
-        shift, context = np.zeros((count, d, 1 + terms.context)), np.zeros((count, terms.context))
+        shift, context = np.zeros((count, d, 1 + terms.context)), np.zeros((count, terms.context + terms.regressors))
         values = np.full((count, d), FIRST_SCALE)
-        return cls(Filters.none(terms.size, terms.extras), zero, context, zero, zero + np.inf, values, vectors, shift)
+        filters, z = Filters.none(terms.size, terms.extras), np.full((count, terms.regressors), np.nan)
+        return cls(filters, zero, context, zero, zero + np.inf, values, vectors, shift, z)
 
     @property
     def started(self) -> BoolArray:
@@ -140,7 +144,9 @@ class Bank(Posterior):
         old = self.filters
         mixture = Mixture.of(old)
         features = terms.features(reading)
-        new, expected = learn(old, features, reading.y, reading.r, reading.censored, noise_cap)
+        z = self.z if reading.z is None else np.where(np.isnan(reading.z), self.z, reading.z)
+        old_moved = old.carried(terms.walking, np.nan_to_num(z - self.z)) if terms.regressors else old
+        new, expected = learn(old_moved, features, reading.y, reading.r, reading.censored, noise_cap)
         mean, variance = mixture.mean(expected.mean), mixture.mean(expected.variance)
         variance += mixture.mean(np.square(expected.mean - mean[old.group]))
         density = Mixture.of(new).log_total - mixture.log_total
@@ -148,7 +154,7 @@ class Bank(Posterior):
         if reading.censored is not None:  # at the limit of the meter, a reading is too low at most by chance
             error = np.where(reading.censored, np.maximum(error, 0.0), error)
         outcome = Expectation(density, error, variance, self._noise(mixture))
-        return evolve(self, filters=new, readings=self.readings + 1.0), outcome
+        return evolve(self, filters=new, readings=self.readings + 1.0, z=z), outcome
 
     def settled(self, terms: Terms) -> Bank:
         """Return the rows with new estimates, and without filters of low weight."""
@@ -250,9 +256,13 @@ def _fresh(terms: Terms, size: Array, context_size: Array) -> Filters:
     # A filter fixes sigma at about 1 / rho, and A at about one: only the ratio counts, since b learns the size.
     root[..., e:, e:] = _root_along_identity(terms.dim) * ratio[:, None, :, None, None]
     steps = deviations[:, None] * np.array([one.offset_step for _, one in structures])[:, None] * exists
+    steps[..., terms.walking :] = (
+        deviations[:, None, terms.walking :] * np.array([one.regressor_step for _, one in structures])[:, None]
+    )
     # With an offset b that walks, the minimum 1/2 b'A b of the hitting cost walks as well.
     first = terms.load + terms.factor
-    steps[..., 0] = steps[..., first] * (OFFSET_SIZE * math.sqrt(terms.dim) * size)[:, None]
+    length = np.array([one.offset for _, one in structures]) * math.sqrt(terms.dim) * size[:, None]
+    steps[..., 0] = steps[..., first] * length
     steps = steps[:, :, None] * ratio[:, None, :, None]
     steps[..., 0] += np.array([one.load_step for _, one in structures])[:, None]
     probability = np.array([one.probability for _, one in structures])
@@ -287,7 +297,7 @@ def _around(terms: Terms, bank: Bank, M: Array, noise: Array, like: Filters) -> 
     root, mean, index = np.zeros((count, k, m, m)), np.empty((count, k, m)), np.arange(e)
     root[..., e:, e:] = shape * (deviation / noise[:, None])[..., None, None]
     # The offset b stays, so that g = A b and the minimum 1/2 b'A b are multiplied as A is.
-    times = np.where(index < terms.load, 1.0, factor[:, None])
+    times = np.where((index >= terms.load) & (index < terms.walking), factor[:, None], 1.0)
     others = terms.deviations(bank.size, bank.context_size) * (level / noise[:, None])
     others = np.where(like.root[:, index, index] > 0.0, others, 0.0)
     root[..., index, index] = others[:, None] * np.where(index < terms.load, np.maximum(factor, 1.0)[:, None], times)

@@ -87,6 +87,22 @@ class Filters(Value):
         """Return some of the filters."""
         return Filters(*(value[index] for value in self.__dict__.values()))
 
+    def carried(self, first: int, change: Array) -> Filters:
+        """Return the filters after the first unknown has changed by the product of others with known numbers.
+
+        Parameters
+        ----------
+        first : int
+            The number of the first of these other unknowns.
+        change : Array, shape (groups, m)
+            The numbers of each group.
+        """
+        own, others = change[self.group], slice(first, first + change.shape[1])
+        root, mean = self.root.copy(), self.mean.copy()
+        root[:, 0] += np.vecmat(own, root[:, others])
+        mean[:, 0] += np.vecdot(own, mean[:, others])
+        return evolve(self, root=root, mean=mean)
+
     @staticmethod
     def join(parts: list[Filters]) -> Filters:
         """Return the filters of several lists, sorted by group."""
@@ -219,8 +235,9 @@ def _moved(filters: Filters) -> Array:
         block = root[all_walk, :k, :k]
         covariance = block @ block.mT
         entries = covariance.reshape(len(block), -1)[:, :: k + 1]
-        entries += np.square(steps[all_walk])
-        root[all_walk, :k, :k] = upper_root(covariance)
+        absent = entries == 0.0
+        entries += np.square(steps[all_walk]) + absent
+        root[all_walk, :k, :k] = upper_root(covariance) - absent[:, None, :] * np.eye(k)
     return root
 
 

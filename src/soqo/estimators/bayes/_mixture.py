@@ -19,7 +19,7 @@ from soqo._model.spectrum import Spectrum
 from soqo.estimators._measurements import smat, svec, svec_rows
 from soqo.estimators.bayes._cone import map_in_cone
 from soqo.estimators.bayes._filters import Filters, begins
-from soqo.estimators.bayes._structures import OFFSET_SIZE, Terms
+from soqo.estimators.bayes._structures import STRUCTURES, Terms
 from soqo.typing import Array, BoolArray, IntArray
 
 LEADING_NATS = 4.0
@@ -173,25 +173,28 @@ class Mixture:
             The typical sizes of the entries of u and of the context.
         """
         d, k, e = terms.dim, terms.context, terms.extras
-        first, n = e - d * (1 + k), d * (1 + k)
+        first, n = terms.load + terms.factor, d * (1 + k)
+        A = e - first
         result = np.zeros((len(size), d, 1 + k))
-        exists = self.mean((self.filters.root[:, first, first] > 0.0).astype(np.float64)) > NEGLIGIBLE
+        sizes = np.array([one.offset for one in STRUCTURES])[self.filters.kind]
+        probability = self.mean((sizes > 0.0).astype(np.float64))
+        exists, offset = probability > NEGLIGIBLE, self.mean(sizes) / np.maximum(probability, NEGLIGIBLE)
         if not exists.any():
             return result
         part, Q, values = self.of_rows(exists), estimate.vectors[exists], estimate.values[exists]
         covariance = part.covariance(first)
         # What is known of g once A is the estimate.
-        C = covariance[:, n:, n:]
+        C = covariance[:, A:, A:]
         C = C + 1e-10 * np.trace(C, axis1=1, axis2=2)[:, None, None] * np.eye(C.shape[1])
         change = svec(Spectrum(values, Q).matrix()) - part.theta[:, e:]
-        regression = np.linalg.solve(C, covariance[:, n:, :n])
-        g = part.theta[:, first:e] + np.vecmat(change, regression)
-        covariance = covariance[:, :n, :n] - covariance[:, :n, n:] @ regression
+        regression = np.linalg.solve(C, covariance[:, A:, :n])
+        g = part.theta[:, first : first + n] + np.vecmat(change, regression)
+        covariance = covariance[:, :n, :n] - covariance[:, :n, A:] @ regression
         for j in range(1 + k):
             own = terms.offset_columns(j)
             along = np.vecmat(g[:, own], Q)
             variance = np.maximum(np.vecdot(Q.mT @ covariance[:, own[:, None], own], Q.mT), 0.0)
-            prior = OFFSET_SIZE * size[exists]
+            prior = offset[exists] * size[exists]
             if j:
                 prior = prior / np.maximum(context_size[exists, j - 1], 1e-150)
             ratio = variance / np.square(prior)[:, None]

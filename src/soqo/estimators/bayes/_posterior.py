@@ -47,8 +47,8 @@ class Reading(NamedTuple):
         The variance of the noise in units of sigma^2.
     censored : BoolArray of shape (n,), or None
         The readings that say only that the true one is at least as large.
-    z : Array of shape (n, k), or None
-        The covariates, on which the base load may depend.
+    z : Array of shape (n, m), or None
+        The regressors of the base load: the minimizer, the time, and the covariates; NaN where one is not known.
 
     Examples
     --------
@@ -79,9 +79,8 @@ class Reading(NamedTuple):
     def clipped(self) -> Reading:
         """Return readings whose squares do not overflow."""
         u, y = clip_readings(self.u, self.y)
-        w = None if self.w is None else np.clip(self.w, -MAX_DISTANCE, MAX_DISTANCE)
+        w, z = (None if part is None else np.clip(part, -MAX_DISTANCE, MAX_DISTANCE) for part in (self.w, self.z))
         factor = None if self.factor is None else np.minimum(self.factor, MAX_DISTANCE)
-        z = None if self.z is None else np.clip(self.z, -MAX_DISTANCE, MAX_DISTANCE)
         return Reading(u, y, w, factor, np.minimum(self.r, MAX_READING), self.censored, z)
 
 
@@ -209,7 +208,7 @@ class Posterior(Value, ABC):
 
     @abstractmethod
     def begun(self, terms: Terms, index: IntArray, size: Array, context_size: Array) -> Self:
-        """Return the rows after some of them were told the typical sizes of the entries of u and of the context.
+        """Return the rows after some of them were told the typical sizes of the entries of u and of what else is known.
 
         Parameters
         ----------
@@ -220,7 +219,7 @@ class Posterior(Value, ABC):
         size : Array, shape (m,)
             The typical size of an entry of u.
         context_size : Array, shape (m, k)
-            The typical sizes of the entries of the context.
+            The typical sizes of the entries of the context, and of the regressors.
         """
 
     @abstractmethod

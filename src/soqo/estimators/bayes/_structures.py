@@ -8,6 +8,10 @@ c is a base load. g'u is there if the minimizer is not v but v - b: with g = A b
 g'u + 1/2 u'A u and a constant. With an observed context w the minimizer is v - b - G w. A factor
 multiplies the hitting cost with all that follows from b and G: u'g, u'A G w and the minimum, which is quadratic in w.
 
+What moves v often moves the base load as well: then c changes by h'dz from one reading to the next, where the
+regressors z are v, the time, and the covariates of the reading. A player who leaves out h takes the base load for a
+gradient, since u lags behind v. If h walks, the base load is any smooth function of z.
+
 Which of these terms exist, and how they move, is a row of :data:`STRUCTURES`.
 """
 
@@ -19,17 +23,16 @@ from typing import NamedTuple
 import numpy as np
 
 from soqo._foundation.frozen_dataclasses import Value
-from soqo._storage.registry import register
+from soqo._storage.registry import add_fields, register
 from soqo.estimators._measurements import svec_rows
 from soqo.estimators.bayes._posterior import Reading
-from soqo.typing import Array, BoolArray, IntArray
+from soqo.typing import Array, IntArray
 
-OFFSET_SIZE = 3.0
-"""The prior's deviation of an offset, in units of the typical size of an entry of u."""
+LOAD_SIZE = 5.0
+"""The prior's deviation of the base load, in units of d times the square of the typical entry of u."""
 
-LOAD_SIZE = 0.5 * OFFSET_SIZE**2
-"""The prior's deviation of the base load, in units of d times the square of the typical entry of u; derived: the
-minimum 1/2 b'A b of an offset hitting cost is a base load of this size."""
+REGRESSOR_SHARE = 0.3
+"""The prior's deviation of what a typical step of a regressor does to the base load, as a share of that of the load."""
 
 
 class Structure(NamedTuple):
@@ -37,8 +40,10 @@ class Structure(NamedTuple):
 
     Attributes
     ----------
-    load, offset : bool
-        Whether the reading contains a base load, and whether the minimizer differs from v.
+    load : bool
+        Whether the reading contains a base load.
+    offset : float
+        The prior's deviation of an offset b, in units of the typical size of an entry of u; 0 if the minimizer is v.
     load_step : float
         The deviation of the base load's step from one reading to the next, in units of the noise.
     offset_step : float
@@ -46,39 +51,43 @@ class Structure(NamedTuple):
         load walks with it, and so does what depends on the context.
     probability : float
         The prior probability, relative to that of the others.
+    regressors : bool
+        Whether the base load depends on the regressors.
+    regressor_step : float
+        The deviation of the step of this dependence, as a share of its prior's deviation.
     """
 
     load: bool
-    offset: bool
+    offset: float
     load_step: float
     offset_step: float
     probability: float
+    regressors: bool = False
+    regressor_step: float = 0.0
 
 
-PLAIN = Structure(False, False, 0.0, 0.0, 0.60)
+PLAIN = Structure(False, 0.0, 0.0, 0.0, 0.60)
 """Nothing but the hitting cost."""
 
-SHIFTED = Structure(True, True, 0.0, 0.0, 0.10)
+SHIFTED = Structure(True, 1.0, 0.0, 0.0, 0.10)
 """A constant base load and a constant offset."""
 
 STRUCTURES = (
     PLAIN,
-    Structure(True, False, 0.0, 0.0, 0.15),
-    Structure(True, False, 0.1, 0.0, 0.02),
-    Structure(True, False, 0.6, 0.0, 0.02),
-    Structure(True, False, 4.0, 0.0, 0.02),
+    *(Structure(True, 0.0, step, 0.0, 0.15 if step == 0.0 else 0.02) for step in (0.0, 0.1, 0.6, 4.0)),
     SHIFTED,
-    Structure(True, True, 0.0, 0.003, 0.01),
-    Structure(True, True, 0.0, 0.015, 0.01),
-    Structure(True, True, 0.0, 0.08, 0.01),
+    *(Structure(True, 3.0, 0.0, step, 0.01) for step in (0.003, 0.015, 0.08)),
+    *(Structure(True, 1.0, step, 0.0, 0.01) for step in (0.6, 4.0)),
+    *(Structure(True, b, 0.0, 0.0, 0.02, True) for b in (0.0, 1.0)),
+    *(Structure(True, b, step, 0.0, 0.01, True, h) for b in (0.0, 1.0) for step in (0.6, 4.0) for h in (0.0, 0.1)),
 )
 """The hypotheses."""
 
 
-@register("Terms")
+@register("Terms", version=2, migrations={1: add_fields(regressors=0)})
 @dataclass(frozen=True)
 class Terms(Value):
-    """The terms that readings may contain, which are the columns of the features: base load, offset, and svec(A).
+    """The terms that readings may contain, the columns of the features: base load, offset, regressors, and svec(A).
 
     Attributes
     ----------
@@ -90,17 +99,23 @@ class Terms(Value):
         Whether the hitting cost has a factor: the minimum of an offset hitting cost is then multiplied by it.
     offset : bool
         Whether the minimizer may differ from v.
+    regressors : int
+        The number of regressors of the base load.
     """
 
     dim: int
     context: int = 0
     factor: bool = False
     offset: bool = True
+    regressors: int = 0
 
     @property
     def structures(self) -> tuple[tuple[int, Structure], ...]:
         """The hypotheses that are possible, with their numbers in the table."""
-        return tuple((k, one) for k, one in enumerate(STRUCTURES) if self.offset or not one.offset)
+        possible = [
+            (self.offset or one.offset == 0.0) and one.regressors <= (self.regressors > 0) for one in STRUCTURES
+        ]
+        return tuple((k, one) for k, one in enumerate(STRUCTURES) if possible[k])
 
     @property
     def load(self) -> int:
@@ -109,24 +124,32 @@ class Terms(Value):
         return 1 + k + k * (k + 1) // 2
 
     @property
+    def walking(self) -> int:
+        """The number of columns of base load and offset, but for the regressors."""
+        return self.load + self.factor + self.dim * (1 + self.context)
+
+    @property
     def extras(self) -> int:
         """The number of columns of base load and offset."""
-        return self.load + self.factor + self.dim * (1 + self.context)
+        return self.walking + self.regressors
 
     @property
     def size(self) -> int:
         """The number of columns."""
         return self.extras + self.dim * (self.dim + 1) // 2
 
-    def exist(self, structure: Structure) -> BoolArray:
-        """Return which columns of base load and offset exist in a structure, shape (extras,).
+    def exist(self, structure: Structure) -> Array:
+        """Return the deviations of base load and offset in a structure in units of :meth:`deviations`, shape (extras,).
 
         Parameters
         ----------
         structure : Structure
             One of the hypotheses.
         """
-        return np.where(np.arange(self.extras) < self.load, structure.load, structure.offset)
+        exists = np.full(self.extras, float(structure.load))
+        exists[self.load : self.walking] = structure.offset
+        exists[self.walking :] = structure.regressors
+        return exists
 
     def offset_columns(self, entry: int) -> IntArray:
         """Return which columns of offsets are those of b, or of how it depends on an entry of the context.
@@ -158,6 +181,7 @@ class Terms(Value):
         parts += [s * u]
         if self.context:
             parts += [s * (u[:, :, None] * w[:, None, :]).reshape(len(u), -1)]
+        parts += [np.zeros((len(u), self.regressors))]
         return np.concatenate([*parts, s * svec_rows(u)], axis=1)
 
     def deviations(self, size: Array, context_size: Array) -> Array:
@@ -167,14 +191,15 @@ class Terms(Value):
         ----------
         size : Array, shape (n,)
             The typical size of an entry of u.
-        context_size : Array, shape (n, k)
-            The typical sizes of the entries of the context.
+        context_size : Array, shape (n, k + m)
+            The typical sizes of the entries of the context, and of the regressors.
         """
-        d, beta = self.dim, OFFSET_SIZE * size[:, None]
+        d, beta = self.dim, size[:, None]
         rows, columns = np.tril_indices(self.context)
-        per_entry = beta / np.maximum(context_size, 1e-150)
-        parts = [LOAD_SIZE * d * np.square(size)[:, None], d * beta * per_entry]
-        parts += [d * per_entry[:, rows] * per_entry[:, columns]]
+        context_size = np.maximum(context_size, 1e-150)
+        per_entry, regressor_size = beta / context_size[:, : self.context], context_size[:, self.context :]
+        load = LOAD_SIZE * d * np.square(size)[:, None]
+        parts = [load, d * beta * per_entry, d * per_entry[:, rows] * per_entry[:, columns]]
         parts += [0.5 * d * beta * beta] if self.factor else []
-        parts += [np.repeat(beta, d, axis=1), np.tile(per_entry, (1, d))]
+        parts += [np.repeat(beta, d, axis=1), np.tile(per_entry, (1, d)), REGRESSOR_SHARE * load / regressor_size]
         return np.concatenate(parts, axis=1)

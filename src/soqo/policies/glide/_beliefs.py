@@ -155,7 +155,7 @@ class Beliefs(Value):
         before : Array, shape (runs, d)
             The distance from v before the action.
         """
-        young = self.posterior.readings < terms.dim * (terms.dim + 1) // 2
+        young = self.age < terms.dim * (terms.dim + 1) // 2
         if not young.any():
             return self
         before = np.clip(before, -MAX_DISTANCE, MAX_DISTANCE)
@@ -173,9 +173,15 @@ class Beliefs(Value):
         run = beliefs.run[index]
         # Close to v, what the switching weight explains of a reading is too little, and the rest is not all due to A.
         least = np.sqrt(FIRST_SHARE * np.abs(reading.y[run]) / (0.5 * terms.dim))
+        size = np.maximum(size[kept][index], least)
         context = np.zeros((len(index), 0)) if reading.w is None else np.abs(reading.w[run])
         context = np.where(context > 0.0, context, 1.0)
-        posterior = beliefs.posterior.begun(terms, index, np.maximum(size[kept][index], least), context)
+        # The regressors of the base load are v, the time, and covariates.
+        known = np.concatenate([np.repeat(size[:, None], terms.dim, axis=1), np.ones((len(index), 1))], axis=1)
+        covariates = known if reading.z is None else np.abs(reading.z[run, terms.dim + 1 :])
+        covariates = np.where(covariates > 0.0, covariates, 1.0)
+        regressors = np.concatenate([known, covariates], axis=1)[:, : terms.regressors]
+        posterior = beliefs.posterior.begun(terms, index, size, np.concatenate([context, regressors], axis=1))
         return evolve(beliefs, posterior=posterior)
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from soqo._foundation.frozen_dataclasses import Value, evolve
-from soqo._storage.registry import add_fields, register, retire
+from soqo._storage.registry import register, retire
 from soqo.estimators.bayes import Bank, Terms
 from soqo.estimators.factored import Factored
 from soqo.policies.glide._beliefs import Beliefs
@@ -23,7 +23,7 @@ MAX_DENSE_DIM = 12
 """Up to this dimension, a bank of filters for all d(d+1)/2 unknowns is within the budget of a round."""
 
 
-@register("GLIDE.memory", version=7, migrations={5: from_earlier, 6: add_fields(covariates=0)})
+@register("GLIDE.memory", version=6, migrations={5: from_earlier})
 @dataclass(frozen=True)
 class Memory(Value):
     """The memory of GLIDE. The batch of any shape is flattened: arrays have the shape (runs, ...).
@@ -44,8 +44,6 @@ class Memory(Value):
         The number of suspected changes, and the round of the last one (0 for none).
     terms : Terms
         The terms of a reading.
-    covariates : int
-        The number of covariates of a reading; 0 before the first reading with some.
     """
 
     beliefs: Beliefs
@@ -56,7 +54,6 @@ class Memory(Value):
     alarms: Array
     last_alarm: Array
     terms: Terms
-    covariates: int = 0
 
     @classmethod
     def start(cls, runs: int, terms: Terms) -> Memory:

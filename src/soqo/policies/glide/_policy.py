@@ -104,7 +104,9 @@ class GLIDE(Policy[Memory]):
     # ---- a round ---------------------------------------------------------------------------------------------------
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> Memory:
-        return Memory.start(math.prod(x0.shape[:-1]), Terms(x0.shape[-1], offset=self.offset))
+        d = x0.shape[-1]
+        terms = Terms(d, offset=self.offset, regressors=d + 1 if d <= MAX_DENSE_DIM else 0)
+        return Memory.start(math.prod(x0.shape[:-1]), terms)
 
     def decide(self, state: State[Memory], v: Array) -> tuple[Array, Memory]:
         told = v.reshape(-1, v.shape[-1])
@@ -141,7 +143,7 @@ class GLIDE(Policy[Memory]):
 
     def learn(self, state: State[Memory], y: Array) -> Memory:
         memory, context = self._with_context(state, state.memory)
-        memory, covariates = _with_covariates(state, memory)
+        memory, z = self._with_covariates(state, memory)
         u, y = state.u.reshape(-1, state.x.shape[-1]), y.reshape(-1)
         unit = np.ones(1) if state.unit is None else state.unit.reshape(-1)
         at_limit = y * unit >= (math.inf if self.y_max is None else self.y_max)
@@ -156,7 +158,7 @@ class GLIDE(Policy[Memory]):
         if self.trusted_distance is not None:
             noise = 1.0 + np.minimum(np.sqrt(np.vecdot(u, u)) / self.trusted_distance, 1e15) ** 4
         censored = at_limit if self.y_max is not None else None
-        reading = Reading(u, y, context, factor, noise, censored, covariates).clipped()
+        reading = Reading(u, y, context, factor, noise, censored, z).clipped()
         before = state.x if state.x_prev is None else state.x_prev
         beliefs = memory.beliefs.begun(memory.terms, reading, (before - state.v).reshape(u.shape))
         beliefs = observe(beliefs, memory.terms, reading, state.round, self.noise_cap)
@@ -181,6 +183,28 @@ class GLIDE(Policy[Memory]):
                 f"context must have {memory.terms.context} entries as in the first round, got {entries}"
             )
         return memory, np.zeros((runs, entries)) if state.context is None else state.context.reshape(runs, entries)
+
+    def _with_covariates(self, state: State[Memory], memory: Memory) -> tuple[Memory, Array | None]:
+        """Return the memory with the terms of this reading, and the regressors of the base load, shape (runs, m).
+
+        They are the minimizer, the number of the round, and the covariates. With many dimensions there are none.
+        """
+        terms, runs = memory.terms, len(memory.alarms)
+        if not terms.regressors:
+            return memory, None
+        known = np.concatenate([state.v.reshape(runs, -1), np.full((runs, 1), float(state.round))], axis=1)
+        entries = terms.regressors - known.shape[1]
+        if state.covariates is None:
+            return memory, np.concatenate([known, np.full((runs, entries), np.nan)], axis=1)
+        covariates = state.covariates.reshape(runs, -1)
+        z = np.concatenate([known, covariates], axis=1)
+        memory = memory.with_terms(evolve(terms, regressors=z.shape[1]))
+        if memory.terms.regressors != z.shape[1]:
+            expected = (
+                f"{entries} entries as in the first reading" if entries else "been given from the first reading on"
+            )
+            raise ArgumentError(f"covariates must have {expected}, got {covariates.shape[1]}")
+        return memory, z
 
     # ---- batches that change ---------------------------------------------------------------------------------------
 
@@ -237,16 +261,3 @@ class GLIDE(Policy[Memory]):
             The state of one plant.
         """
         return _report.explain(state, self.y_max)
-
-
-def _with_covariates(state: State[Memory], memory: Memory) -> tuple[Memory, Array | None]:
-    """Return the memory with the number of covariates, which the first ones fix, and those of this reading."""
-    if state.covariates is None:
-        return memory, None
-    covariates = state.covariates.reshape(len(memory.alarms), -1)
-    entries = covariates.shape[1]
-    if entries != (memory.covariates or entries):
-        raise ArgumentError(
-            f"covariates must have {memory.covariates} entries as in the first reading with some, got {entries}"
-        )
-    return evolve(memory, covariates=entries), covariates
