@@ -31,7 +31,7 @@ import numpy as np
 
 import soqo
 from soqo.typing import Array
-from unseen_physics import Plant, Row
+from unseen_physics import Plant, Row, minimize
 from unseen_physics import rows as rows
 
 SHARES = np.array([0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0])
@@ -79,8 +79,8 @@ def learns_covariates(policy: soqo.Policy[Any] | None) -> bool:
     return policy is not None
 
 
-def steer(plant: Plant, policy: soqo.Policy[Any], shift: Array | float = 0.0) -> Played:
-    """Let a policy steer a plant; ``shift`` is added to the v that it is told."""
+def steer(plant: Plant, policy: soqo.Policy[Any]) -> Played:
+    """Let a policy steer a plant."""
     controller = soqo.Controller(
         policy,
         plant.v[0],
@@ -90,10 +90,9 @@ def steer(plant: Plant, policy: soqo.Policy[Any], shift: Array | float = 0.0) ->
         switching_weight=plant.weight,
         max_delay=plant.delay,
     )
-    told = plant.v + shift
     tells = TAKES_COVARIATES and plant.covariates is not None and learns_covariates(policy)
-    x = np.empty_like(told)
-    for t, v in enumerate(told):
+    x = np.empty_like(plant.v)
+    for t, v in enumerate(plant.v):
         x[t] = controller.act(v)
         felt = t - plant.delay
         if felt < 0:
@@ -136,37 +135,59 @@ def baseline(row: Row | str, seed: int) -> Array:
     return fixed_shares(find(row).draw(seed))[0]
 
 
-def fit(plant: Plant, x: Array, rng: np.random.Generator, offset: bool) -> tuple[Array, Array]:
-    """Fit the true hitting cost around some positions; return A and what to add to v."""
-    u = x - plant.v
-    dim, spread = u.shape[1], np.sqrt(np.square(u).mean(axis=0))
-    u = np.concatenate([u + size * spread * rng.standard_normal(u.shape) for size in (0.0, 0.5, 0.5, 1.0)])
-    rounds = np.tile(np.arange(len(x)), 4)
-    cost = plant.hitting(plant.v[rounds] + u, rounds)
+def best_shift(plant: Plant) -> Array:
+    """Return the constant that added to v costs least, in every tenth round."""
+    rounds = np.arange(0, len(plant.v), 10)
+
+    def cost(b: Array) -> Array:
+        return np.asarray(plant.hitting(plant.v[rounds] + b[..., None, :], rounds).mean(axis=-1))
+
+    dim = plant.v.shape[1]
+    return minimize(cost, np.zeros((1, dim)), np.diff(plant.v, axis=0).std(axis=0), 20)[0]
+
+
+def fits(plant: Plant, x: Array, shift: Array) -> list[Array]:
+    """Fit A to the true hitting cost around positions, on both sides of v + shift; return it by several weights."""
+    rng, told = np.random.default_rng(0), plant.v + shift
+    w = x - told
+    dim, spread = w.shape[1], np.sqrt(np.square(w).mean(axis=0))
+    w = np.concatenate([w, -w, *(size * spread * rng.standard_normal(w.shape) for size in (0.5, 0.5, 1.0, 1.0))])
+    rounds = np.tile(np.arange(len(x)), len(w) // len(x))
+    cost = plant.hitting(told[rounds] + w, rounds) - plant.hitting(told, np.arange(len(x)))[rounds]
     first, second = np.triu_indices(dim)
-    columns = [np.where(first == second, 0.5, 1.0) * u[:, first] * u[:, second]]
-    if offset:
-        columns += [u, np.ones((len(u), 1))]
-    found = np.linalg.lstsq(np.concatenate(columns, axis=1), cost, rcond=None)[0]
-    A = np.zeros((dim, dim))
-    A[first, second] = A[second, first] = found[: len(first)]
-    values, vectors = np.linalg.eigh(A)
-    A = (vectors * np.maximum(values, 1e-3 * values.max())) @ vectors.T
-    return A, -np.linalg.solve(A, found[len(first) : len(first) + dim]) if offset else np.zeros(dim)
+    columns = np.where(first == second, 0.5, 1.0) * w[:, first] * w[:, second]
+    found = []
+    for weight in (np.ones(len(cost)), 1.0 / (np.abs(cost) + np.median(np.abs(cost)))):
+        entries = np.linalg.lstsq(weight[:, None] * columns, weight * cost, rcond=None)[0]
+        A = np.zeros((dim, dim))
+        A[first, second] = A[second, first] = entries
+        values, vectors = np.linalg.eigh(A)
+        found.append((vectors * np.maximum(values, 1e-3 * np.abs(values).max())) @ vectors.T)
+    return found
 
 
 def oracle(plant: Plant, x: Array) -> float:
-    """Return the least cost of LAI with a quadratic fit: with an offset or none, around x or around its own path."""
-    costs = []
-    for offset in (False, True):
-        around, rng = x, np.random.default_rng(0)
-        for _ in range(2):
-            A, shift = fit(plant, around, rng, offset)
-            policy = soqo.LAI.for_problem(soqo.Problem(A, plant.weight))
-            played = steer(plant, policy, np.clip(shift, -4.0 * plant.rate, 4.0 * plant.rate))
-            costs.append(played.total)
-            around = played.x
-    return min(costs)
+    """Return the least cost of LAI with a quadratic fit, told v or the best v + constant.
+
+    The fits are around the positions x, and then around those of the best of them. A plant that is not quadratic may
+    ask for another scale than that of the fit, so that several are tried.
+    """
+    shifts, least = (np.zeros(plant.v.shape[1]), best_shift(plant)), np.inf
+    for _ in range(2):
+        pairs = [(scale * A, b) for b in shifts for A in fits(plant, x, b) for scale in (0.35, 0.6, 1.0, 1.6)]
+        A, b = (np.stack(parts) for parts in zip(*pairs, strict=True))
+        # One batch of plants, each with an A and a constant of its own.
+        inner = soqo.Weighted(soqo.LAI(A / plant.weight, plain_for=plant.weight), plant.weight)
+        policy = soqo.Limited(inner, low=plant.low, high=plant.high, rate=plant.rate)
+        state, positions = policy.start(np.repeat(plant.v[:1], len(A), axis=0)), []
+        for v in plant.v:
+            position, state = policy.act(state, v + b)
+            state = policy.observe(state, np.zeros(len(A)))
+            positions.append(position)
+        path = np.stack(positions)
+        total = np.sum([part.sum(axis=0) for part in true_costs(plant, path)], axis=0)
+        least, x = min(least, float(total.min())), path[:, int(np.argmin(total))]
+    return least
 
 
 class Found(NamedTuple):
