@@ -49,6 +49,10 @@ class Plant(NamedTuple):
         Readings are multiples of this; 0 for any.
     delay : int
         The rounds by which readings are late.
+    stuck : int or None
+        The round from which on the meter repeats its last reading.
+    x0 : Array of shape (d,), or None
+        Where the plant begins; at the first v unless given.
     covariates : Array of shape (T, k), or None
         What the player may be told of what moves the base load.
     """
@@ -64,7 +68,14 @@ class Plant(NamedTuple):
     gain: Array
     resolution: float = 0.0
     delay: int = 0
+    stuck: int | None = None
+    x0: Array | None = None
     covariates: Array | None = None
+
+    @property
+    def start(self) -> Array:
+        """Where the plant begins, shape (d,)."""
+        return np.asarray(self.v[0] if self.x0 is None else self.x0)
 
     def reading(self, x: Array, t: int) -> float:
         """Return what the meter shows in a round."""
@@ -167,21 +178,19 @@ class Chiller(NamedTuple):
     tower: float
     fan: float
     coil: float
-    wet_bulb_error: float
+    wet_bulb_error: float = 0.0
 
     @classmethod
     def draw(cls, rng: np.random.Generator) -> Chiller:
         """Draw a plant."""
         ranges = ((0.55, 0.1), (9.0, 0.3), (8.0, 0.3), (9.0, 0.3), (7.5, 0.1))
-        return cls(*(around(rng, value, spread) for value, spread in ranges), 0.0)
+        return cls(*(around(rng, value, spread) for value, spread in ranges))
 
     def mistaken(self, rng: np.random.Generator) -> Chiller:
         """Return a wrong model of the plant."""
         spreads = (0.06, 0.4, 0.4, 0.4, 0.1)
-        return Chiller(
-            *(around(rng, value, spread) for value, spread in zip(self[:5], spreads, strict=True)),
-            wet_bulb_error=float(rng.uniform(-1.0, 1.0)),
-        )
+        wrong = Chiller(*(around(rng, value, spread) for value, spread in zip(self[:5], spreads, strict=True)))
+        return wrong._replace(wet_bulb_error=float(rng.uniform(-1.0, 1.0)))
 
     def power(self, x: Array, load: Array, wet_bulb: Array) -> Array:
         """Return the total power in kW."""
@@ -483,6 +492,78 @@ def draw_quadratic(seed: int, dim: int, field: bool, flaw: str = "") -> Plant:
         resolution=0.5 if field else 0.0,
         delay=2 if field else 0,
     )
+
+
+# ---- three cooling units, which people get wrong ---------------------------------------------------------------------
+
+UNITS_ROUNDS = 480
+
+
+def draw_units(seed: int) -> Plant:
+    """Return three cooling units with a quiet meter: positions in °C, costs in kW, a base load that hardly moves."""
+    rng, T = seeded("units", seed), UNITS_ROUNDS
+    Q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    A = (Q * np.geomspace(around(rng, 0.1, 0.5), around(rng, 1.5, 0.3), 3)) @ Q.T
+    v = 20.0 + daily(T, float(rng.uniform()))[:, None] + autoregression(rng, T, 1.5, 0.8, 3)
+    noise, base = 0.2, around(rng, 8.0, 0.3) + autoregression(rng, T, 0.2, 0.95)[:, 0]
+
+    def hitting(x: Array, t: Any) -> Array:
+        u = x - v[t]
+        return np.asarray(0.5 * np.vecdot(u @ A, u))
+
+    return Plant(
+        v=v,
+        hitting=hitting,
+        added=base + noise * rng.standard_normal(T),
+        noise=noise,
+        weight=1.0,
+        low=np.full(3, 10.0),
+        high=np.full(3, 30.0),
+        rate=np.full(3, 8.0),
+        gain=np.ones(T),
+    )
+
+
+# ---- coarse meters beside a plant that others steer ------------------------------------------------------------------
+
+SHADOW_ROUNDS = 250
+
+
+def draw_shadow(seed: int) -> tuple[Plant, Array]:
+    """Return a plant with a coarse meter, and the positions that it is steered to: by a fixed share, or by hand."""
+    rng, T = seeded("shadow", seed), SHADOW_ROUNDS
+    dim, noise = int(rng.integers(2, 5)), 0.3
+    Q = np.linalg.qr(rng.standard_normal((dim, dim)))[0]
+    A = (Q * np.geomspace(around(rng, 0.1, 1.0), around(rng, 1.0, 0.5), dim)) @ Q.T
+    v = wandering(rng, T, dim)
+    if rng.random() < 0.5:
+        share, x = float(rng.uniform(0.1, 0.9)), v.copy()
+        for t in range(1, T):
+            x[t] = x[t - 1] + share * (v[t] - x[t - 1])
+    else:  # an operator goes near to v now and then
+        moves = rng.random(T) < 1.0 / rng.uniform(2.0, 12.0)
+        moves[0] = True
+        last = np.maximum.accumulate(np.where(moves, np.arange(T), 0))
+        x = (v + 0.3 * rng.standard_normal((T, dim)))[last]
+
+    def hitting(position: Array, t: Any) -> Array:
+        u = position - v[t]
+        return np.asarray(0.5 * np.vecdot(u @ A, u))
+
+    swing = rng.uniform(0.0, 0.3) * daily(T, float(rng.uniform())) if rng.random() < 0.5 else np.zeros(T)
+    plant = Plant(
+        v=v,
+        hitting=hitting,
+        added=around(rng, 10.0, 1.0) * (1.0 + swing) + noise * rng.standard_normal(T),
+        noise=noise,
+        weight=1.0,
+        low=np.full(dim, -20.0),
+        high=np.full(dim, 60.0),
+        rate=np.full(dim, 20.0),
+        gain=np.where(rng.random(T) < rng.uniform(0.0, 0.3), np.nan, 1.0),
+        resolution=noise * math.exp(rng.uniform(math.log(0.5), math.log(8.0))),
+    )
+    return plant, x
 
 
 # ---- all of them -----------------------------------------------------------------------------------------------------
