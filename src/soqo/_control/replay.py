@@ -33,7 +33,6 @@ from soqo.estimators.bayes import BayesianRegression
 from soqo.policies import Policy, State, wrap_for_plant
 from soqo.typing import Array, BoolArray
 
-
 _SHARES = np.geomspace(0.02, 1.0, 28)
 """The fixed shares that are compared; from one to the next the cost hardly changes."""
 
@@ -199,7 +198,7 @@ class Replay(Value):
         )
         low, high = self.interval_over_share
         text += (
-            f" The best fixed share, x += {self.share:.2f} (v - x), would have cost {float(self.share_cost.mean()):.4g}: "
+            f" The best fixed share, x += {self.share:.2f} (v - x), would have cost {np.mean(self.share_cost):.4g}: "
             f"{self.policy} saves {self.saving_over_share:.4g} of that ({low:.4g} .. {high:.4g})."
         )
         if self.information is Information.PARTIAL:
@@ -227,9 +226,9 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
 
     The estimate assumes that the base load in the readings would have been the same, that A did not change, and that v
     would have moved in the same way. The base load may drift, as a random walk does, and follow v, linearly or as a
-    quadratic function; the minimizers of the log may differ from the true ones by a constant. The policy is told the factors, units and active actuators of the log. If
-    the log says where readings were felt, the plant is taken to follow any policy with the same lag, a first-order one
-    that is fitted to the log.
+    quadratic function; the minimizers of the log may differ from the true ones by a constant. The policy is told the
+    factors, units and active actuators of the log. If the log says where readings were felt, the plant is taken to
+    follow any policy with the same lag, a first-order one that is fitted to the log.
 
     Parameters
     ----------
@@ -313,7 +312,7 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
         rounds_to_learn=_rounds_to_learn(recorded, coordinates, regression, blind),
         load_of_v=float(regression.driven_load(readings.drivers).std()),
         hitting=float((svec_rows(readings.u) @ regression.posterior(regression.scale)[0]).std()),
-        gain_error=_gain_error(worlds.draws),
+        gain_error=_gain_error(worlds.draws[~worlds.low_rank]),
     )
 
 

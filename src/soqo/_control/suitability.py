@@ -228,7 +228,7 @@ def check_log(
         following=_following(given),
     )
     findings = [*_judge_v(given, result, fit), *_judge_meter(result), _judge_cost(result, fit)]
-    findings += [_judge_load(given, result, coordinates), _judge_weight(given, result), _judge_rounds(result)]
+    findings += [_judge_load(given, result, fit), _judge_weight(given, result, fit), _judge_rounds(result)]
     return replace(result, findings=(*findings, _judge_saving(result)))
 
 
@@ -285,7 +285,7 @@ class _Fit:
             explained=gained / max(squares[0], 1e-300),
             autocorrelation=float(rest[1:] @ rest[:-1] / max(squares[1], 1e-300)),
             cubic=math.sqrt((squares[1] - squares[2]) / gained) if is_cubic and gained > 0.0 else 0.0,
-            load_correlation=max((abs(_correlation(driven, column)) for column in u[1:].T), default=0.0),
+            load_correlation=float(max(abs(_correlation(driven, column)) for column in u[1:].T)),
         )
 
 
@@ -296,7 +296,7 @@ def _residual(columns: Array, y: Array) -> Array:
 
 def _correlation(one: Array, other: Array) -> float:
     one, other = one - one.mean(), other - other.mean()
-    return float(one @ other / max(np.linalg.norm(one) * np.linalg.norm(other), 1e-300))
+    return float(one @ other) / max(float(np.linalg.norm(one) * np.linalg.norm(other)), 1e-300)
 
 
 def _without_covariates(log: Log, coordinates: Coordinates, covariates: ArrayLike) -> Log:
@@ -325,7 +325,9 @@ def _find_spikes(readings: PlainReadings) -> BoolArray:
         known = np.flatnonzero(~np.isnan(y))
         left = (y - columns @ solution)[known]
         left -= median_filter(left, 9, mode="nearest")
-        spread = max(1.4826 * float(np.median(np.abs(left))), 0.5 * _resolution(y), 1e-9 * float(np.abs(y[known]).max()))
+        spread = max(
+            1.4826 * float(np.median(np.abs(left))), 0.5 * _resolution(y), 1e-9 * float(np.abs(y[known]).max())
+        )
         is_spike[known] = np.abs(left) > _SPIKE * spread
     return is_spike
 
@@ -459,10 +461,13 @@ def _judge_cost(found: LogCheck, fit: _Fit) -> Finding:
         f"a quadratic function of x - v explains {found.explained:.0%} of what the base load leaves "
         f"(autocorrelation {found.autocorrelation:.2f} after it, cubic and one-sided terms {found.cubic:.0%})"
     )
+    if not fit.significance > _SIGNIFICANT and found.replay.information is not Information.NONE:
+        advice = "check that y is what being away from v costs, and belongs to the round of its x."
+        return Finding("hitting cost", "warning", "readings hardly rise with the distance from v", advice)
     if fit.lowest < -1.5 * _SIGNIFICANT:
         advice = "check that every v is a minimum, and that the readings belong to these rounds."
         return Finding("hitting cost", "warning", f"readings fall along one direction away from v; {text}", advice)
-    if found.cubic > 0.3:
+    if found.cubic > 0.12:
         advice = "expect less than the saving below; GLIDE(trusted_distance=...) says up to where it is quadratic."
         return Finding("hitting cost", "warning", f"the cost is not quadratic: {text}", advice)
     if abs(found.autocorrelation) > 0.35:
@@ -471,9 +476,11 @@ def _judge_cost(found: LogCheck, fit: _Fit) -> Finding:
     return Finding("hitting cost", "ok", text)
 
 
-def _judge_load(log: Log, found: LogCheck, coordinates: Coordinates) -> Finding:
+def _judge_load(log: Log, found: LogCheck, fit: _Fit) -> Finding:
     """Judge whether the base load moves with v, and the offset of v."""
     advice = "subtract what the plant is expected to read at v, by load and weather, before you observe the readings."
+    if found.replay.information is Information.NONE or not fit.significance > _SIGNIFICANT:
+        return Finding("base load", "ok", "it cannot be told from the hitting cost")
     if found.replay.confounded:
         text = (
             f"it moves with v, by {found.load_of_v:.2g} times the deviation of the hitting cost; its changes have a "
@@ -489,12 +496,13 @@ def _judge_load(log: Log, found: LogCheck, coordinates: Coordinates) -> Finding:
     return Finding("base load", "ok", f"the readings do not show that it moves with v{shift}")
 
 
-def _judge_weight(log: Log, found: LogCheck) -> Finding:
+def _judge_weight(log: Log, found: LogCheck, fit: _Fit) -> Finding:
     """Judge the size of A against the switching weight."""
     given = "" if log.switching_weight is not None else " (none is given, so 1)"
-    savings = ", ".join(f"{_factor(factor)}: {saving:.3g}" for factor, saving in found.savings.items())
-    text = f"the curvature of the cost is {found.curvature:.2g} times the weight{given}; savings with {savings}"
-    if found.replay.information is Information.NONE or not math.isfinite(found.curvature):
+    third, one, three = (f"{saving:.3g}" for saving in found.savings.values())
+    savings, seen = f"{third} with a third of it, {one} with it, {three} with three times it", found.replay.policy
+    text = f"the curvature of the cost is {found.curvature:.2g} times the weight{given}; {seen} saves {savings}"
+    if found.replay.information is Information.NONE or not fit.significance > _SIGNIFICANT:
         return Finding("weight", "ok", f"it cannot be compared with the cost{given}")
     if found.curvature > 100.0:
         advice = "moving is almost free, and following v the best: is y in W and the weight in kW?"
@@ -527,10 +535,12 @@ def _judge_saving(found: LogCheck) -> Finding:
     logged, share = float(seen.recorded.mean()), float(seen.share_cost.mean())
     low, high = seen.interval
     text = (
-        f"of {logged:.4g} {seen.policy} saves {seen.saving:.3g} ({low:.3g} .. {high:.3g}, 95 %); the best fixed share, "
-        f"x += {seen.share:.2f} (v - x), {logged - share:.3g}, and {float(seen.following_cost.mean()) - share:.3g} "
-        "against following v"
+        f"the log cost {logged:.4g}, following v would have cost {float(seen.following_cost.mean()):.4g}, and the best "
+        f"fixed share, x += {seen.share:.2f} (v - x), {share:.4g}; {seen.policy} would have cost "
+        f"{logged - seen.saving:.4g}, and saves {seen.saving:.3g} of the log ({low:.3g} .. {high:.3g}, 95 %)"
     )
+    if low <= 0.0 <= high:
+        text += ", which may be nothing"
     if seen.interval_over_share[1] < 0.0 and seen.saving_over_share < -0.1 * share:
         return Finding("saving", "warning", text, f"move {seen.share:.0%} of the way to v, without learning.")
     return Finding("saving", "ok", text)
@@ -542,7 +552,3 @@ def _name(log: Log, k: int) -> str:
 
 def _list(values: Array) -> str:
     return ", ".join(f"{value:.2g}" for value in values)
-
-
-def _factor(factor: float) -> str:
-    return {1.0 / 3.0: "a third of it", 1.0: "it", 3.0: "three times it"}[factor]

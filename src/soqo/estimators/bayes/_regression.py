@@ -12,10 +12,10 @@ constant, which is one more unknown. If the minimizer that the log holds differs
 then a reading at u = x - v is 1/2 (u + b)'A(u + b) plus the base load, which is linear in A, in g = A b and in the base
 load. The unknowns g are in the model if the readings support them by the Bayesian information criterion.
 
-What moves the minimizer may move the base load, too. Since x lags behind v, the steps of such a base load correlate with
-u, and would be taken for hitting cost. The base load may therefore be a linear combination of columns that are given,
-such as v and its squares; groups of them are in the model, one after the other, by the same criterion and by some
-further evidence.
+What moves the minimizer may move the base load, too. Since x lags behind v, the steps of such a base load correlate
+with u, and would be taken for hitting cost. The base load may therefore be a linear combination of columns that are
+given, such as v and its squares; groups of them are in the model, one after the other, by the same criterion and by
+some further evidence.
 
 The draws are from the normal posterior, given that A is positive semi-definite (hit-and-run sampling).
 
@@ -62,7 +62,7 @@ _WALK_SPEEDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """The grid of rho besides zero. A speed between two of them costs little: the likelihood is flat in log rho."""
 
 _LOAD_EVIDENCE = 3.0
-"""A base load that walks, or that follows given columns, must be this much more likely, in nats, than a constant one."""
+"""A base load that walks, or follows given columns, must be this much more likely, in nats, than a constant one."""
 
 _MIN_READINGS_PER_UNKNOWN = 3
 """With fewer readings, the base load is a constant and b is zero."""
