@@ -57,7 +57,7 @@ def main() -> None:
     driver = weather_and_load(seed=0)
     load = driver[:, 0]
     nothing = np.zeros(len(driver))
-    cost, log = steer(Interpolation(0.5), driver, nothing)
+    _, log = steer(Interpolation(0.5), driver, nothing)
     found = soqo.check_log(log)
     print(f"raw power: {[one.topic for one in found.findings if one.level == 'stop']} is a stop")
 

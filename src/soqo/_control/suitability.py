@@ -20,7 +20,7 @@ from scipy.special import fdtrc
 
 from soqo._control.log import Log
 from soqo._control.replay import Information, PlainReadings, Replay, plain_readings, replay
-from soqo._foundation.arguments import finite_array, integer
+from soqo._foundation.arguments import finite_array
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.coordinates import Coordinates
 from soqo.errors import ArgumentError
@@ -192,7 +192,6 @@ def check_log(
     if not isinstance(log, Log | str | os.PathLike):
         raise ArgumentError(f"log must be a Log or the path of one, got {type(log).__name__}")
     given = log if isinstance(log, Log) else Log.read(log)
-    draws, seed = integer("draws", draws, least=4), integer("seed", seed, least=0)
     player = GLIDE() if policy is None else policy
     coordinates = Coordinates(given.switching_weight)
     clean = given if covariates is None else _without_covariates(given, coordinates, covariates)
@@ -253,8 +252,8 @@ class _Fit:
         """Return the fit; NaN where there are too few readings."""
         u, observed = readings.u, ~np.isnan(readings.y)
         regression = BayesianRegression.fit(*readings)
-        size = np.maximum(np.abs(u).max(axis=0), 1e-300)
-        rows, extra = svec_rows(u), np.column_stack([(u / size) ** 3, u * np.abs(u) / size**2])
+        w = u / np.maximum(np.abs(u).max(axis=0), 1e-300)
+        rows, extra = svec_rows(u), np.column_stack([w**3, w * np.abs(w)])
         load = [*readings.drivers[: regression.drivers], np.ones((len(u), 1))]
         cost = [rows, u] if regression.has_offset else [rows]
         table = np.column_stack([*cost, *load, extra, readings.y])[observed]
@@ -394,16 +393,16 @@ def _saving(policy: Policy[Any], log: Log, factor: float, seed: int) -> float:
 def _judge_v(log: Log, found: LogCheck, fit: _Fit) -> list[Finding]:
     """Judge v against positions, limits and readings."""
     u = log.x - log.v
-    shift, spread = u.mean(axis=0), u.std(axis=0)
-    far = np.abs(shift) > 5.0 * np.maximum(spread, 1e-12 * np.abs(log.v).max())
+    shift, spread = np.abs(u.mean(axis=0)), np.maximum(u.std(axis=0), 1e-12 * np.abs(log.v).max())
     findings = []
+    centered = log.v - log.v.mean(axis=0)
+    slopes = (centered * log.x).sum(axis=0) / np.maximum(np.square(centered).sum(axis=0), 1e-300)
+    is_fahrenheit = np.abs(slopes * 1.8 - 1.0) < 0.15
+    far = shift > np.where(is_fahrenheit, 2.0, 5.0) * spread
     if far.any():
-        k = int(np.argmax(np.abs(shift) / np.maximum(spread, 1e-300)))
-        v = log.v[:, k] - log.v[:, k].mean()
-        slope = float(v @ log.x[:, k] / max(v @ v, 1e-300))
-        units = {"degF and x in degC": 5.0 / 9.0, "degC and x in degF": 9.0 / 5.0}
-        guess = next((f", as if v were in {text}" for text, s in units.items() if abs(slope / s - 1.0) < 0.15), "")
-        text = f"x - v of {_name(log, k)} is {shift[k]:.3g} with a deviation of {spread[k]:.2g}{guess}"
+        k = int(np.argmax(np.where(far, shift / spread, 0.0)))
+        guess = ", as if v were in degF and x in degC" if is_fahrenheit[k] else ""
+        text = f"x - v of {_name(log, k)} is {u[:, k].mean():.3g} with a deviation of {spread[k]:.2g}{guess}"
         findings.append(Finding("v", "stop", text, "give v in the unit and with the zero of the positions."))
     if found.outside > 0.05:
         text = f"v is out of low and high in {found.outside:.0%} of the rounds"

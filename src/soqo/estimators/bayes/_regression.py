@@ -244,7 +244,7 @@ class BayesianRegression(Value):
         """
         _, root = self.posterior(self.scale)
         rows = svec_rows(u)
-        before = np.square(rows @ (self.scale * _prior_root(self.dim))).sum(axis=1)
+        before = self.scale**2 * np.square(rows).sum(axis=1)  # what the prior leaves where the trace is known
         return np.asarray(np.square(rows @ root).sum(axis=1) < _INFORMED_SHARE * before)
 
     def driven_load(self, drivers: Sequence[Array]) -> Array:
