@@ -81,7 +81,7 @@ def test_a_notebook_has_the_statements_of_its_example(path: Path) -> None:
     assert statements(joined) == statements(re.sub(r"\basyncio\.run\(", "await (", program))
 
 
-LONG = {"06", "07", "10", "11", "13", "16", "17", "18"}
+LONG = {"06", "07", "10", "11", "13", "16", "17", "18", "19"}
 """Examples of more than two seconds: their notebooks have the statements that were run above; `make docs` runs them."""
 
 

@@ -65,6 +65,7 @@ NAMES = [
     ),
     *("Estimate", "Status", "trace_min", "psd_least_absolute_deviations", "psd_least_squares"),
     *("Controller", "Fleet", "Log", "replay", "Replay", "Information", "Client", "AsyncClient", "service"),
+    *("check_log", "LogCheck", "Finding"),
     *("doctor", "Diagnosis"),
     *("checks", "errors", "estimators", "policies", "theory", "typing", "__version__"),
 ]

@@ -14,6 +14,7 @@ from soqo._control.controller import Controller
 from soqo._control.fleets.fleet import Fleet
 from soqo._control.log import Log
 from soqo._control.replay import Information, Replay, replay
+from soqo._control.suitability import Finding, LogCheck, check_log
 from soqo._doctor.diagnosis import Diagnosis, doctor
 from soqo._model.changing_curvature import Change
 from soqo._model.gains import contraction
@@ -73,12 +74,14 @@ __all__ = [
     "Environment",
     "Estimate",
     "Factor",
+    "Finding",
     "Fleet",
     "Guarded",
     "HySCaLE",
     "Information",
     "Limited",
     "Log",
+    "LogCheck",
     "Offset",
     "Outages",
     "Paths",
@@ -98,6 +101,7 @@ __all__ = [
     "Trajectory",
     "Weighted",
     "__version__",
+    "check_log",
     "checks",
     "contraction",
     "doctor",

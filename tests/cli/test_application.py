@@ -13,7 +13,19 @@ import pytest
 import soqo
 from command_line import ENVIRONMENT, complaint, run
 
-COMMANDS = ["journal", "replay", "plot", "reproduce", "list", "simulate", "tune", "bounds", "estimate", "policies"]
+COMMANDS = [
+    "journal",
+    "check",
+    "replay",
+    "plot",
+    "reproduce",
+    "list",
+    "simulate",
+    "tune",
+    "bounds",
+    "estimate",
+    "policies",
+]
 SCRIPT = Path(sys.executable).with_name("soqo")
 
 

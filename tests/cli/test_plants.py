@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,22 @@ def test_replay_prints_what_other_policies_would_have_cost(table: Path) -> None:
     assert first == str(soqo.replay(GLIDE(), Log.read(table), draws=8))
     assert second == str(soqo.replay(GLIDE(offset=False, noise_cap=2.0), Log.read(table), draws=8))
     assert "95 %" in first
+
+
+def test_check_gives_a_verdict_and_an_exit_code(table: Path, tmp_path: Path) -> None:
+    log = half_steps(1, 120, switching_weight=1.0)
+    done = run("check", log.write(tmp_path / "good.csv"), "--draws", "4", "--policy", "FTM")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{soqo.check_log(log, policy=soqo.FTM(), draws=4)}\n"
+    assert done.stdout.startswith("Suitable")
+    upside_down = replace(log, y=-log.y).write(tmp_path / "bad.csv")
+    done = run("check", upside_down, "--draws", "4", "--policy", "FTM", "--switching-weight", "2")
+    assert done.returncode == 1
+    assert done.stderr == ""
+    assert done.stdout.startswith("Not suitable as it is: hitting cost\n")
+    assert "check the sign of y" in done.stdout.splitlines()[-1]
+    assert complaint("check", table, "--switching-weight", "0") == "switching_weight must be positive, got 0"
+    assert complaint("check", table, "--draws", "1") == "draws must be an integer of at least 4, got 1"
 
 
 def test_replay_takes_weights_and_limits_from_options(tmp_path: Path) -> None:

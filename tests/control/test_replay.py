@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -238,6 +239,61 @@ def test_a_journal_can_be_replayed_and_the_result_is_repeatable(tmp_path: Path) 
     np.testing.assert_array_equal(one.cost, other.cost)
     assert "Over 60 rounds GLIDE would have cost" in str(one)
     assert replay(GLIDE(), log, draws=5, seed=4).saving != one.saving
+
+
+def test_the_best_fixed_share_is_that_of_a_search_on_the_true_plant() -> None:
+    problem = Problem([[2.0, 0.5], [0.5, 1.0]], switching_weight=[1.0, 6.0])
+    rng = np.random.default_rng(12)
+    v = np.cumsum(rng.standard_normal((300, 2)), axis=0)
+    plant: dict[str, Any] = {"low": -15.0, "rate": 1.5}
+    _, log = steer(Halfway(), problem, v, np.zeros(300), **plant)
+    found = replay(FTM(), log, draws=4)
+
+    def cost(share: float) -> float:
+        x, total = np.zeros(2), 0.0
+        for target in v:
+            step = np.clip(x + share * (target - x), np.maximum(-15.0, x - 1.5), x + 1.5)
+            total += float(problem.hitting_cost(step, target) + problem.switching_cost(step, x))
+            x = step
+        return total
+
+    costs = {share: cost(share) for share in np.linspace(0.05, 1.0, 96)}
+    assert found.share_cost.mean() == pytest.approx(min(costs.values()), rel=0.01)
+    assert cost(found.share) == pytest.approx(found.share_cost.mean(), rel=1e-4)
+    assert found.following_cost.mean() == pytest.approx(costs[1.0], rel=1e-4)
+    assert found.saving_over_share == pytest.approx(min(costs.values()) - costs[1.0], rel=0.02)
+    low, high = found.interval_over_share
+    assert low <= found.saving_over_share <= high
+    assert f"The best fixed share, x += {found.share:.2f} (v - x), would have cost" in str(found)
+
+
+def test_a_base_load_that_moves_with_v_fakes_no_saving() -> None:
+    # A plant of no curvature to speak of: the power moves with v, and nothing is lost by being away from it.
+    problem = Problem(0.02 * np.eye(2))
+    v, noise = walk(13, 400, 1.0, d=2)
+    cost, log = steer(Halfway(), problem, v, noise + v @ [8.0, -3.0])
+    found = replay(FTM(), log, draws=8)
+    assert found.confounded
+    assert found.load_of_v == pytest.approx((v @ [8.0, -3.0]).std(), rel=0.02)
+    assert found.recorded.mean() == pytest.approx(cost, rel=0.1)
+    assert found.hitting < 0.1
+    assert "The base load moves with v" in str(found)
+    assert replay(FTM(), steer(Halfway(), problem, v, noise)[1], draws=4).load_of_v == 0.0
+
+
+def test_an_interval_with_zero_says_what_to_do() -> None:
+    problem = Problem(random_curvature(3, 3, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=np.random.default_rng(14)))
+    v, noise = walk(14, 60, 0.7)
+    _, log = steer(Halfway(), problem, v, noise)
+    found = replay(LAI(problem.A), log, draws=20)
+    assert found.interval[0] < 0.0 < found.interval[1]
+    assert re.search("half of the way to v for at least|rounds like these would decide|costs no more", str(found))
+    v[:, 2] = 0.0
+    still = replay(LAI(problem.A), steer(Halfway(), problem, v, noise)[1], draws=4)
+    assert "actuator 3" in still.uninformed
+    assert np.isinf(still.rounds_to_learn)
+    named = Log(log.v, log.v, log.y, x0=log.x0, actuators=["a", "b", "c"])
+    assert "Move a and b and c only half of the way to v for at least" in str(replay(FTM(), named, draws=4))
 
 
 def test_a_diverged_policy_is_reported() -> None:

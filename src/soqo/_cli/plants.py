@@ -1,4 +1,4 @@
-"""Commands for plants: journals of controllers, logs, what another policy would have cost, and pictures."""
+"""Commands for plants: journals of controllers, logs, whether a plant is suitable, replays, and pictures."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from soqo._control.controller import Controller
 from soqo._control.journal_report import inspect_journal, plot_journal
 from soqo._control.log import Log
 from soqo._control.replay import replay
+from soqo._control.suitability import check_log
 from soqo._control.timestamps import format_times
 from soqo._storage.journal_format import is_journal
 from soqo.errors import ArgumentError, FileFormatError
@@ -69,6 +70,7 @@ def add_commands(app: typer.Typer) -> None:
         rich_help_panel=panel,
     )
     for name, command, example in (
+        ("check", check_plant, "soqo check log.csv --switching-weight 1,25"),
         ("replay", replay_log, "soqo replay log.csv --policy GLIDE --switching-weight 1,25"),
         ("plot", plot, "soqo plot plant.journal --out plant.png --theme dark"),
     ):
@@ -168,6 +170,32 @@ def _format_rounds(log: Log, count: int) -> str:
 
 
 # ---- logs ----------------------------------------------------------------------------------------------------------
+
+
+def check_plant(
+    path: _Log,
+    policy: Annotated[
+        str,
+        typer.Option(metavar="KIND", help=f"The policy that would steer, {_Kind}", autocompletion=_complete_policies),
+    ] = "GLIDE",
+    x0: _Start = None,
+    low: _Low = None,
+    high: _High = None,
+    rate: _Rate = None,
+    period: _Period = None,
+    switching_weight: _Weight = None,
+    draws: Annotated[int, typer.Option(help="The number of draws of A, for the interval.")] = 20,
+    seed: Annotated[int, typer.Option(help="The seed of the draws.")] = 0,
+) -> None:
+    """Say whether a plant is suitable, by a log of it, and what to do next; the exit code is 1 if it is not.
+
+    The log needs rounds in which the plant was away from v, such as those of a controller that goes half of the way.
+    """
+    log = _read(path, x0, low, high, rate, period, switching_weight)
+    found = check_log(log, policy=parse_policy(policy), draws=draws, seed=seed)
+    print_text(str(found))
+    if not found.suitable:
+        raise typer.Exit(1)
 
 
 def replay_log(

@@ -5,10 +5,14 @@ plays the minimizers of the log, from the position of the plant, for the most li
 is the draw A_s, then base load and noise of round t were y_t - 1/2 u_t'A_s u_t, with u = x - v + b as recorded; so the
 policy observes 1/2 w_t'A_s w_t plus that same base load and noise at its own w = x - v + b, and no reading where the
 log has none. The spread over the draws is the uncertainty that the log leaves.
+
+The base load may be a function of v, linear or quadratic, if the readings support it. The yardstick of every policy is
+the best fixed share in hindsight: x += share (v - x), with the share that costs least on these draws.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, field
 from enum import Enum
@@ -22,10 +26,18 @@ from soqo._foundation.arguments import integer
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._foundation.random_streams import streams
 from soqo._model.coordinates import Coordinates
+from soqo._model.gains import advance
 from soqo.errors import ArgumentError
+from soqo.estimators import svec_rows
 from soqo.estimators.bayes import BayesianRegression
-from soqo.policies import Policy, wrap_for_plant
+from soqo.policies import Policy, State, wrap_for_plant
 from soqo.typing import Array, BoolArray
+
+_SHARES = np.geomspace(0.02, 1.0, 28)
+"""The fixed shares that are compared; from one to the next the cost hardly changes."""
+
+_LEARNED_RATIO = 4.0
+"""A curvature of the size of A's is learned when it is so many deviations away from zero."""
 
 
 class Information(Enum):
@@ -68,6 +80,19 @@ class Replay(Value):
     offset : Array, shape (d,)
         The most likely difference between the minimizers of the log and the true ones, in the units of the plant; zero
         if the readings do not show one.
+    share : float
+        The best fixed share of the way to v, in hindsight.
+    share_cost, following_cost : Array, shape (draws,)
+        The total cost of this share, and of following v, for each draw of A.
+    uninformed : tuple of str
+        The actuators about whose curvature the log says nothing.
+    rounds_to_learn : float
+        About how many rounds of going half of the way to v would inform about them; infinite if v does not move.
+    load_of_v, hitting : float
+        The deviation of the part of the base load that moves with v, zero if the readings show none; and that of the
+        hitting cost of the log.
+    gain_error : float
+        The relative deviation of the optimal gain over the draws.
     """
 
     policy: str
@@ -83,6 +108,14 @@ class Replay(Value):
     low_rank: BoolArray = field(repr=False)
     diverged: BoolArray = field(repr=False)
     offset: Array = field(repr=False)
+    share: float
+    share_cost: Array = field(repr=False)
+    following_cost: Array = field(repr=False)
+    uninformed: tuple[str, ...]
+    rounds_to_learn: float
+    load_of_v: float
+    hitting: float
+    gain_error: float
 
     @property
     def saving(self) -> float:
@@ -96,9 +129,53 @@ class Replay(Value):
         If eigenvalues of A cannot be distinguished from zero, it covers the case that they are zero and the case that
         they are not.
         """
+        return self._interval(self.recorded - self.cost)
+
+    @property
+    def saving_over_share(self) -> float:
+        """The total saving of the policy over the best fixed share; NaN if the log holds no information."""
+        return float(np.mean(self.share_cost - self.cost)) if self._is_informed else np.nan
+
+    @property
+    def interval_over_share(self) -> tuple[float, float]:
+        """A 95 % interval of the saving over the best fixed share, as `interval`."""
+        return self._interval(self.share_cost - self.cost)
+
+    @property
+    def confounded(self) -> bool:
+        """Whether the base load moves with v by more than a fifth of what the hitting cost does."""
+        return self.load_of_v > 0.2 * self.hitting
+
+    @property
+    def advice(self) -> str:
+        """What to do if the log does not decide; empty if it does."""
+        advice = []
+        if self.confounded:
+            advice.append(
+                f"The base load moves with v: by {self.load_of_v:.2g}, while the hitting cost moves by "
+                f"{self.hitting:.2g}. A policy takes it for hitting cost; subtract what the plant is expected to read "
+                "at v before it observes the readings."
+            )
+        low, high = self.interval
+        if self.uninformed:
+            names, about = " and ".join(self.uninformed), self.rounds_to_learn
+            advice.append(
+                f"v of {names} hardly moves, so there is nothing to learn or to save."
+                if math.isinf(about)
+                else f"Move {names} only half of the way to v for at least {about:.2g} rounds, and repeat."
+            )
+        elif self._is_informed and low <= 0.0 <= high:
+            needed = self.rounds * (0.5 * (high - low) / max(abs(self.saving), 1e-300)) ** 2
+            advice.append(
+                f"The interval contains 0: about {needed:.2g} rounds like these would decide."
+                if self.saving > 0.0 and needed < 100.0 * self.rounds
+                else "The interval contains 0: the policy of the log costs no more."
+            )
+        return " ".join(advice)
+
+    def _interval(self, saved: Array) -> tuple[float, float]:
         if not self._is_informed:
             return -np.inf, np.inf
-        saved = self.recorded - self.cost
         ends = [_prediction_interval(saved[kind]) for kind in (~self.low_rank, self.low_rank) if kind.any()]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
@@ -108,16 +185,21 @@ class Replay(Value):
 
     def __str__(self) -> str:
         if not self._is_informed:
-            return (
+            text = (
                 f"The log of {self.rounds} rounds holds no information about A: the plant was never far enough from v "
-                f"for the cost to exceed the noise. The saving of {self.policy} cannot be estimated. Move the plant "
-                "only part of the way to v for some rounds."
+                f"for the cost to exceed the noise. The saving of {self.policy} cannot be estimated."
             )
+            return f"{text} {self.advice}".rstrip()
         low, high = self.interval
         recorded = float(np.mean(self.recorded))
         text = (
             f"Over {self.rounds} rounds {self.policy} would have cost {recorded - self.saving:.4g} instead of "
             f"{recorded:.4g}: a saving of {self.saving:.4g} ({low:.4g} .. {high:.4g}, 95 %)."
+        )
+        low, high = self.interval_over_share
+        text += (
+            f" The best fixed share, x += {self.share:.2f} (v - x), would have cost {np.mean(self.share_cost):.4g}: "
+            f"{self.policy} saves {self.saving_over_share:.4g} of that ({low:.4g} .. {high:.4g})."
         )
         if self.information is Information.PARTIAL:
             text += (
@@ -126,17 +208,27 @@ class Replay(Value):
             )
         if self.diverged.any():
             text += f" The policy diverged in {int(self.diverged.sum())} of {self.diverged.size} draws of A."
-        return text
+        return f"{text} {self.advice}".rstrip()
+
+
+@dataclass(frozen=True)
+class _FixedShares(Policy[None]):
+    """Go a fixed share of the way to v, another one on each plant of a batch."""
+
+    shares: Array
+
+    def decide(self, state: State[None], v: Array) -> tuple[Array, None]:
+        return state.x + self.shares[:, None] * (v - state.x), None
 
 
 def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int = 40, seed: int = 0) -> Replay:
     """Estimate what a policy would have done on a recorded log, and at what cost.
 
     The estimate assumes that the base load in the readings would have been the same, that A did not change, and that v
-    would have moved in the same way. The base load may drift, as a random walk does, and the minimizers of the log may
-    differ from the true ones by a constant. The policy is told the factors, units, covariates and active actuators of
-    the log. If the log says where readings were felt, the plant is taken to follow any policy with the same lag, a
-    first-order one that is fitted to the log.
+    would have moved in the same way. The base load may drift, as a random walk does, and follow v, linearly or as a
+    quadratic function; the minimizers of the log may differ from the true ones by a constant. The policy is told the
+    factors, units, covariates and active actuators of the log. If the log says where readings were felt, the plant is
+    taken to follow any policy with the same lag, a first-order one that is fitted to the log.
 
     Parameters
     ----------
@@ -152,7 +244,12 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
     Returns
     -------
     Replay
-        The actions, the costs and the saving with its interval.
+        The actions, the costs, and the savings over the log and over the best fixed share, with intervals. ``print``
+        shows them with advice.
+
+    See Also
+    --------
+    soqo.check_log : Whether a plant is suitable at all.
 
     Examples
     --------
@@ -178,12 +275,22 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
     recorded = log if isinstance(log, Log) else Log.read(log)
     draws, seed = integer("draws", draws, least=4), integer("seed", seed, least=0)
     coordinates = Coordinates(recorded.switching_weight)
-    regression = _fit(recorded, coordinates)
+    readings = plain_readings(recorded, coordinates)
+    regression = BayesianRegression.fit(*readings)
     learned, p = regression.informed_directions(), regression.unknowns
     worlds = regression.sample(draws, np.random.default_rng(seed))
     every = np.concatenate([worlds.mode[None], worlds.draws])
     offsets = np.concatenate([worlds.mode_offset[None], worlds.offsets])
     play = _play(policy, recorded, coordinates, every, offsets, seed)
+    many = _SHARES.size
+    fixed = _FixedShares(np.repeat(_SHARES, draws))
+    shares = _play(
+        fixed, recorded, coordinates, np.tile(worlds.draws, (many, 1, 1)), np.tile(worlds.offsets, (many, 1)), seed
+    ).cost.reshape(many, draws)
+    best = int(shares.mean(axis=1).argmin())
+    axes = coordinates.to_plain(np.eye(recorded.dim))
+    names = recorded.actuators or [f"actuator {k + 1}" for k in range(recorded.dim)]
+    blind = ~regression.informs(axes)
     return Replay(
         policy=type(policy).__name__,
         rounds=len(recorded),
@@ -198,7 +305,23 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
         low_rank=worlds.low_rank,
         diverged=play.diverged[1:],
         offset=coordinates.from_plain(worlds.mode_offset),
+        share=float(_SHARES[best]),
+        share_cost=shares[best],
+        following_cost=shares[-1],
+        uninformed=tuple(name for name, is_blind in zip(names, blind, strict=True) if is_blind),
+        rounds_to_learn=_rounds_to_learn(recorded, coordinates, regression, blind),
+        load_of_v=float(regression.driven_load(readings.drivers).std()),
+        hitting=float((svec_rows(readings.u) @ regression.posterior(regression.scale)[0]).std()),
+        gain_error=_gain_error(worlds.draws[~worlds.low_rank]),
     )
+
+
+def _gain_error(draws: Array) -> float:
+    """Return the relative deviation of the share of the distance to v that the optimal player covers in a step."""
+    values, vectors = np.linalg.eigh(draws)
+    gains = (vectors * advance(np.maximum(values, 0.0), np.inf)[:, None, :]) @ vectors.mT
+    mean = gains.mean(axis=0)
+    return float(np.sqrt(np.square(gains - mean).sum(axis=(1, 2)).mean()) / max(np.linalg.norm(mean), 1e-300))
 
 
 def _prediction_interval(values: Array) -> tuple[float, float]:
@@ -223,17 +346,40 @@ class _Play(NamedTuple):
     diverged: BoolArray
 
 
-def _fit(log: Log, coordinates: Coordinates) -> BayesianRegression:
-    """Return the regression of the readings of a log.
+class PlainReadings(NamedTuple):
+    """The readings of a log as those of a plant with a factor and a unit of one, in plain coordinates."""
+
+    u: Array
+    y: Array
+    drivers: list[Array]
+
+
+def plain_readings(log: Log, coordinates: Coordinates) -> PlainReadings:
+    """Return the displacements and readings of a log, and v and its products, which may drive the base load.
 
     With y = s 1/2 u'A u + r (base load + noise), y / r is a reading at (s / r)^{1/2} u.
     """
-    u = coordinates.to_plain((log.x if log.at is None else log.at) - log.v)
-    if log.factor is None and log.unit is None:
-        return BayesianRegression.fit(u, log.y)
-    unit = np.ones(len(log)) if log.unit is None else log.unit
-    factor = np.ones(len(log)) if log.factor is None else log.factor
-    return BayesianRegression.fit(np.sqrt(factor / unit)[:, None] * u, log.y / unit)
+    u, y = coordinates.to_plain((log.x if log.at is None else log.at) - log.v), log.y
+    if log.factor is not None or log.unit is not None:
+        unit = np.ones(len(log)) if log.unit is None else log.unit
+        factor = np.ones(len(log)) if log.factor is None else log.factor
+        u, y = np.sqrt(factor / unit)[:, None] * u, y / unit
+    spread = log.v.std(axis=0)
+    w = (log.v - log.v.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+    return PlainReadings(u, y, [w, svec_rows(w)])
+
+
+def _rounds_to_learn(log: Log, coordinates: Coordinates, regression: BayesianRegression, blind: BoolArray) -> float:
+    """Return how many rounds of half steps would inform about these actuators, if A has the size that was found.
+
+    With steps of v of variance q, half steps have displacements of variance q / 3, and readings of A_kk the information
+    E[u^4] / 4 = q^2 / 12, in units of the noise.
+    """
+    q = np.square(np.diff(coordinates.to_plain(log.v), axis=0)).sum(axis=0)[blind] / max(len(log) - 1, 1)
+    if not blind.any():
+        return 0.0
+    signal = np.square(regression.scale * q / regression.noise) / 12.0
+    return float(np.max(_LEARNED_RATIO**2 / signal)) if signal.min() > 0.0 else math.inf
 
 
 def _fit_lag(log: Log) -> float:

@@ -173,6 +173,59 @@ def test_a_constant_error_of_the_minimizer_is_found() -> None:
     np.testing.assert_array_equal(without.offsets, np.zeros((4, 3)))
 
 
+def driven_readings(seed: int, n: int = 600) -> tuple[Array, Array, Array, Array, list[Array]]:
+    """Return readings of a plant that lags behind v, whose base load is linear in v, and columns that may drive it."""
+    rng = np.random.default_rng([seed, 2])
+    A = random_curvature(2, 2, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=rng)
+    v = np.cumsum(rng.standard_normal((n, 2)), axis=0)
+    x = np.zeros((n, 2))
+    for t in range(1, n):
+        x[t] = 0.5 * (x[t - 1] + v[t])
+    u = x - v
+    y = 0.5 * np.einsum("ti,ij,tj->t", u, A, u) + 0.5 * rng.standard_normal(n)
+    return A, u, y, v @ [3.0, -5.0], [v, np.column_stack([v**2, v[:, 0] * v[:, 1]])]
+
+
+def test_a_base_load_that_follows_given_columns_is_found_and_does_not_enter_the_curvature() -> None:
+    A, u, y, load, drivers = driven_readings(0)
+    regression = BayesianRegression.fit(u, y + load, drivers)
+    assert (regression.drivers, regression.has_offset, regression.walk_speed) == (1, False, 0.0)
+    # Against least squares on all columns at once.
+    rows = np.array([[*svec(0.5 * np.outer(row, row)), *w, 1.0] for row, w in zip(u, drivers[0], strict=True)])
+    dense = np.linalg.lstsq(rows, y + load)[0]
+    mean, root = regression.posterior(regression.scale)
+    np.testing.assert_allclose(mean, dense[:3], atol=0.02)
+    assert np.square(np.linalg.solve(root, mean - svec(A))).sum() < 16.3  # chi-square, 3 degrees, once in a thousand
+    found = regression.driven_load(drivers)
+    np.testing.assert_allclose(found, drivers[0] @ dense[3:5], atol=0.05)
+    np.testing.assert_allclose(found - found.mean(), load - load.mean(), atol=0.5)
+    without = BayesianRegression.fit(u, y + load).posterior(1.0)[0]
+    assert np.linalg.norm(without - svec(A)) > 3.0 * np.linalg.norm(mean - svec(A))
+
+
+def test_a_quadratic_base_load_takes_both_groups() -> None:
+    _, u, y, load, drivers = driven_readings(1)
+    assert BayesianRegression.fit(u, y + load + 0.1 * load**2, drivers).drivers == 2
+
+
+def test_columns_that_drive_nothing_are_left_out() -> None:
+    # Also beside a base load that walks, as the columns do.
+    chosen = 0
+    for seed in range(20):
+        _, u, y, _, drivers = driven_readings(seed)
+        regression = BayesianRegression.fit(u, y + (walk(seed, 600, 0.3) if seed % 2 else 0.0), drivers)
+        chosen += regression.drivers > 0
+        assert (regression.driven_load(drivers) == 0.0).all() == (regression.drivers == 0)
+    assert chosen <= 1
+
+
+def test_actuators_that_do_not_move_are_not_informed_about() -> None:
+    A, u, _ = readings(12, 200, 3, 0.0)
+    u[:, 2] = 0.0
+    y = 0.5 * np.einsum("ti,ij,tj->t", u, A, u) + np.random.default_rng(0).uniform(-1, 1, 200)
+    np.testing.assert_array_equal(BayesianRegression.fit(u, y).informs(np.eye(3)), [True, True, False])
+
+
 def test_hit_and_run_samples_the_normal_distribution_on_the_cone() -> None:
     # Against rejection sampling; a tenth of the normal distribution is on the cone.
     rng = np.random.default_rng(0)

@@ -3,7 +3,7 @@
 from soqo.estimators.bayes._bank import RECENT, Bank
 from soqo.estimators.bayes._filters import begins
 from soqo.estimators.bayes._posterior import DECADES, FIRST_SCALE, MAX_DISTANCE, Expectation, Posterior, Reading
-from soqo.estimators.bayes._regression import BayesianRegression, PosteriorSample
+from soqo.estimators.bayes._regression import BayesianRegression, PosteriorSample, whiten
 from soqo.estimators.bayes._structures import LOAD_SIZE, PLAIN, SHIFTED, STRUCTURES, Terms
 
 __all__ = [
@@ -23,4 +23,5 @@ __all__ = [
     "Reading",
     "Terms",
     "begins",
+    "whiten",
 ]

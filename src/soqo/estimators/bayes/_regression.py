@@ -12,6 +12,11 @@ constant, which is one more unknown. If the minimizer that the log holds differs
 then a reading at u = x - v is 1/2 (u + b)'A(u + b) plus the base load, which is linear in A, in g = A b and in the base
 load. The unknowns g are in the model if the readings support them by the Bayesian information criterion.
 
+What moves the minimizer may move the base load, too. Since x lags behind v, the steps of such a base load correlate
+with u, and would be taken for hitting cost. The base load may therefore be a linear combination of columns that are
+given, such as v and its squares; groups of them are in the model, one after the other, by the same criterion and by
+some further evidence.
+
 The draws are from the normal posterior, given that A is positive semi-definite (hit-and-run sampling).
 
 A least-squares estimate of a rank-deficient A has small eigenvalues in place of zeros, and so has every draw from its
@@ -23,6 +28,7 @@ lower rank and are fitted to the readings with it.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,8 +61,8 @@ _SIGNIFICANT_DEVIATIONS = 4.0
 _WALK_SPEEDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """The grid of rho besides zero. A speed between two of them costs little: the likelihood is flat in log rho."""
 
-_WALK_EVIDENCE = 3.0
-"""A base load that moves must be this much more likely, in nats, than a constant one."""
+_LOAD_EVIDENCE = 3.0
+"""A base load that walks, or follows given columns, must be this much more likely, in nats, than a constant one."""
 
 _MIN_READINGS_PER_UNKNOWN = 3
 """With fewer readings, the base load is a constant and b is zero."""
@@ -111,9 +117,14 @@ class BayesianRegression(Value):
     dim : int
         The dimension d.
     other_deviations : Array, shape (q,)
-        The prior deviations of the other unknowns: of g, if it is in the model, and of the constant base load.
+        The prior deviations of the other unknowns: of g, if it is in the model, of the base load's columns, and of the
+        constant base load.
     walk_speed : float
         The deviation rho of a step of the base load, in units of the noise.
+    has_offset : bool
+        Whether the readings support that the minimizer of the log differs from the true one by a constant.
+    drivers : int
+        The number of groups of columns that the base load follows.
 
     Examples
     --------
@@ -133,9 +144,11 @@ class BayesianRegression(Value):
     dim: int
     other_deviations: Array = field(repr=False)
     walk_speed: float = 0.0
+    has_offset: bool = False
+    drivers: int = 0
 
     @classmethod
-    def fit(cls, u: Array, y: Array) -> BayesianRegression:
+    def fit(cls, u: Array, y: Array, drivers: Sequence[Array] = ()) -> BayesianRegression:
         """Return the regression of readings y at u, shapes (n,) and (n, d); NaN for a missing reading.
 
         Parameters
@@ -144,6 +157,8 @@ class BayesianRegression(Value):
             The displacements from the minimizer, x - v.
         y : Array, shape (n,)
             The readings; NaN marks a missing one.
+        drivers : sequence of Array, shapes (n, ...)
+            Groups of columns that the base load may follow; a group is used only together with those before it.
         """
         observed, d = ~np.isnan(y), u.shape[1]
         if not observed.any():
@@ -151,36 +166,34 @@ class BayesianRegression(Value):
             return cls(np.zeros((1, p + 1)), np.zeros(1), 1.0, 1.0, d, np.ones(1))
         times = np.flatnonzero(observed).astype(np.float64)
         u, y = clip_readings(u[observed], y[observed])
+        tables = [table[observed] for table in drivers]
         rows, square = svec_rows(u), np.vecdot(u, u)
         noise = _residual_deviation(np.column_stack([rows, np.ones_like(y)]), y)
         weight = 1.0 / np.hypot(1.0, _RELATIVE_ERROR * square / noise)
-        speed, with_offset = _most_likely_model(rows, u, y, times, weight)
-        columns = [rows, u] if with_offset else [rows]
-        table = np.column_stack([*columns, np.ones_like(y), y, 0.5 * square])
+        speed, with_offset, groups = _most_likely_model(rows, u, tables, y, times, weight)
+        blocks = [*([u] if with_offset else []), *tables[:groups], np.ones((y.size, 1))]
+        table = np.column_stack([rows, *blocks, y, 0.5 * square])
         if speed > 0.0:  # the constant is zero in whitened rows
             table, _ = whiten(table, times, 1.0 / np.square(weight), speed)
         else:
             table = weight[:, None] * table
+        p = rows.shape[1]
         rows, y, square = table[:, :-2], table[:, -2], table[:, -1]
         noise = _residual_deviation(rows, y)
-        others = rows[:, rows.shape[1] - 1 - (d if with_offset else 0) :]
+        others = rows[:, p:]
         solution, *_ = np.linalg.lstsq(rows, y)
-        found = np.abs(solution[rows.shape[1] - others.shape[1] :])
-        deviations = np.full(others.shape[1], max(float(np.linalg.norm(found[:-1])), 1e-100))
-        deviations[-1] = max(noise, float(found[-1]))
+        found = np.split(solution[p:], np.cumsum([block.shape[1] for block in blocks])[:-1])
+        sizes = [max(float(np.linalg.norm(part)), 1e-100) for part in found]
+        sizes[-1] = max(noise, sizes[-1])
+        deviations = np.concatenate([np.full(part.size, size) for part, size in zip(found, sizes, strict=True)])
         factor = _triangular_factor(table[:, :-1])
         scale = _fit_scale(square, others, y, noise)
-        return cls(factor[:, :-1], factor[:, -1], noise, scale, d, deviations, speed)
+        return cls(factor[:, :-1], factor[:, -1], noise, scale, d, deviations, speed, with_offset, groups)
 
     @property
     def unknowns(self) -> int:
         """The number p = d(d+1)/2 of unknowns in A."""
         return self.dim * (self.dim + 1) // 2
-
-    @property
-    def has_offset(self) -> bool:
-        """Whether the readings support that the minimizer of the log differs from the true one by a constant."""
-        return self.other_deviations.size > 1
 
     def posterior(self, scale: float) -> tuple[Array, Array]:
         """Return the mean of svec(A), shape (p,), and a root of its covariance, shape (p, p), for this scale of A.
@@ -220,6 +233,32 @@ class BayesianRegression(Value):
             values, vectors = np.linalg.eigh(0.5 * (rest + rest.T))
             g += vectors @ (np.sqrt(np.maximum(values, 0.0)) * rng.standard_normal(self.dim))
         return np.asarray(np.linalg.pinv(matrix, rcond=_RELATIVE_RANK_TOLERANCE, hermitian=True) @ g)
+
+    def informs(self, u: Array) -> BoolArray:
+        """Return whether the readings are informative about u'Au, shape (n,).
+
+        Parameters
+        ----------
+        u : Array, shape (n, d)
+            The displacements.
+        """
+        _, root = self.posterior(self.scale)
+        rows = svec_rows(u)
+        before = self.scale**2 * np.square(rows).sum(axis=1)  # what the prior leaves where the trace is known
+        return np.asarray(np.square(rows @ root).sum(axis=1) < _INFORMED_SHARE * before)
+
+    def driven_load(self, drivers: Sequence[Array]) -> Array:
+        """Return the part of the base load that follows the given columns, shape (n,), up to a constant.
+
+        Parameters
+        ----------
+        drivers : sequence of Array, shapes (n, ...)
+            The groups of columns, as for the fit.
+        """
+        if not self.drivers:
+            return np.zeros(len(drivers[0]) if drivers else 0)
+        columns, (mean, _) = np.column_stack(drivers[: self.drivers]), self._joint_posterior(self.scale)
+        return np.asarray(columns @ mean[-1 - columns.shape[1] : -1])
 
     def informed_directions(self) -> int:
         """Return the number of the p directions of svec(A) about which the readings are informative."""
@@ -386,26 +425,34 @@ def whiten(table: Array, times: Array, variances: Array, speed: float) -> tuple[
     return errors / deviations[:, None], 2.0 * float(np.log(deviations).sum())
 
 
-def _most_likely_model(rows: Array, u: Array, y: Array, times: Array, weight: Array) -> tuple[float, bool]:
-    """Return the speed of the base load, and whether the minimizer is off by a constant."""
+def _most_likely_model(
+    rows: Array, u: Array, drivers: Sequence[Array], y: Array, times: Array, weight: Array
+) -> tuple[float, bool, int]:
+    """Return the speed of the base load, whether the minimizer is off by a constant, and how many groups drive it."""
     n, p, d = y.size - 1, rows.shape[1], u.shape[1]
     if n < _MIN_READINGS_PER_UNKNOWN * (p + d):
-        return 0.0, False
-    table, variances = np.column_stack([rows, u, y]), 1.0 / np.square(weight)
+        return 0.0, False, 0
+    ends = np.cumsum([0, *(group.shape[1] for group in drivers)])
+    ends = ends[n >= _MIN_READINGS_PER_UNKNOWN * (p + d + ends)]
+    variances = 1.0 / np.square(weight)
+    table = np.column_stack([rows, u, *drivers[: len(ends) - 1], y])
+    models = [(with_offset, groups) for with_offset in (0, 1) for groups in range(len(ends))]
+    columns = [np.r_[:p, p : p + d * offset, p + d : p + d + ends[groups]] for offset, groups in models]
     floor = (1e-12 * float(np.abs(y).max())) ** 2 + 1e-200
     speeds = (0.0, *_WALK_SPEEDS)
-    likelihood = np.empty((2, len(speeds)))  # without and with an offset
+    likelihood = np.empty((len(models), len(speeds)))
     for k, speed in enumerate(speeds):
         whitened, log_determinant = whiten(table, times, variances, speed)
         factor = _triangular_factor(whitened)
-        for k_offset, columns in enumerate((p, p + d)):
-            solution, *_ = np.linalg.lstsq(factor[:, :columns], factor[:, -1])
-            square = float(np.square(factor[:, -1] - factor[:, :columns] @ solution).sum()) / n
-            likelihood[k_offset, k] = -0.5 * (n * math.log(square + floor) + log_determinant)
-    likelihood[:, 0] += _WALK_EVIDENCE
-    likelihood[1] -= 0.5 * d * math.log(n)
-    with_offset, best = divmod(int(likelihood.argmax()), len(speeds))
-    return speeds[best], with_offset == 1
+        for model, used in enumerate(columns):
+            solution, *_ = np.linalg.lstsq(factor[:, used], factor[:, -1])
+            square = float(np.square(factor[:, -1] - factor[:, used] @ solution).sum()) / n
+            likelihood[model, k] = -0.5 * (n * math.log(square + floor) + log_determinant)
+    likelihood[:, 0] += _LOAD_EVIDENCE
+    for model, (_, groups) in enumerate(models):
+        likelihood[model] -= 0.5 * (len(columns[model]) - p) * math.log(n) + _LOAD_EVIDENCE * (groups > 0)
+    best, k = divmod(int(likelihood.argmax()), len(speeds))
+    return speeds[k], models[best][0] == 1, models[best][1]
 
 
 def _residual_deviation(rows: Array, y: Array) -> float:
