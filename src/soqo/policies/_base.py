@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 
@@ -34,6 +34,9 @@ from soqo.policies._runs import join_rows, join_states, rows_key, shift_state, t
 from soqo.typing import Array, ArrayLike, BoolArray, IntArray, Rng, RngLike
 
 _M = TypeVar("_M")
+
+Reach = Callable[[Array, Array], tuple[Array, Array]]
+"""A function of a position and a minimizer: the position after the round, and the minimizer as it counts for it."""
 
 
 @register(
@@ -85,6 +88,10 @@ class State(Value, Generic[_M]):
         Where the reading was felt, if that is not the position, while the policy learns; None between two calls.
     unit : Array of shape (*batch,), or None
         What the reading was divided by, while the policy learns; ``factor`` then contains it. None between two calls.
+    reach : callable, or None
+        While the policy decides: where a plant gets within its limits, its rates and its active actuators, from a
+        position that is told to go to a minimizer, and the minimizer as it counts for it. None if it gets anywhere, and
+        between two calls.
     """
 
     x: Array
@@ -104,6 +111,7 @@ class State(Value, Generic[_M]):
     forecast: Array | None = field(default=None, init=False, repr=False)
     felt: Array | None = field(default=None, init=False, repr=False)
     unit: Array | None = field(default=None, init=False, repr=False)
+    reach: Reach | None = field(default=None, init=False, repr=False)
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -475,6 +483,8 @@ class Policy(Value, ABC, Generic[_M]):
             raise ProtocolError(f"act was called after the last round, horizon = {state.horizon}")
         if state.pending and not state.max_delay:
             state = self.observe_unchecked(state, np.full(state.batch_shape, np.nan))
+        if moving is not None:
+            state = evolve(state, reach=_reach_of(moving))
         if known is None and price is None:
             x, state = self.act_unchecked(state, target, expected)
         else:
@@ -715,6 +725,8 @@ class Policy(Value, ABC, Generic[_M]):
             The state after the action.
         """
         before = state
+        if state.reach is not None:
+            state = evolve(state, reach=None)
         if state.max_delay:
             state = _keep_open(state)
         if forecast is not None or context is not state.context or factor is not state.factor:
@@ -842,6 +854,16 @@ def _check_active(active: ArrayLike, shape: tuple[int, ...]) -> BoolArray:
     if mask.shape not in (shape, shape[-1:]):
         raise ArgumentError(f"active must have shape {shape}, got {mask.shape}")
     return np.broadcast_to(mask, shape)
+
+
+def _reach_of(moving: BoolArray) -> Reach:
+    """Return what a plant reaches if only some of the actuators move; the others do not count."""
+
+    def reach(x: Array, v: Array) -> tuple[Array, Array]:
+        target = np.where(moving, v, x)
+        return target, target
+
+    return reach
 
 
 def _check_one_axis(state: Any) -> None:
