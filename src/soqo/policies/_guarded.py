@@ -17,22 +17,22 @@ follower of which B is fifteen times the cost.
 
 **Proof.** Let E_t = M_t + R(x_t - y_t) - r F_t - B_t; we show that E_t <= 0, but for the last sum. If the policy plays,
 or a part of its way, this was checked before. If the guard plays y_t, the round costs 1/2 |y_t - y_{t-1} - g|^2, where
-g = x_{t-1} - y_{t-1}, and has the hitting cost of the follower. With s = |y_t - y_{t-1}| this is at most
-1/2 s^2 + |g| s + 1/2 |g|^2 <= R(g) + 1/2 r s^2, if s <= S: the first part was in E_{t-1}, the second is what r F grows
-by. For a larger s, it is more by at most |g| (s - S). An actuator that is not active keeps its part g'' of g and
-pays nothing; the rest g' goes back, and the bound is larger by at most S (|g'| + |g''| - |g|) and, if W is not
-diagonal, by their product. The hitting cost of the follower is on both sides. (The bound takes each step for one away from x. If the steps
+g = x_{t-1} - y_{t-1}, and has the hitting cost of the follower. With s = |y_t - y_{t-1}| this is at most 1/2 s^2 + |g|
+s + 1/2 |g|^2 <= R(g) + 1/2 r s^2, if s <= S: the first part was in E_{t-1}, the second is what r F grows by. For a
+larger s, it is more by at most |g| (s - S). An actuator that is not active keeps its part g'' of g and pays nothing;
+the rest g' goes back, and the bound is larger by at most S (|g'| + |g''| - |g|) and, if W is not diagonal, by their
+product. The hitting cost of the follower is on both sides. (The bound takes each step for one away from x. If the steps
 of v have mean zero given the past, the products of g and a step cancel in the mean, and so does the last sum.)
 
 **The upper limit.** The readings are regressed on the squares of u = x - v (`soqo.policies._evidence`), whatever the
-policy believes. The limit is the estimate plus DEVIATIONS standard deviations. It is meant for
-readings of the form 1/2 u'Au + load + noise, where the changes of the load, and the noise, have mean zero given the past: neither
-the policy nor v predicts them. Two deviations hold in most rounds, not in all of them at once: no probability is proved
-for that, since errors are clipped and the variance is estimated. The tests attack it. The load may be of any size, and may walk or swing, as long as it does not follow the
-squares of u. Spikes are clipped. Where the readings cannot tell the load from the hitting cost, for instance because
-the policy keeps u, there are none, or the meter repeats itself, the limit grows with every round until the guard plays
-y. There the hitting cost is that of the follower, and this is what tells them apart. So the guard tries y when it needs
-to know, and not otherwise.
+policy believes. The limit is the estimate plus DEVIATIONS standard deviations. It is meant for readings of the form 1/2
+u'Au + load + noise, where the changes of the load, and the noise, have mean zero given the past: neither the policy nor
+v predicts them. Two deviations hold in most rounds, not in all of them at once: no probability is proved for that,
+since errors are clipped and the variance is estimated. The tests attack it. The load may be of any size, and may walk
+or swing, as long as it does not follow the squares of u. Spikes are clipped. Where the readings cannot tell the load
+from the hitting cost, for instance because the policy keeps u, there are none, or the meter repeats itself, the limit
+grows with every round until the guard plays y. There the hitting cost is that of the follower, and this is what tells
+them apart. So the guard tries y when it needs to know, and not otherwise.
 
 What does not hold: a meter that shows less than the cost (behind a limit that is not exact, or with the wrong sign)
 deceives the guard as it deceives the policy. With ``rate``, going back may take several rounds, whose hitting cost is
