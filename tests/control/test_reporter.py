@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import FTM, GLIDE, Controller, Guarded, Policy
+from soqo import FTM, GLIDE, LAI, Controller, Guarded, Policy
 
 
 def collect(controller: Controller, *kinds: Any) -> list[Any]:
@@ -67,13 +67,13 @@ def test_an_alarm_is_reported_once_as_a_warning(
 
 def test_the_guard_is_reported_in_each_round_and_logged_once_for_a_sequence(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "soqo")
-    controller = Controller(Guarded(GLIDE(), ratio=1.1), [0.0, 0.0])
+    controller = Controller(Guarded(LAI(np.zeros((2, 2)))), [0.0, 0.0])
     events = collect(controller, "guard")
     rng, v = np.random.default_rng(0), np.zeros(2)
     for t in range(30):
         v = v + rng.standard_normal(2)
         x = controller.act(v)
-        controller.observe(math.nan if 5 <= t < 15 else float(0.5 * (x - v) @ (x - v)))  # the meter is dead
+        controller.observe(math.nan if 5 <= t < 15 else float(5.0 * (x - v) @ (x - v)))  # the meter is dead
     rounds = [event.round for event in events]
     assert len(rounds) == controller.diagnostics()["interventions"] > 2
     sequences = sum(number - 1 not in rounds for number in rounds)

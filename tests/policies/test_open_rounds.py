@@ -75,8 +75,8 @@ W = np.array([[2.0, 0.5], [0.5, 1.0]])
     "wrap",
     [
         lambda inner: Limited(inner, low=-0.4, high=[0.3, 2.0]),
-        lambda inner: Guarded(inner, budget=1e9),
-        lambda inner: Limited(Guarded(inner, budget=1e9), low=-0.4, high=0.4),
+        lambda inner: Guarded(inner, 1e9),
+        lambda inner: Limited(Guarded(inner, 1e9), low=-0.4, high=0.4),
     ],
     ids=["Limited", "Guarded", "Limited Guarded"],
 )
@@ -96,9 +96,7 @@ def test_a_policy_in_other_coordinates_learns_the_plain_pair() -> None:
     np.testing.assert_allclose(policy.diagnostics(state)["estimate"], root @ plain @ root, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "outer", [Limited(LAI(np.eye(1)), high=1.0), Limited(Guarded(LAI(np.eye(1)), budget=1e9), high=1.0)]
-)
+@pytest.mark.parametrize("outer", [Limited(LAI(np.eye(1)), high=1.0), Limited(Guarded(LAI(np.eye(1)), 1e9), high=1.0)])
 def test_a_wrapped_policy_continues_from_the_clipped_action_while_its_reading_is_outstanding(outer: Any) -> None:
     state = outer.start(np.zeros(1), 2, max_delay=5)
     x, state = outer.act(state, [8.0])

@@ -22,7 +22,7 @@ MIXING: dict[str, Policy[Any]] = {
     "POL": POL(0.01),
     "RLS": RLS(),
     "GLIDE": GLIDE(),
-    "GLIDE, guarded": Guarded(GLIDE(), ratio=1.05, budget=1.0),
+    "GLIDE, guarded": Guarded(GLIDE()),
     "GLIDE, weighted and limited": wrap_for_plant(GLIDE(), switching_weight=[1.0, 4.0, 0.5], low=-4.0, high=4.0),
 }
 """Policies for which runs of any clock are one batch."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 
@@ -34,6 +34,9 @@ from soqo.policies._runs import join_rows, join_states, rows_key, shift_state, t
 from soqo.typing import Array, ArrayLike, BoolArray, IntArray, Rng, RngLike
 
 _M = TypeVar("_M")
+
+Reach = Callable[[Array, Array], tuple[Array, Array]]
+"""A function of a position and a minimizer: the position after the round, and the minimizer as it counts for it."""
 
 
 @register(
@@ -88,6 +91,10 @@ class State(Value, Generic[_M]):
     covariates : Array of shape (*batch, k), or None
         What is known about the reading, on which its base load may depend, while the policy learns; None between two
         calls.
+    reach : callable, or None
+        While the policy decides: where a plant gets within its limits, its rates and its active actuators, from a
+        position that is told to go to a minimizer, and the minimizer as it counts for it. None if it gets anywhere, and
+        between two calls.
     """
 
     x: Array
@@ -108,6 +115,7 @@ class State(Value, Generic[_M]):
     felt: Array | None = field(default=None, init=False, repr=False)
     unit: Array | None = field(default=None, init=False, repr=False)
     covariates: Array | None = field(default=None, init=False, repr=False)
+    reach: Reach | None = field(default=None, init=False, repr=False)
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -479,6 +487,8 @@ class Policy(Value, ABC, Generic[_M]):
             raise ProtocolError(f"act was called after the last round, horizon = {state.horizon}")
         if state.pending and not state.max_delay:
             state = self.observe_unchecked(state, np.full(state.batch_shape, np.nan))
+        if moving is not None:
+            state = evolve(state, reach=_reach_of(moving))
         if known is None and price is None:
             x, state = self.act_unchecked(state, target, expected)
         else:
@@ -731,6 +741,8 @@ class Policy(Value, ABC, Generic[_M]):
             The state after the action.
         """
         before = state
+        if state.reach is not None:
+            state = evolve(state, reach=None)
         if state.max_delay:
             state = _keep_open(state)
         if forecast is not None or context is not state.context or factor is not state.factor:
@@ -858,6 +870,16 @@ def _check_active(active: ArrayLike, shape: tuple[int, ...]) -> BoolArray:
     if mask.shape not in (shape, shape[-1:]):
         raise ArgumentError(f"active must have shape {shape}, got {mask.shape}")
     return np.broadcast_to(mask, shape)
+
+
+def _reach_of(moving: BoolArray) -> Reach:
+    """Return what a plant reaches if only some of the actuators move; the others do not count."""
+
+    def reach(x: Array, v: Array) -> tuple[Array, Array]:
+        target = np.where(moving, v, x)
+        return target, target
+
+    return reach
 
 
 def _check_one_axis(state: Any) -> None:

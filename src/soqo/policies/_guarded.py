@@ -1,149 +1,178 @@
-r"""A safety net around any policy: it never pays much more than following v would have cost.
+r"""A safety net around any policy: it never pays much more than following v, or another expert, would have cost.
 
-Following v costs 1/2 |v_s - v_{s-1}|^2 in round s, whatever A is, and hits nothing. So its cost F_t is known without
-trying it. The guard lets the policy play while, for r = 1 + e,
+The follower is a copy of the plant that the expert steers: its path y_t is simulated, with the limits, the rates and
+the inactive actuators of the plant. Its switching cost F_t is known without trying. In each round the guard lets the
+policy play x, if
 
-    M + 1/2 (1 + 1/e) |x - v|^2  <=  r F + B,
+    M + R(x - y)  <=  r F + B,    R(g) = max over s in [0, S] of 1/2 |g|^2 + |g| s - 1/2 (r - 1) s^2,
 
-where M is the measured cost, B is a budget that never decreases, and the second term is a reserve for going back to v.
-Otherwise it plays x = v.
+or else a part of the way from y to x. M is the switching cost that was paid, plus an upper limit of what the hitting
+cost of all rounds, including this one, exceeds that of the follower by. B is a budget, the largest value so far of
+15 F_t / (t + 15): fifteen rounds of following v on average. R is a reserve for going back to y, and S the step of the
+follower of which B is fifteen times the cost.
 
-**Guarantee.** Let the readings be the hitting costs. Then after every round
+**Guarantee.** While the upper limit holds, the total cost after every round is
 
-    M_t  <=  r F_t + B_t + h,
+    at most  r (cost of the follower) + B + the sum of |g_{t-1}| (|y_t - y_{t-1}| - S)_+ over the rounds of going back.
 
-where h is the largest hitting cost of a single round in which the policy was trusted, and h = 0 if ``max_curvature``
-is an upper bound of the eigenvalues of A.
+**Proof.** Let E_t = M_t + R(x_t - y_t) - r F_t - B_t; we show that E_t <= 0, but for the last sum. If the policy plays,
+or a part of its way, this was checked before. If the guard plays y_t, the round costs 1/2 |y_t - y_{t-1} - g|^2, where
+g = x_{t-1} - y_{t-1}, and has the hitting cost of the follower. With s = |y_t - y_{t-1}| this is at most 1/2 s^2 + |g|
+s + 1/2 |g|^2 <= R(g) + 1/2 r s^2, if s <= S: the first part was in E_{t-1}, the second is what r F grows by. For a
+larger s, it is more by at most |g| (s - S). An actuator that is not active keeps its part g'' of g and pays nothing;
+the rest g' goes back, and the bound is larger by at most S (|g'| + |g''| - |g|) and, if W is not diagonal, by their
+product. The hitting cost of the follower is on both sides. (The bound takes each step for one away from x. If the steps
+of v have mean zero given the past, the products of g and a step cancel in the mean, and so does the last sum.)
 
-**Proof.** Let E_t = M_t + 1/2 (1 + 1/e) |x_t - v_t|^2 - r F_t - B_t; we show E_t <= h. In a round in which the policy
-is trusted, the guard has checked the inequality without the hitting cost of that round (with an upper bound of it, if
-there is one), so that E_t <= h (E_t <= 0). In a round in which the guard plays x_t = v_t, the cost is 1/2 |v_t -
-x_{t-1}|^2, which by Young's inequality is at most
+**The upper limit.** The readings are regressed on the squares of u = x - v (`soqo.policies._evidence`), whatever the
+policy believes. The limit is the estimate plus DEVIATIONS standard deviations. It is meant for readings of the form 1/2
+u'Au + load + noise, where the changes of the load, and the noise, have mean zero given the past: neither the policy nor
+v predicts them. Two deviations hold in most rounds, not in all of them at once: no probability is proved for that,
+since errors are clipped and the variance is estimated. The tests attack it. The load may be of any size, and may walk
+or swing, as long as it does not follow the squares of u. Spikes are clipped. Where the readings cannot tell the load
+from the hitting cost, for instance because the policy keeps u, there are none, or the meter repeats itself, the limit
+grows with every round until the guard plays y. There the hitting cost is that of the follower, and this is what tells
+them apart. So the guard tries y when it needs to know, and not otherwise.
 
-    1/2 (1 + 1/e) |x_{t-1} - v_{t-1}|^2 + 1/2 (1 + e) |v_t - v_{t-1}|^2:
-
-the first part was in E_{t-1}, the second is what r F grows by. So E_t <= E_{t-1}, and E_0 = 0. (In round 1, v_0 =
-x_0.)
-
-A reading with noise enters M with its noise; with noise of mean zero, the error of M is a sum of independent terms.
-Only rounds in which the policy was trusted count, since at x = v the hitting cost is zero without a reading. A base
-load that is not told as ``base_load`` counts as hitting cost, so that the guard is needlessly strict. If a reading is
-missing or out of limits, the guard counts the largest reading so far in its place, and after three such rounds in a
-row it plays v until a reading arrives. A maximum that is read again and again is the limit of a saturated meter: from
-the third time on, the guard plays v for as many rounds as it was read.
-
-**Late readings.** If readings may be D rounds late, a trusted round whose reading is outstanding counts as one without
-a reading, and is counted anew when its reading arrives. So the cost that the guard knows lacks, for at most D earlier
-rounds, what the hitting cost exceeds its substitute by, and the same proof gives
-
-    M_t  <=  r F_t + B_t + (1 + D) h.
-
-With ``max_curvature`` the substitute is the upper bound of the hitting cost, so M is never too small and h = 0 as
-before. A round counts as unread only when its reading was implausible or can no longer arrive: readings that are late
-by at most D rounds do not make the guard play v. A lost reading of round k is noticed in round k + D + 1.
-
-**Factors.** If the hitting cost of a round is multiplied by a factor, so are the hitting costs and the upper bound
-above.
-
-**Implausible minimizers.** Where v is out of ``v_limits``, the guard and the policy play with the last plausible v in
-its place, F is the cost of following these, and the reading of the round counts as missing, since it belongs to a
-minimizer that nobody knows.
+What does not hold: a meter that shows less than the cost (behind a limit that is not exact, or with the wrong sign)
+deceives the guard as it deceives the policy. With ``rate``, going back may take several rounds, whose hitting cost is
+not in the reserve.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from soqo._foundation.arguments import finite_array, number, numbers
-from soqo._foundation.frozen_dataclasses import Value, evolve, freeze, set_fields
+from soqo._foundation.arguments import number
+from soqo._foundation.frozen_dataclasses import Value, evolve, set_fields
 from soqo._model.problem import Problem
-from soqo._storage.registry import add_fields, register
+from soqo._storage.registry import register
 from soqo.errors import ArgumentError
 from soqo.policies._base import Policy, State
+from soqo.policies._evidence import WINDOW, Evidence, features
+from soqo.policies._ftm import FTM
 from soqo.policies._runs import join_rows, join_states, shift_state, take_rows, take_state
-from soqo.typing import Array, ArrayLike, BoolArray, IntArray, Rng
+from soqo.policies.glide import MeterFaults
+from soqo.typing import Array, BoolArray, IntArray, Rng
 
 _M = TypeVar("_M")
 
-_SATURATED_REPEATS = 3
-"""A maximum that was read this many times is the limit of a meter: noise does not repeat a number."""
+BUDGET = 15.0
+"""The budget for learning, in rounds of following v."""
 
-_MAX_UNREAD = 3
-"""After this many rounds in a row without a plausible reading, the policy is not trusted."""
+DEVIATIONS = 2.0
+"""The upper limit of the hitting cost is so many deviations above its estimate."""
 
-_RECENT_ROUNDS = 100
+SHARES = (1.0, 0.75, 0.5, 0.25, 0.1)
+"""The parts of the way from the follower to the policy's action that the guard tries, the first that is safe."""
+
+RECENT_ROUNDS = 20
 """After an intervention, the policy's own explanation is not given for this number of rounds."""
 
 
-@register(
-    "Guarded.memory",
-    version=2,
-    migrations={1: add_fields(counted=None, unsettled=None, away=None, implausible=None, replaced=None)},
-)
+def _without_options(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a guard of version 2: what is left of its options."""
+    return {"policy": fields["policy"], "ratio": fields["ratio"], "expert": None}
+
+
+def _from_earlier(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a memory of version 2: the readings so far are in the cost, and no others are known."""
+    inner = fields["inner"]
+    batch, d = inner.x.shape[:-1], inner.x.shape[-1]
+    follower = evolve(inner, x=inner.v, memory=None, pending=False, open_rounds=(), awaiting=None)
+    fresh = GuardMemory.start(inner, follower, batch, d)
+    return {
+        **fresh.__dict__,
+        "paid": np.reshape(fields["measured"], -1),
+        "followed": np.reshape(fields["followed"], -1),
+        "budget": np.reshape(fields["max_step"], -1),
+        "guarding": fields["guarding"],
+        "interventions": fields["interventions"],
+        "last_intervention": fields["last_intervention"],
+    }
+
+
+@register("Guarded.memory", version=3, migrations={1: dict, 2: _from_earlier})
 @dataclass(frozen=True)
 class GuardMemory(Value, Generic[_M]):
-    """The memory of Guarded.
+    """The memory of Guarded. But for the states and the last three, arrays have the shape (runs, ...).
 
     Attributes
     ----------
-    inner : State
-        The state of the policy inside.
-    x_prev : Array, shape (*batch, d)
-        The position before the last action.
-    earlier : Array, shape (*batch,)
-        The measured cost before the last round.
-    measured, followed, max_step : Array, shape (*batch,)
-        The measured cost M, the cost F of following v, and its largest single round. Until its reading arrives, the
-        last round counts as if there were none.
-    max_reading, repeats : Array, shape (*batch,)
-        The largest reading, and how often it was read.
-    unread, pause : Array, shape (*batch,)
-        The number of rounds away from v since the last plausible reading, and the number of rounds in which the policy
-        is not trusted because the meter was saturated.
+    inner, follower : State
+        The state of the policy inside, and that of the expert, whose position is y.
+    evidence : Evidence
+        What the readings say of the hitting cost.
+    faults : MeterFaults
+        Repeated readings.
+    paid, followed : Array, shape (runs,)
+        The switching cost that was paid before the last round, and that of the follower with the last round.
+    budget : Array, shape (runs,)
+        The budget B.
+    follower_features : Array, shape (runs, m)
+        The features of the follower in the last round.
+    excess : Array, shape (runs, m)
+        The sum of the features of recent rounds less those of the follower, before the last round.
+    settled, settled_width : Array, shape (runs,)
+        The hitting cost of the rounds that are no longer recent, and the width of its upper limit.
     guarding : BoolArray, shape (*batch,)
-        Whether the guard played v in the last round against the policy.
+        Whether the guard overruled the policy in the last round.
     interventions, last_intervention : Array, shape (*batch,)
         The number of such rounds, and the last of them (0 for none).
-    counted, unsettled, away : Array and two BoolArrays of shape (*batch, D + 1), or None
-        The hitting cost that is counted for each round that may be open (round k at index k modulo D + 1), whether it
-        has had no reading so far, and whether it was away from v; None if readings cannot be late.
-    implausible, replaced : BoolArray and Array of shape (*batch,), or None
-        Whether v was out of limits in the last round, and the number of such rounds; None without limits.
     """
 
     inner: State[_M]
-    x_prev: Array
-    earlier: Array
-    measured: Array
+    follower: State[Any]
+    evidence: Evidence
+    faults: MeterFaults
+    paid: Array
     followed: Array
-    max_step: Array
-    max_reading: Array
-    repeats: Array
-    unread: Array
-    pause: Array
+    budget: Array
+    follower_features: Array
+    excess: Array
+    settled: Array
+    settled_width: Array
     guarding: BoolArray
     interventions: Array
     last_intervention: Array
-    counted: Array | None = None
-    unsettled: BoolArray | None = None
-    away: BoolArray | None = None
-    implausible: BoolArray | None = None
-    replaced: Array | None = None
+
+    @classmethod
+    def start(cls, inner: State[_M], follower: State[Any], batch: tuple[int, ...], d: int) -> GuardMemory[_M]:
+        """Return the memory before the first round."""
+        runs = math.prod(batch)
+        none, zero, never = np.zeros((runs, features(np.ones((1, d)), None).size)), np.zeros(runs), np.zeros(batch)
+        return cls(
+            inner,
+            follower,
+            Evidence.start(runs, d),
+            MeterFaults.start(runs, 1),
+            zero,
+            zero,
+            zero,
+            none,
+            none,
+            zero,
+            zero,
+            never.astype(np.bool_),
+            never,
+            never,
+        )
 
 
-@register("Guarded", version=2, migrations={1: add_fields(v_limits=None)})
+@register("Guarded", version=3, migrations={1: dict, 2: _without_options})
 @dataclass(frozen=True)
 class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
-    """A policy that is replaced by following v before its measured cost exceeds that of following v by much.
+    """A policy that is replaced by following v before it costs much more than that.
 
-    After every round the measured cost is at most ``ratio`` times what following v would have cost, plus ``budget``
-    times its most expensive round, plus the hitting cost of one round (none, if ``max_curvature`` is given; of 1 + D
-    rounds, if readings may be D rounds late). The module ``soqo.policies._guarded`` has the assumptions and the proof.
+    As long as an upper limit of the hitting cost holds, which is found from the readings, the cost after every round is
+    at most ``ratio`` times what following v would have cost, plus about fifteen rounds of following v. Limits, inactive
+    actuators, late and missing readings, spikes and a base load that varies are allowed for; the module
+    ``soqo.policies._guarded`` has the assumptions, the proof, and what does not hold.
 
     Parameters
     ----------
@@ -151,19 +180,8 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
         The policy, in coordinates where the switching cost is unweighted.
     ratio : float
         The factor, above 1.
-    budget : float
-        The budget for learning, in units of the largest cost of following v in one round.
-    max_curvature : float, optional
-        An upper bound of the eigenvalues of A in coordinates where the switching cost is unweighted.
-    max_distance : float or array_like of shape (d,), optional
-        The largest |x - v| of each actuator; actions are clipped to it.
-    base_load : float
-        The part of each reading that is not hitting cost.
-    y_limits : tuple of float, optional
-        The lowest and the highest plausible reading; others are treated as missing.
-    v_limits : tuple of float or array_like of shape (d,), optional
-        The lowest and the highest plausible minimizer, in coordinates where the switching cost is unweighted; a v that
-        is out of limits in any coordinate is replaced by the last plausible one (x0 before the first).
+    expert : Policy, optional
+        What is followed in place of v (:class:`soqo.FTM`): any policy, whose path is simulated.
 
     See Also
     --------
@@ -172,53 +190,34 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
     Examples
     --------
     >>> from soqo import LAI
-    >>> policy = Guarded(LAI([[0.0]]), ratio=1.5, budget=0.0)   # believes that hitting costs nothing, and stays
+    >>> policy = Guarded(LAI([[0.0]]))   # believes that hitting costs nothing, and stays
     >>> state = policy.start(np.zeros(1))
-    >>> for v in (1.0, 2.0, 3.0):
-    ...     x, state = policy.act(state, [v])
-    ...     state = policy.observe(state, 0.5 * 4.0 * (x[0] - v) ** 2)
-    >>> x, float(policy.diagnostics(state)["interventions"])
-    (array([3.]), 3.0)
+    >>> for t in range(40):
+    ...     x, state = policy.act(state, [t % 3])
+    ...     state = policy.observe(state, 0.5 * 40.0 * (x[0] - t % 3) ** 2)
+    >>> bool(policy.diagnostics(state)["guarding"]), bool(policy.diagnostics(state)["interventions"] > 20)
+    (True, True)
     """
 
     policy: Policy[_M]
-    ratio: float = 1.2
+    ratio: float = 1.02
     _: KW_ONLY
-    budget: float = 10.0
-    max_curvature: float | None = None
-    max_distance: ArrayLike | None = None
-    base_load: float = 0.0
-    y_limits: tuple[float, float] | None = None
-    v_limits: tuple[ArrayLike, ArrayLike] | None = None
+    expert: Policy[Any] | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.policy, Policy):
-            raise ArgumentError(f"policy must be a Policy, got {type(self.policy).__name__}")
-        if self.policy.in_plant_coordinates:
-            raise ArgumentError(
-                "policy must be for an unweighted switching cost, got one in plant coordinates: put Guarded inside "
-                "Weighted and Limited"
-            )
-        set_fields(
-            self,
-            ratio=number("ratio", self.ratio, above=1.0),
-            budget=number("budget", self.budget, least=0.0),
-            base_load=number("base_load", self.base_load),
-        )
-        if self.max_curvature is not None:
-            set_fields(self, max_curvature=number("max_curvature", self.max_curvature, least=0.0))
-        if self.max_distance is not None:
-            distance = finite_array("max_distance", self.max_distance)
-            if distance.ndim > 1 or (distance < 0.0).any():
-                raise ArgumentError(f"max_distance must be a number or a vector, not negative, got {distance}")
-            set_fields(self, max_distance=freeze(distance))
-        if self.y_limits is not None:
-            low, high = (number("y_limits", limit) for limit in self.y_limits)
-            if low >= high:
-                raise ArgumentError(f"y_limits must be increasing, got {self.y_limits}")
-            set_fields(self, y_limits=(low, high))
-        if self.v_limits is not None:
-            set_fields(self, v_limits=_ordered_limits(self.v_limits))
+        for name, policy in (("policy", self.policy), ("expert", self._expert)):
+            if not isinstance(policy, Policy):
+                raise ArgumentError(f"{name} must be a Policy, got {type(policy).__name__}")
+            if policy.in_plant_coordinates:
+                raise ArgumentError(
+                    f"{name} must be for an unweighted switching cost, got one in plant coordinates: put Guarded "
+                    "inside Weighted and Limited"
+                )
+        set_fields(self, ratio=number("ratio", self.ratio, above=1.0))
+
+    @property
+    def _expert(self) -> Policy[Any]:
+        return FTM() if self.expert is None else self.expert
 
     @property
     def exact_feedback(self) -> bool:
@@ -226,239 +225,145 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
 
     def for_simulation(self, problem: Problem) -> Policy[Any]:
         inner = self.policy.for_simulation(problem)
-        return self if inner is self.policy else replace(self, policy=inner)
+        expert = None if self.expert is None else self.expert.for_simulation(problem)
+        return self if inner is self.policy and expert is self.expert else replace(self, policy=inner, expert=expert)
 
     @property
     def state_grows(self) -> bool:
-        return self.policy.state_grows
+        return self.policy.state_grows or self._expert.state_grows
 
     @property
     def mixes_rounds(self) -> bool:
-        return self.policy.mixes_rounds
+        return self.policy.mixes_rounds and self._expert.mixes_rounds
+
+    # ---- a round ---------------------------------------------------------------------------------------------------
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GuardMemory[_M]:
-        if self.max_distance is not None and np.shape(self.max_distance) not in ((), x0.shape[-1:]):
-            raise ArgumentError(f"max_distance must have shape {x0.shape[-1:]}, got {np.shape(self.max_distance)}")
-        if self.v_limits is not None:
-            for limit in self.v_limits:
-                if np.shape(limit) not in ((), x0.shape[-1:]):
-                    raise ArgumentError(f"v_limits must have shape {x0.shape[-1:]}, got {np.shape(limit)}")
-        zeros = np.zeros(x0.shape[:-1])
-        never = np.zeros(x0.shape[:-1], dtype=np.bool_)
-        inner = self.policy.start(x0, horizon, rng)
-        lowest = np.full(x0.shape[:-1], -math.inf)
-        memory = GuardMemory(inner, x0, zeros, zeros, zeros, zeros, lowest, zeros, zeros, zeros, never, zeros, zeros)
-        return memory if self.v_limits is None else evolve(memory, implausible=never, replaced=zeros)
-
-    def make_room(self, memory: GuardMemory[_M], max_delay: int) -> GuardMemory[_M]:
-        shape = (*memory.measured.shape, max_delay + 1)
-        return evolve(
-            memory,
-            inner=evolve(memory.inner, memory=self.policy.make_room(memory.inner.memory, max_delay)),
-            counted=np.zeros(shape),
-            unsettled=np.zeros(shape, dtype=np.bool_),
-            away=np.zeros(shape, dtype=np.bool_),
-        )
-
-    def take_runs(self, memory: GuardMemory[_M], index: IntArray) -> GuardMemory[_M]:
-        inner = take_state(self.policy, memory.inner, index)
-        return evolve(take_rows(evolve(memory, inner=None), index), inner=inner)
-
-    def join_runs(self, memories: Sequence[GuardMemory[_M]]) -> GuardMemory[_M]:
-        inner = join_states(self.policy, [memory.inner for memory in memories])
-        return evolve(join_rows([evolve(memory, inner=None) for memory in memories]), inner=inner)
-
-    def shift_rounds(self, memory: GuardMemory[_M], by: int) -> GuardMemory[_M]:
-        last = memory.last_intervention
-        slots = {
-            name: value if value is None else np.roll(value, by, axis=-1)
-            for name, value in (("counted", memory.counted), ("unsettled", memory.unsettled), ("away", memory.away))
-        }
-        inner = shift_state(self.policy, memory.inner, by)
-        return evolve(memory, inner=inner, last_intervention=np.where(last > 0.0, last + by, last), **slots)
+        inner, follower = self.policy.start(x0, horizon, rng), self._expert.start(x0, horizon, rng)
+        return GuardMemory.start(inner, follower, x0.shape[:-1], x0.shape[-1])
 
     def decide(self, state: State[GuardMemory[_M]], v: Array) -> tuple[Array, GuardMemory[_M]]:
-        memory = state.memory
-        if state.pending and memory.counted is not None:
-            memory = self._relocate(memory, state.x)
-        v_prev = memory.inner.v
-        if self.v_limits is not None and memory.replaced is not None:
-            implausible = self._is_implausible(v)
-            v = np.where(implausible[..., None], v_prev, v)
-            memory = evolve(memory, implausible=implausible, replaced=memory.replaced + implausible)
-        unread, slot = memory.unread, 0
-        if memory.unsettled is not None and memory.away is not None:  # the round that had its place is closed now
-            slot = (state.round + 1) % memory.unsettled.shape[-1]
-            unread = unread + (memory.unsettled[..., slot] & memory.away[..., slot])
+        memory, reach = self._closed(state), state.reach
+        plain = state.context is None and state.factor is None
+        known = {} if plain else {"context": state.context, "factor": state.factor}
+        before = memory.follower.x
         with np.errstate(over="ignore", invalid="ignore"):  # costs that overflow are not below the limit
-            if state.context is None and state.factor is None:
-                proposal, inner = self.policy.act_unchecked(memory.inner, v, state.forecast)
-            else:
-                proposal, inner = self.policy.act_unchecked(
-                    memory.inner, v, state.forecast, context=state.context, factor=state.factor
-                )
-            if self.max_distance is not None:
-                distance = np.asarray(self.max_distance)
-                proposal = v + np.minimum(np.maximum(proposal - v, -distance), distance)
-            step = _half_square(v - v_prev)
-            followed, max_step = memory.followed + step, np.maximum(memory.max_step, step)
-            planned = memory.measured + _half_square(proposal - state.x) + self._reserve(proposal - v, state.factor)
-            trusted = (
-                (unread < _MAX_UNREAD)
-                & (memory.pause == 0.0)
-                & (planned <= self.ratio * followed + self.budget * max_step)
-            )
-        guarding = ~trusted & (proposal != v).any(axis=-1)
-        x = np.where(trusted[..., None], proposal, v)
-        # Without a reading, the hitting cost is unknown unless it is zero.
-        away = (x != v).any(axis=-1)
-        unknown = self._substitute(memory, x, v, state.factor)
+            proposal, inner = self.policy.act_unchecked(evolve(memory.inner, x=state.x), v, state.forecast, **known)
+            # An inactive actuator of the follower stays at its own place.
+            target = v if reach is None else reach(before, v)[1]
+            y, follower = self._expert.act_unchecked(memory.follower, target, state.forecast, **known)
+            back = y
+            if reach is not None:
+                proposal, y, back = reach(state.x, proposal)[0], reach(before, y)[0], reach(state.x, y)[0]
+            step = _half_square(y - before)
+            followed = memory.followed + step
+            own = features(_flat(y - target), state.factor)
+            budget = np.maximum(memory.budget, BUDGET * followed / (np.reshape(state.own_round, -1) + 1.0 + BUDGET))
+            limit = self.ratio * followed + budget
+            x, undecided = back, np.ones(len(step), dtype=np.bool_)
+            for share in SHARES:
+                tried = back + share * (proposal - back) if share < 1.0 else proposal
+                rows = memory.excess + features(_flat(tried - v), state.factor) - own
+                cost = memory.paid + _half_square(tried - state.x) + self._hitting_limit(memory, rows)
+                safe = undecided & (cost + self._reserve(_flat(tried - y), budget) <= limit)
+                x = np.where(safe.reshape(x.shape[:-1])[..., None], tried, x)
+                undecided = undecided & ~safe
+                if not undecided.any():
+                    break
+        guarding = np.asarray((x != proposal).any(axis=-1))
         memory = evolve(
             memory,
             inner=evolve(inner, x=x, pending=False),
-            x_prev=state.x,
-            earlier=memory.measured,
-            measured=self._add(memory.measured, x - state.x, unknown),
+            follower=evolve(follower, x=y, pending=False),
             followed=followed,
-            max_step=max_step,
-            unread=unread + away if memory.unsettled is None else unread,
-            pause=np.maximum(memory.pause - 1.0, 0.0),
+            budget=budget,
+            follower_features=own,
             guarding=guarding,
             interventions=memory.interventions + guarding,
             last_intervention=np.where(guarding, float(state.round + 1), memory.last_intervention),
         )
-        if memory.counted is not None:
-            memory = evolve(
-                memory,
-                counted=_with_entry(memory.counted, slot, unknown),
-                unsettled=_with_entry(memory.unsettled, slot, True),
-                away=_with_entry(memory.away, slot, away),
-            )
         return x, memory
 
-    @staticmethod
-    def _add(measured: Array, move: Array, hitting: Array) -> Array:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(measured + _half_square(move) + hitting)
-
-    def _reserve(self, u: Array, factor: Array | None) -> Array:
-        """Return the reserve for going back to v, and the bound on the hitting cost if there is one."""
-        curvature: float | Array = self.max_curvature or 0.0
-        if factor is not None:
-            curvature = curvature * factor
-        return (1.0 + 1.0 / (self.ratio - 1.0) + curvature) * _half_square(u)
-
-    def _substitute(self, memory: GuardMemory[_M], x: Array, v: Array, factor: Array | None) -> Array:
-        """Return what counts as the hitting cost of a round without a reading.
-
-        It is the largest reading so far; if readings may be late and there is an upper bound, the bound.
-        """
-        if self.max_curvature is not None and memory.counted is not None:
-            with np.errstate(over="ignore", invalid="ignore"):
-                bound = self.max_curvature * _half_square(x - v)
-                return bound if factor is None else bound * factor
-        away = (x != v).any(axis=-1)
-        return np.where(away & np.isfinite(memory.max_reading), memory.max_reading - self.base_load, 0.0)
-
-    def _relocate(self, memory: GuardMemory[_M], x: Array) -> GuardMemory[_M]:
-        """Return the memory for a plant that is at x in the last round, of which there was no report."""
-        moved = np.asarray((x != memory.inner.x).any(axis=-1))
-        if not moved.any():
+    def _closed(self, state: State[GuardMemory[_M]]) -> GuardMemory[_M]:
+        """Return the memory in which the last round counts as it was: the plant may not have got where it was sent."""
+        memory = state.memory
+        if not state.round:
             return memory
-        assert memory.counted is not None
-        assert memory.away is not None
-        slot = memory.inner.round % memory.counted.shape[-1]
-        unknown = self._substitute(memory, x, memory.inner.v, memory.inner.factor)
-        # A run of the batch that is where it was may have had its reading.
-        measured = self._add(memory.earlier, x - memory.x_prev, unknown)
-        away = (x != memory.inner.v).any(axis=-1)
-        return evolve(
-            memory,
-            inner=evolve(memory.inner, x=x),
-            measured=np.where(moved, measured, memory.measured),
-            counted=_with_entry(memory.counted, slot, np.where(moved, unknown, memory.counted[..., slot])),
-            away=_with_entry(memory.away, slot, np.where(moved, away, memory.away[..., slot])),
-        )
+        inner, evidence = memory.inner, memory.evidence
+        x_prev = state.x if inner.x_prev is None else inner.x_prev
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = memory.excess + features(_flat(state.x - inner.v), inner.factor) - memory.follower_features
+            cost, deviation = evidence.cost(rows)
+            return evolve(
+                memory,
+                paid=memory.paid + _half_square(state.x - x_prev),
+                excess=rows * (1.0 - 1.0 / WINDOW),
+                settled=memory.settled + cost / WINDOW,
+                settled_width=memory.settled_width + DEVIATIONS * deviation / WINDOW,
+            )
 
-    def _is_implausible(self, v: Array) -> BoolArray:
-        assert self.v_limits is not None
-        low, high = (np.asarray(limit) for limit in self.v_limits)
-        return np.asarray(((v < low) | (v > high)).any(axis=-1))
+    @staticmethod
+    def _hitting_limit(memory: GuardMemory[_M], rows: Array) -> Array:
+        """Return the upper limit of the hitting cost that exceeds that of the follower."""
+        cost, deviation = memory.evidence.cost(rows)
+        return np.maximum(memory.settled + cost, 0.0) + memory.settled_width + DEVIATIONS * deviation
+
+    def _reserve(self, gap: Array, budget: Array) -> Array:
+        """Return the reserve for going back to the follower."""
+        distance, e = np.sqrt(np.vecdot(gap, gap)), self.ratio - 1.0
+        step = np.minimum(np.sqrt(2.0 * budget / BUDGET), distance / e)
+        return np.asarray(0.5 * distance * distance + distance * step - 0.5 * e * step * step)
 
     def learn(self, state: State[GuardMemory[_M]], y: Array) -> GuardMemory[_M]:
-        memory = state.memory
-        is_current = state.round == memory.inner.round
-        v = memory.inner.v if is_current else state.v
-        plausible = ~np.isnan(y)
-        cost = y if state.unit is None else y * state.unit  # as it was measured
-        if self.y_limits is not None:
-            plausible &= (cost >= self.y_limits[0]) & (cost <= self.y_limits[1])
-        if self.v_limits is not None:
-            plausible &= ~self._is_implausible(state.v)
-        measured_cost, reading = np.where(plausible, cost, np.nan), np.where(plausible, y, np.nan)
-        higher, same = measured_cost > memory.max_reading, measured_cost == memory.max_reading
-        repeats = np.where(higher, 1.0, memory.repeats + same)
-        max_reading = np.where(higher, measured_cost, memory.max_reading)
-        saturated = plausible & (measured_cost == max_reading) & (repeats >= _SATURATED_REPEATS)
-        away = (state.x != v).any(axis=-1)
-        hitting = np.where(away, measured_cost - self.base_load, 0.0)
-        known: dict[str, Any] = {"factor": state.factor, "felt": state.felt, "unit": state.unit}
-        known["covariates"] = state.covariates
-        if is_current:
-            inner = self.policy.observe_unchecked(evolve(memory.inner, x=state.x, **known), reading)
-            inner = evolve(inner, factor=memory.inner.factor, felt=None, unit=None, covariates=None)
-        else:
-            known |= {"context": state.context, "x_prev": state.x_prev}
-            view = evolve(memory.inner, x=state.x, v=v, round=state.round, **known)
-            inner = evolve(memory.inner, memory=self.policy.learn(view, reading))
-        if memory.counted is None:
-            measured = np.where(plausible, self._add(memory.earlier, state.x - memory.x_prev, hitting), memory.measured)
-            memory = evolve(memory, measured=measured)
-        else:
-            memory = self._count(memory, state, np.where(plausible, hitting, np.nan), arrived=~np.isnan(y), away=away)
+        memory, d = state.memory, state.x.shape[-1]
+        u, reading = _flat(state.u), y.reshape(-1)
+        shown = reading if state.unit is None else reading * state.unit.reshape(-1)
+        # Noise repeats no number: a meter that does so is stuck, wherever the plant is.
+        repeated, faults = memory.faults.update(np.full((len(u), 1), float(state.round)), shown)
+        at_limit = faults.is_saturated() & (shown >= faults.max_reading)
+        doubtful = repeated | (at_limit & ~memory.faults.is_saturated())  # until it is known, a limit looks like a cost
+        reading = np.where(repeated | at_limit, np.nan, np.clip(reading, -1e60, 1e60))
+        with np.errstate(over="ignore", invalid="ignore"):
+            evidence = memory.evidence.doubted(doubtful, d).learn(features(u, state.factor), reading, d)
         return evolve(
             memory,
-            inner=inner,
-            max_reading=max_reading,
-            repeats=repeats,
-            unread=np.where(plausible, 0.0, memory.unread),
-            pause=np.where(saturated & away, repeats, memory.pause),
+            inner=_told(self.policy, memory.inner, state, y),
+            follower=evolve(_told(self._expert, memory.follower, state, y), x=memory.follower.x),
+            evidence=evidence,
+            faults=faults,
         )
 
-    def _count(
-        self,
-        memory: GuardMemory[_M],
-        state: State[GuardMemory[_M]],
-        hitting: Array,
-        *,
-        arrived: BoolArray,
-        away: BoolArray,
-    ) -> GuardMemory[_M]:
-        """Return the memory after the reading of a round that may be open.
+    # ---- batches that change ---------------------------------------------------------------------------------------
 
-        ``arrived`` says which runs have a reading; ``hitting`` is NaN where there is no plausible one.
-        """
-        assert memory.counted is not None
-        assert memory.unsettled is not None
-        slot = state.round % memory.counted.shape[-1]
-        before, unsettled = memory.counted[..., slot], memory.unsettled[..., slot]
-        known = ~np.isnan(hitting)
-        if state.round == memory.inner.round:
-            unknown = self._substitute(memory, state.x, memory.inner.v, state.factor)
-            counted = np.where(known, hitting, np.where(unsettled, unknown, before))
-            measured, earlier = self._add(memory.earlier, state.x - memory.x_prev, counted), memory.earlier
-        else:
-            counted = np.where(known, hitting, before)
-            measured, earlier = memory.measured + (counted - before), memory.earlier + (counted - before)
-        return evolve(
-            memory,
-            measured=measured,
-            earlier=earlier,
-            counted=_with_entry(memory.counted, slot, counted),
-            unsettled=_with_entry(memory.unsettled, slot, unsettled & ~arrived),
-            away=_with_entry(memory.away, slot, away),
-            unread=memory.unread + (unsettled & arrived & away),  # if it is not plausible, there will be no other
-        )
+    def _states(
+        self, memories: Sequence[GuardMemory[_M]], change: Callable[[Policy[Any], list[State[Any]]], State[Any]]
+    ) -> dict[str, Any]:
+        """Return the two states after a change of those of some memories."""
+        return {
+            "inner": change(self.policy, [memory.inner for memory in memories]),
+            "follower": change(self._expert, [memory.follower for memory in memories]),
+        }
+
+    def make_room(self, memory: GuardMemory[_M], max_delay: int) -> GuardMemory[_M]:
+        def room(policy: Policy[Any], states: list[State[Any]]) -> State[Any]:
+            return evolve(states[0], memory=policy.make_room(states[0].memory, max_delay))
+
+        return evolve(memory, **self._states([memory], room))
+
+    def take_runs(self, memory: GuardMemory[_M], index: IntArray) -> GuardMemory[_M]:
+        rest = take_rows(evolve(memory, inner=None, follower=None), index)
+        return evolve(rest, **self._states([memory], lambda policy, states: take_state(policy, states[0], index)))
+
+    def join_runs(self, memories: Sequence[GuardMemory[_M]]) -> GuardMemory[_M]:
+        rest = join_rows([evolve(memory, inner=None, follower=None) for memory in memories])
+        return evolve(rest, **self._states(memories, join_states))
+
+    def shift_rounds(self, memory: GuardMemory[_M], by: int) -> GuardMemory[_M]:
+        last = memory.last_intervention
+        states = self._states([memory], lambda policy, states: shift_state(policy, states[0], by))
+        return evolve(memory, last_intervention=np.where(last > 0.0, last + by, last), **states)
+
+    # ---- reports ---------------------------------------------------------------------------------------------------
 
     def diverged(self, state: State[GuardMemory[_M]]) -> BoolArray:
         return state.diverged | self.policy.diverged(state.memory.inner)
@@ -467,8 +372,8 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
         """Return the diagnostics of the policy, and what the guard did.
 
         ``guarding`` says whether the guard overruled the policy in the last round, ``interventions`` how often it did;
-        ``measured`` and ``followed`` are the measured cost, and the cost of following v. With ``v_limits``,
-        ``implausible_v`` says whether v was out of limits in the last round, and ``replaced_v`` how often it was.
+        ``followed`` is the switching cost of following v, and ``measured`` what the switching cost that was paid and
+        the hitting cost exceed the hitting cost of following v by, as far as readings have shown it.
 
         Parameters
         ----------
@@ -476,16 +381,18 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
             The state.
         """
         memory = state.memory
-        limits = {} if self.v_limits is None else {"implausible_v": memory.implausible, "replaced_v": memory.replaced}
         return {
             **self.policy.diagnostics(memory.inner),
             "diverged": self.diverged(state),
             "guarding": memory.guarding,
             "interventions": memory.interventions,
-            "measured": memory.measured,
-            "followed": memory.followed,
-            **limits,
+            "measured": self._measured(state).reshape(state.batch_shape),
+            "followed": memory.followed.reshape(state.batch_shape),
         }
+
+    def _measured(self, state: State[GuardMemory[_M]]) -> Array:
+        closed = self._closed(state)
+        return np.asarray(closed.paid + closed.settled + closed.evidence.cost(closed.excess)[0])
 
     def uncertainty_of(self, state: State[GuardMemory[_M]], directions: Array) -> Array | None:
         return self.policy.uncertainty_of(state.memory.inner, directions)
@@ -496,41 +403,38 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
 
     def explain(self, state: State[GuardMemory[_M]]) -> str:
         memory = state.memory
-        if memory.implausible is not None and memory.implausible.item():
-            return "The minimizer is out of v_limits: the guard and the policy use the last plausible one."
         count, last = int(memory.interventions.item()), int(memory.last_intervention.item())
-        if not count or state.round - last > _RECENT_ROUNDS:
+        if not count or state.round - last > RECENT_ROUNDS:
             return self.policy.explain(memory.inner)
-        cost = f"measured cost {memory.measured.item():.4g}, following v would have cost {memory.followed.item():.4g}"
+        name, expert = type(self.policy).__name__, "v" if self.expert is None else type(self.expert).__name__
+        cost = (
+            f"measured cost {self._measured(state).item():.4g}, following {expert} would have cost "
+            f"{memory.followed.item():.4g}"
+        )
         if memory.guarding.item():
-            reason = "the meter is saturated" if memory.pause.item() else cost
-            reason = "there is no plausible reading" if memory.unread.item() >= _MAX_UNREAD else reason
-            return f"The guard follows v in place of {type(self.policy).__name__}: {reason}."
+            return f"The guard follows {expert} in place of {name}, which might cost more: {cost}."
         return (
-            f"{type(self.policy).__name__} plays again after the guard had to follow v, last in round {last} "
-            f"(rounds so far: {count}; {cost})."
+            f"{name} plays again after the guard had to follow {expert}, last in round {last} (rounds so far: {count}; "
+            f"{cost})."
         )
 
 
-def _ordered_limits(limits: Any) -> tuple[Array, Array]:
-    """Return a pair of limits as arrays, after checks that they are a number or a vector each, and in order."""
-    if not isinstance(limits, tuple | list) or len(limits) != 2:
-        raise ArgumentError(f"v_limits must be a lowest and a highest minimizer, got {limits!r}")
-    low, high = (freeze(numbers("v_limits", limit)) for limit in limits)
-    if low.ndim > 1 or high.ndim > 1 or (low.ndim and high.ndim and low.shape != high.shape):
-        raise ArgumentError(f"v_limits must be numbers or vectors of one shape, got {low.shape} and {high.shape}")
-    if not (low < high).all():
-        raise ArgumentError(f"v_limits must be increasing, got {low} and {high}")
-    return low, high
+def _told(policy: Policy[Any], inner: State[Any], state: State[Any], y: Array) -> State[Any]:
+    """Return the state of a policy after a reading of a round, in which the plant was where the guard's state says."""
+    names = ("factor", "felt", "unit", "covariates")
+    known: dict[str, Any] = {name: getattr(state, name) for name in names}
+    if state.round == inner.round:
+        after = policy.observe_unchecked(evolve(inner, x=state.x, **known), y)
+        return evolve(after, factor=inner.factor, felt=None, unit=None, covariates=None)
+    view = evolve(inner, x=state.x, v=state.v, round=state.round, context=state.context, x_prev=state.x_prev, **known)
+    return evolve(inner, memory=policy.learn(view, y))
 
 
-def _with_entry(array: Any, slot: int, value: Any) -> Any:
-    """Return a copy of an array with another entry at an index of its last axis."""
-    result = array.copy()
-    result[..., slot] = value
-    return result
+def _flat(x: Array) -> Array:
+    """Return vectors of any batch as rows."""
+    return x.reshape(-1, x.shape[-1])
 
 
 def _half_square(x: Array) -> Array:
-    """Return 1/2 |x|^2 along the last axis."""
-    return np.asarray(0.5 * np.vecdot(x, x))
+    """Return 1/2 |x|^2 for the vectors of any batch, shape (runs,)."""
+    return np.asarray(0.5 * np.vecdot(x, x)).reshape(-1)

@@ -14,7 +14,7 @@ from soqo._model.coordinates import Coordinates
 from soqo._model.problem import Problem
 from soqo._storage.registry import add_fields, register, rename_fields
 from soqo.errors import ArgumentError
-from soqo.policies._base import Policy, State
+from soqo.policies._base import Policy, Reach, State
 from soqo.policies._runs import join_states, shift_state, take_state
 from soqo.typing import Array, ArrayLike, BoolArray, IntArray, Rng
 
@@ -84,6 +84,16 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
     def nearest(self, position: Array, x: Array) -> Array:
         return self.policy.nearest(position, x)
 
+    def reach_inside(self, state: State[State[_M]]) -> Reach | None:
+        """Return what the plant reaches, in the coordinates of the inner policy; by default as it is.
+
+        Parameters
+        ----------
+        state : State
+            The wrapper's state, in ``decide``.
+        """
+        return state.reach
+
     def act_inside(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
         """Return the action of the inner policy, in its coordinates, and its new state.
 
@@ -97,6 +107,9 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
         inner = state.memory
         if inner.pending:  # the last round had no reading so far: the inner policy does not know where the plant is
             inner = evolve(inner, x=self.inward(state.x))
+        reach = self.reach_inside(state)
+        if reach is not None:
+            inner = evolve(inner, reach=reach)
         forecast = None if state.forecast is None else self.inward(state.forecast)
         if state.context is None and state.factor is None:
             return self.policy.act_unchecked(inner, self.inward(v), forecast)
@@ -217,6 +230,17 @@ class Weighted(Wrapper[_M]):
     def inward(self, x: Array) -> Array:
         return self.coordinates.to_plain(x)
 
+    def reach_inside(self, state: State[State[_M]]) -> Reach | None:
+        outer, coordinates = state.reach, self.coordinates
+        if outer is None:
+            return None
+
+        def reach(x: Array, v: Array) -> tuple[Array, Array]:
+            end, target = outer(coordinates.from_plain(x), coordinates.from_plain(v))
+            return coordinates.to_plain(end), coordinates.to_plain(target)
+
+        return reach
+
     def decide(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
         z, inner = self.act_inside(state, v)
         return self.coordinates.from_plain(z), inner
@@ -303,14 +327,26 @@ class Limited(Wrapper[_M]):
 
     def decide(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
         x, inner = self.act_inside(state, v)
+        return self._limited(state.x, x), inner
+
+    def _limited(self, x_prev: Array, x: Array) -> Array:
         # np.clip takes ten times as long for one plant.
         if self.rate is not None:
-            x = np.minimum(np.maximum(x, np.subtract(state.x, self.rate)), np.add(state.x, self.rate))
+            x = np.minimum(np.maximum(x, np.subtract(x_prev, self.rate)), np.add(x_prev, self.rate))
         if self.low is not None:
             x = np.maximum(x, self.low)
         if self.high is not None:
             x = np.minimum(x, self.high)
-        return x, inner
+        return x
+
+    def reach_inside(self, state: State[State[_M]]) -> Reach | None:
+        outer = state.reach
+
+        def reach(x: Array, v: Array) -> tuple[Array, Array]:
+            end = self._limited(x, v)
+            return (end, v) if outer is None else (outer(x, end)[0], outer(x, v)[1])
+
+        return reach
 
 
 def _limit(name: str, value: ArrayLike | None) -> Array | None:

@@ -295,7 +295,7 @@ def test_late_readings_belong_to_rounds_of_their_own_plant() -> None:
 
 def test_a_guarded_plant_at_its_limit_without_a_reading_does_not_affect_the_others() -> None:
     # The guard learns where a clipped plant is only with the reading or with the next action.
-    inner = Guarded(RLS(), ratio=1.05, budget=2.0)
+    inner = Guarded(RLS())
     limits: dict[str, Any] = {"low": -1.5, "high": 1.5, "switching_weight": WEIGHTS}
     policy = wrap_for_plant(inner, **limits)
     fleet = Fleet(inner, np.zeros((2, DIM)), max_delay=2, **limits)

@@ -52,7 +52,13 @@ class MeterFaults(Value):
 
     @classmethod
     def start(cls, runs: int, dim: int) -> MeterFaults:
-        """Return the state before the first reading."""
+        """Return the state before the first reading.
+
+        Parameters
+        ----------
+        runs, dim : int
+            The number of runs, and of the entries of u.
+        """
         zeros = np.zeros(runs)
         return cls(np.zeros((runs, dim)), np.full(runs, np.nan), zeros, zeros, zeros, np.full(runs, -np.inf), zeros)
 
