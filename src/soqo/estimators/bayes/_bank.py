@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -24,14 +23,17 @@ from soqo._foundation.frozen_dataclasses import evolve
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import register
 from soqo.estimators._measurements import smat, svec, svec_rows
-from soqo.estimators.bayes._filters import Filters, learn, upper_root
+from soqo.estimators.bayes._filters import Filters, Step, begins, learn, upper_root
 from soqo.estimators.bayes._mixture import Mixture
 from soqo.estimators.bayes._posterior import FIRST_SCALE, Expectation, Posterior, Reading
-from soqo.estimators.bayes._structures import Terms
+from soqo.estimators.bayes._structures import STRUCTURES, Structure, Terms
 from soqo.typing import Array, BoolArray, IntArray
 
 RATIOS = 10.0 ** np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 5.0])
 """The ratios of scale to noise: deviations of a typical hitting cost in units of the noise."""
+
+COMMON, FEW_RATIOS = 0.015, RATIOS[1::2]
+"""The budget of the first rounds: structures that are less probable than this have every second ratio."""
 
 ALONG = 6.0
 """The deviation of A along the identity that all dimensions have, in units of the deviation of an entry: there its
@@ -114,7 +116,7 @@ class Bank(Posterior):
             size=size,
             context_size=context_size,
         )
-        return Bank.join([new, self.take(rest)]).take(np.argsort(np.concatenate([index, rest])))
+        return Bank.join([new, self.take(rest)]).take(np.argsort(np.concatenate([index, rest]))) if rest.size else new
 
     # ---- rows ------------------------------------------------------------------------------------------------------
 
@@ -141,20 +143,37 @@ class Bank(Posterior):
 
     def learn(self, terms: Terms, reading: Reading, noise_cap: float | None = None) -> tuple[Bank, Expectation]:
         """Return the rows after a reading, and what they expected of it."""
-        old = self.filters
-        mixture = Mixture.of(old)
-        features = terms.features(reading)
         z = self.z if reading.z is None else np.where(np.isnan(reading.z), self.z, reading.z)
-        old_moved = old.carried(terms.walking, np.nan_to_num(z - self.z)) if terms.regressors else old
-        new, expected = learn(old_moved, features, reading.y, reading.r, reading.censored, noise_cap)
-        mean, variance = mixture.mean(expected.mean), mixture.mean(expected.variance)
-        variance += mixture.mean(np.square(expected.mean - mean[old.group]))
-        density = Mixture.of(new).log_total - mixture.log_total
+        rows, step = self._told(terms, z) if terms.regressors else (self, None)
+        old, mixture = rows.filters, Mixture.of(rows.filters)
+        phi, censored = terms.features(reading), reading.censored
+        new, expected = learn(old, phi, reading.y, reading.r, step=step, censored=censored, noise_cap=noise_cap)
+        mean = mixture.mean(expected.mean)
+        variance = mixture.mean(expected.scale2) + mixture.mean(np.square(expected.mean - mean[old.group]))
+        density = Mixture(new, mixture.starts, mixture.segment).log_total - mixture.log_total
         error = reading.y - mean
         if reading.censored is not None:  # at the limit of the meter, a reading is too low at most by chance
             error = np.where(reading.censored, np.maximum(error, 0.0), error)
-        outcome = Expectation(density, error, variance, self._noise(mixture))
-        return evolve(self, filters=new, readings=self.readings + 1.0, z=z), outcome
+        outcome = Expectation(density, error, variance, rows._noise(mixture))
+        return evolve(rows, filters=new, readings=self.readings + 1.0, z=z), outcome
+
+    def _told(self, terms: Terms, z: Array) -> tuple[Bank, Step]:
+        """Return the rows that know the size of the first steps of the regressors, and what these steps are."""
+        change = z - self.z
+        change[np.isnan(change)] = 0.0
+        step = Step(np.maximum(change[:, terms.dim], 1.0), terms.walking, change)
+        k, rows = terms.context, self
+        shown = (self.context_size[:, k:] == 0.0) & (change != 0.0)
+        if shown.any():
+            size = np.where(shown, np.abs(change), 1.0)
+            context_size = self.context_size.copy()
+            context_size[:, k:] = np.where(shown, size, context_size[:, k:])
+            own, part = size[self.filters.group], slice(terms.walking, terms.extras)
+            root, steps = self.filters.root.copy(), self.filters.steps.copy()
+            root[:, part] /= own[:, :, None]
+            steps[:, part] /= own
+            rows = evolve(self, filters=evolve(self.filters, root=root, steps=steps), context_size=context_size)
+        return rows, step
 
     def settled(self, terms: Terms) -> Bank:
         """Return the rows with new estimates, and without filters of low weight."""
@@ -199,6 +218,40 @@ class Bank(Posterior):
         values, vectors = Spectrum.of(M).values, Spectrum.of(M).vectors
         filters, zero = Filters.join([around, fresh]), np.zeros(len(M))
         return evolve(self, filters=filters, readings=zero, known_noise=noise, values=values, vectors=vectors)
+
+    @classmethod
+    def resumed(cls, terms: Terms, size: Array, context_size: Array, M: Array, noise: Array, kind: IntArray) -> Bank:
+        """Return rows that start around estimates that others have learned.
+
+        Parameters
+        ----------
+        terms : Terms
+            The columns of the features.
+        size, context_size : Array, shapes (n,) and (n, k)
+            The typical sizes of u, of the context and of the regressors.
+        M : Array, shape (n, d, d)
+            The estimates.
+        noise : Array, shape (n,)
+            The deviation of the noise.
+        kind : IntArray, shape (n,)
+            The structures.
+        """
+        count = len(size)
+        rows = cls.start(terms, count).begun(terms, np.arange(count), size, context_size)
+        fits = np.flatnonzero(rows.filters.kind == kind[rows.filters.group])
+        return rows.around(terms, M, noise, rows.filters.take(fits[begins(rows.filters.group[fits])]))
+
+    def with_terms(self, terms: Terms) -> Bank:
+        """Return rows for readings with more regressors, which start around the estimates."""
+        known, rest = np.flatnonzero(self.started), np.flatnonzero(~self.started)
+        own, new = self.take(known), Bank.start(terms, len(self.size))
+        if not known.size:
+            return new
+        more = np.zeros((known.size, new.context_size.shape[1] - self.context_size.shape[1]))
+        size = np.concatenate([own.context_size, more], axis=1)
+        kind, M = own.filters.kind[Mixture.of(own.filters).best], Spectrum(own.values, own.vectors).matrix()
+        resumed = Bank.resumed(terms, own.size, size, M, own.noise(), kind)
+        return Bank.join([resumed, new.take(rest)]).take(np.argsort(np.concatenate([known, rest])))
 
     # ---- reports ---------------------------------------------------------------------------------------------------
 
@@ -246,40 +299,41 @@ class Bank(Posterior):
 
 def _fresh(terms: Terms, size: Array, context_size: Array) -> Filters:
     """Return the filters of banks that know nothing but the typical sizes of u and of the context."""
-    count, m, e, structures = size.size, terms.size, terms.extras, terms.structures
-    shape = count, len(structures), RATIOS.size
-    ratio = RATIOS / (0.5 * terms.dim * np.square(size))[:, None]
+    count, m, e, d = size.size, terms.size, terms.extras, terms.dim
+    grid = [
+        (k, one, rho) for k, one in terms.structures for rho in (RATIOS if one.probability > COMMON else FEW_RATIOS)
+    ]
+    kind, structures, ratios = zip(*grid, strict=True)
+    column = {name: np.array([getattr(one, name) for one in structures]) for name in Structure._fields}
+    ratio = np.array(ratios) / (0.5 * d * np.square(size))[:, None]
     deviations = terms.deviations(size, context_size)
-    exists = np.array([terms.exist(one) for _, one in structures], dtype=np.float64)
-    root, index = np.zeros((*shape, m, m)), np.arange(e)
-    root[..., index, index] = (deviations[:, None, None] * exists[:, None]) * ratio[:, None, :, None]
+    exists = np.array([terms.exist(one) for one in structures])
+    root, index = np.zeros((count, len(grid), m, m)), np.arange(e)
+    root[..., index, index] = (deviations[:, None] * exists) * ratio[..., None]
     # A filter fixes sigma at about 1 / rho, and A at about one: only the ratio counts, since b learns the size.
-    root[..., e:, e:] = _root_along_identity(terms.dim) * ratio[:, None, :, None, None]
-    steps = deviations[:, None] * np.array([one.offset_step for _, one in structures])[:, None] * exists
-    steps[..., terms.walking :] = (
-        deviations[:, None, terms.walking :] * np.array([one.regressor_step for _, one in structures])[:, None]
-    )
+    root[..., e:, e:] = _root_along_identity(d) * ratio[..., None, None]
+    share = np.repeat(column["offset_step"][:, None], e, axis=1)
+    share[:, terms.walking :] = column["regressor_step"][:, None]
+    steps = deviations[:, None] * share * exists
     # With an offset b that walks, the minimum 1/2 b'A b of the hitting cost walks as well.
-    first = terms.load + terms.factor
-    length = np.array([one.offset for _, one in structures]) * math.sqrt(terms.dim) * size[:, None]
-    steps[..., 0] = steps[..., first] * length
-    steps = steps[:, :, None] * ratio[:, None, :, None]
-    steps[..., 0] += np.array([one.load_step for _, one in structures])[:, None]
-    probability = np.array([one.probability for _, one in structures])
-
-    def spread(values: Array | IntArray) -> Any:
-        return np.broadcast_to(values, shape).ravel()
-
+    steps[..., 0] = steps[..., terms.load + terms.factor] * math.sqrt(d) * size[:, None]
+    steps *= ratio[..., None]
+    steps[..., 0] += column["load_step"]
+    share[:, : terms.load + terms.factor] = 0.0
+    keep = np.sqrt(1.0 - np.square(share))
+    weights = column["probability"] / np.bincount(kind)[np.array(kind)]
+    n = count * len(grid)
     return Filters(
-        group=spread(np.arange(count)[:, None, None]),
-        kind=spread(np.array([k for k, _ in structures])[:, None]),
-        root=root.reshape(-1, m, m),
-        mean=np.zeros((math.prod(shape), m)),
-        a=np.full(math.prod(shape), SHAPE),
-        b=SHAPE * np.square(1.0 / spread(ratio[:, None])),
-        log_weight=np.log(spread((probability / probability.sum() / RATIOS.size)[:, None])),
-        steps=steps.reshape(-1, e),
-        growth=np.ones(math.prod(shape)),
+        group=np.repeat(np.arange(count), len(grid)),
+        kind=np.tile(kind, count),
+        root=root.reshape(n, m, m),
+        mean=np.zeros((n, m)),
+        a=np.full(n, SHAPE),
+        b=SHAPE * np.square(1.0 / ratio.ravel()),
+        log_weight=np.tile(np.log(weights / weights.sum()), count),
+        keep=np.tile(keep, (count, 1)),
+        steps=steps.reshape(n, e),
+        growth=np.ones(n),
     )
 
 
@@ -298,8 +352,8 @@ def _around(terms: Terms, bank: Bank, M: Array, noise: Array, like: Filters) -> 
     root[..., e:, e:] = shape * (deviation / noise[:, None])[..., None, None]
     # The offset b stays, so that g = A b and the minimum 1/2 b'A b are multiplied as A is.
     times = np.where((index >= terms.load) & (index < terms.walking), factor[:, None], 1.0)
-    others = terms.deviations(bank.size, bank.context_size) * (level / noise[:, None])
-    others = np.where(like.root[:, index, index] > 0.0, others, 0.0)
+    exists = np.array([terms.exist(STRUCTURES[k]) for k in like.kind]).reshape(count, e)
+    others = terms.deviations(bank.size, bank.context_size) * exists * (level / noise[:, None])
     root[..., index, index] = others[:, None] * np.where(index < terms.load, np.maximum(factor, 1.0)[:, None], times)
     mean[..., :e] = like.mean[:, None, :e] * times
     mean[..., e:] = vector[:, None] * factor[:, None]
@@ -311,6 +365,7 @@ def _around(terms: Terms, bank: Bank, M: Array, noise: Array, like: Filters) -> 
         a=np.full(count * k, 0.5 * RECENT),
         b=np.repeat(0.5 * RECENT * np.square(noise), k),
         log_weight=np.full(count * k, -math.log(k + 1)),
+        keep=np.repeat(like.keep, k, axis=0),
         steps=(like.steps[:, None] * times).reshape(-1, e),
         growth=np.tile((1.0 - 1.0 / window) ** -0.5, count),
     )

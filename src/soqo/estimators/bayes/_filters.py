@@ -14,10 +14,11 @@ phi'mean with the squared scale alpha b / a. The sum of its log densities is the
 The root S is upper triangular and is updated by Carlson's formulas ("Fast triangular formulation of the square root
 filter", AIAA Journal 11, 1973), column by column: with alpha_j = r + f_1^2 + ... + f_j^2,
 
-    S_j <- S_j (alpha_{j-1} / alpha_j)^{1/2} - (f_1 S_1 + ... + f_{j-1} S_{j-1}) f_j / (alpha_{j-1} alpha_j)^{1/2}.
+    S_j <- S_j (alpha_{j-1} / alpha_j)^{1/2} - (f_1 S_1 + ... + f_{j-1} S_{j-1}) f_j / (alpha_{j-1} alpha_j)^{1/2},
 
-Since S is upper triangular, the block S[:k, :k] is a root of the covariance of the first k unknowns given the others.
-Unknowns that walk come first: a step of them between two readings changes this block only.
+which is S T with an upper triangular T. Since S is upper triangular, the block S[:k, :k] is a root of the covariance of
+the first k unknowns given the others. Unknowns that walk come first: a step of them between two readings (the time
+update) changes this block only.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, log_ndtr
+from scipy.special import gammaln, log_ndtr, stdtr
 
 from soqo._foundation.blas import is_finite_quick
 from soqo._foundation.frozen_dataclasses import Value, evolve
@@ -41,7 +42,7 @@ _LOST = -700.0
 """The log density of a reading at which the numbers of a filter overflow."""
 
 
-@register("Filters")
+@register("Filters", version=2, migrations={1: lambda fields: {**fields, "keep": np.ones(fields["steps"].shape)}})
 @dataclass(frozen=True)
 class Filters(Value):
     """A list of filters.
@@ -60,8 +61,9 @@ class Filters(Value):
         The parameters of the noise.
     log_weight : Array, shape (n,)
         The logarithm of the prior probability times the evidence.
-    steps : Array, shape (n, k)
-        The deviations of the steps of the first k unknowns between two readings, in units of sigma.
+    keep, steps : Array, shape (n, k)
+        The first k unknowns are autoregressive: the share that stays of them from one round to the next, and the
+        deviations of their steps in units of sigma.
     growth : Array, shape (n,)
         The factor by which the deviations of all unknowns grow between two readings: what is old is forgotten.
     """
@@ -73,6 +75,7 @@ class Filters(Value):
     a: Array
     b: Array
     log_weight: Array
+    keep: Array
     steps: Array
     growth: Array
 
@@ -81,31 +84,18 @@ class Filters(Value):
         """Return an empty list for this number of unknowns, the first of which may walk."""
         index, none = np.zeros(0, dtype=np.intp), np.zeros(0)
         shape = np.zeros((0, size))
-        return cls(index, index, np.zeros((0, size, size)), shape, none, none, none, np.zeros((0, walking)), none)
+        first = np.zeros((0, walking))
+        return cls(index, index, np.zeros((0, size, size)), shape, none, none, none, first, first, none)
 
     def take(self, index: IntArray | slice) -> Filters:
         """Return some of the filters."""
         return Filters(*(value[index] for value in self.__dict__.values()))
 
-    def carried(self, first: int, change: Array) -> Filters:
-        """Return the filters after the first unknown has changed by the product of others with known numbers.
-
-        Parameters
-        ----------
-        first : int
-            The number of the first of these other unknowns.
-        change : Array, shape (groups, m)
-            The numbers of each group.
-        """
-        own, others = change[self.group], slice(first, first + change.shape[1])
-        root, mean = self.root.copy(), self.mean.copy()
-        root[:, 0] += np.vecmat(own, root[:, others])
-        mean[:, 0] += np.vecdot(own, mean[:, others])
-        return evolve(self, root=root, mean=mean)
-
     @staticmethod
     def join(parts: list[Filters]) -> Filters:
         """Return the filters of several lists, sorted by group."""
+        if len(parts) == 1:
+            return parts[0]
         columns = [np.concatenate(column) for column in zip(*(part.__dict__.values() for part in parts), strict=True)]
         order = np.argsort(columns[0], kind="stable")
         return Filters(*(column[order] for column in columns))
@@ -135,10 +125,28 @@ def begins(group: IntArray) -> BoolArray:
 
 
 class Prediction(NamedTuple):
-    """What filters expected of a reading before they were told it, shape (n,) each."""
+    """What filters expected of a reading before they were told it: the mean and the squared scale of Student's t."""
 
     mean: Array
-    variance: Array
+    scale2: Array
+
+
+class Step(NamedTuple):
+    """What happens between two readings, for each group.
+
+    Parameters
+    ----------
+    elapsed : Array, shape (groups,)
+        The number of rounds: what walks makes so many steps.
+    first : int
+        The number of the first of the unknowns that drive the first unknown of all.
+    change : Array, shape (groups, k)
+        What the first unknown of all changes by for each unit of these unknowns.
+    """
+
+    elapsed: Array
+    first: int
+    change: Array
 
 
 def learn(
@@ -146,6 +154,8 @@ def learn(
     phi: Array,
     y: Array,
     r: Array,
+    *,
+    step: Step | None = None,
     censored: BoolArray | None = None,
     noise_cap: float | None = None,
 ) -> tuple[Filters, Prediction]:
@@ -159,6 +169,8 @@ def learn(
         The features of the reading of each group.
     y, r : Array, shape (groups,)
         The readings, and the variances of their noise in units of sigma^2.
+    step : Step, optional
+        What has happened since the last reading; one round unless given.
     censored : BoolArray of shape (groups,), optional
         The readings that say only that the true one is at least as large.
     noise_cap : float, optional
@@ -167,18 +179,18 @@ def learn(
     of = filters.group
     # The bound on sigma^2 neither overflows nor vanishes.
     most = math.inf if noise_cap is None else min(max(noise_cap, 1e-100), 1e100) ** 2
-    root, a = _moved(filters), filters.a
-    b = np.minimum(filters.b, a * most)
+    root, mean = _time_update(filters, step)
+    a, b = filters.a, np.minimum(filters.b, filters.a * most)
     own = phi[of]
-    expected = np.vecdot(filters.mean, own)
+    expected = np.vecdot(mean, own)
     f = np.matmul(own[:, None, :], root)[:, 0]
     prediction = Prediction(expected, (r[of] + np.vecdot(f, f)) * b / a)
     error, noise = y[of] - expected, r[of]
     tail = None if censored is None or not censored.any() else np.flatnonzero(censored[of])
     if tail is not None:
-        truncated = _truncated(error[tail], noise[tail], np.vecdot(f, f)[tail], (b / a)[tail])
-        error[tail], noise[tail], tail_density = truncated
-    new_root, gain, alpha = _carlson(root, f, noise)
+        tail_density = _log_tail(error[tail] / np.sqrt(prediction.scale2[tail]), 2.0 * a[tail])
+        error[tail], noise[tail] = _truncated(error[tail], noise[tail], np.vecdot(f, f)[tail], (b / a)[tail])
+    gain, alpha = _carlson(root, f, noise)
     a_new, b_new = a + 0.5, b + 0.5 * error * error / alpha
     if tail is not None:  # what is not seen says nothing about the noise
         a_new[tail], b_new[tail] = a[tail], b[tail]
@@ -186,8 +198,8 @@ def learn(
     if tail is not None:
         density[tail] = tail_density
     b_new = np.minimum(b_new, a_new * most)
-    mean, log_weight = filters.mean + gain * (error / alpha)[:, None], filters.log_weight + density
-    learned = evolve(filters, root=new_root, mean=mean, a=a_new, b=b_new, log_weight=log_weight)
+    mean, log_weight = mean + gain * (error / alpha)[:, None], filters.log_weight + density
+    learned = evolve(filters, root=root, mean=mean, a=a_new, b=b_new, log_weight=log_weight)
     if is_finite_quick(log_weight) and is_finite_quick(mean):
         return learned, prediction
     return _without_overflow(filters, learned, prediction)
@@ -200,13 +212,24 @@ def _without_overflow(filters: Filters, learned: Filters, prediction: Prediction
     for name, value in kept.items():
         value[lost] = getattr(filters, name)[lost]
     kept["log_weight"][lost] += _LOST
-    mean, variance = prediction.mean.copy(), prediction.variance.copy()
-    mean[lost], variance[lost] = 0.0, 1e200
-    return Filters(**kept), Prediction(mean, variance)
+    mean, scale2 = prediction.mean.copy(), prediction.scale2.copy()
+    mean[lost], scale2[lost] = 0.0, 1e200
+    return Filters(**kept), Prediction(mean, scale2)
 
 
-def _truncated(error: Array, r: Array, spread: Array, noise2: Array) -> tuple[Array, Array, Array]:
-    """Return the errors and variances of normal readings with the moments of censored ones, and the log densities.
+def _log_tail(t: Array, freedom: Array) -> Array:
+    """Return the log probability that Student's t exceeds a number, also where it is too small for a float."""
+    with np.errstate(divide="ignore"):
+        found = np.log(stdtr(freedom, -t))
+    # Far out the tail is that of a power law.
+    far = np.maximum(t, 1.0)
+    power = gammaln(0.5 * freedom + 0.5) - gammaln(0.5 * freedom) + (0.5 * freedom - 1.0) * np.log(freedom)
+    power = power - 0.5 * math.log(math.pi) - freedom * np.log(far)
+    return np.asarray(np.where(np.isfinite(found), found, power))
+
+
+def _truncated(error: Array, r: Array, spread: Array, noise2: Array) -> tuple[Array, Array]:
+    """Return the errors and variances of normal readings with the moments of censored ones.
 
     Given that it is at least z deviations above its mean, a standard normal variable has the mean l = phi(z) / Phi(-z)
     and the variance 1 - d, d = l (l - z). A reading with the error s l / d and the variance alpha / d moves the mean
@@ -215,30 +238,45 @@ def _truncated(error: Array, r: Array, spread: Array, noise2: Array) -> tuple[Ar
     alpha = r + spread
     deviation = np.sqrt(alpha * noise2)
     z = np.clip(error / deviation, -30.0, 30.0)
-    log_tail = log_ndtr(-z)
-    mean = np.exp(-0.5 * z * z - 0.5 * math.log(2.0 * math.pi) - log_tail)
+    mean = np.exp(-0.5 * z * z - 0.5 * math.log(2.0 * math.pi) - log_ndtr(-z))
     shrink = np.clip(mean * (mean - z), 1e-9, 1.0)
-    return deviation * mean / shrink, alpha / shrink - spread, log_tail
+    return deviation * mean / shrink, alpha / shrink - spread
 
 
-def _moved(filters: Filters) -> Array:
-    """Return the roots after what the unknowns do between two readings."""
-    steps, grows = filters.steps, filters.growth > 1.0
-    if not grows.any() and not steps.any():
-        return filters.root
-    root = filters.root.copy()
-    root[grows] *= filters.growth[grows, None, None]
-    all_walk = (steps[:, 1:] > 0.0).any(axis=1)
-    root[:, 0, 0] = np.where(all_walk, root[:, 0, 0], np.hypot(root[:, 0, 0], steps[:, 0]))
-    if all_walk.any():
-        k = steps.shape[1]
-        block = root[all_walk, :k, :k]
-        covariance = block @ block.mT
-        entries = covariance.reshape(len(block), -1)[:, :: k + 1]
-        absent = entries == 0.0
-        entries += np.square(steps[all_walk]) + absent
-        root[all_walk, :k, :k] = upper_root(covariance) - absent[:, None, :] * np.eye(k)
-    return root
+def _time_update(filters: Filters, step: Step | None) -> tuple[Array, Array]:
+    """Return a copy of the roots, and the means, after what the unknowns do between two readings."""
+    root, mean, keep, steps, growth = filters.root.copy(), filters.mean, filters.keep, filters.steps, filters.growth
+    if step is not None:
+        elapsed, driving = step.elapsed[filters.group], slice(step.first, step.first + step.change.shape[1])
+        if (elapsed > 1.0).any():
+            keep, steps, growth = keep ** elapsed[:, None], steps * np.sqrt(elapsed)[:, None], growth**elapsed
+        if root[:, step.first, step.first].any():
+            own, mean = step.change[filters.group], mean.copy()
+            root[:, 0] += np.vecmat(own, root[:, driving])
+            mean[:, 0] += np.vecdot(own, mean[:, driving])
+    grows, walks = growth > 1.0, steps.any(axis=1)
+    if grows.any():
+        root[grows] *= growth[grows, None, None]
+    if walks.any():
+        load_only = walks & ~steps[:, 1:].any(axis=1)
+        root[load_only, 0, 0] = np.hypot(root[load_only, 0, 0], steps[load_only, 0])
+        index, k = np.flatnonzero(walks & ~load_only), steps.shape[1]
+        if index.size:
+            mean = mean.copy()
+            mean[index, :k] *= keep[index]
+            root[index, :k] *= keep[index, :, None]
+            root[index, :k, :k] = _after_steps(root[index, :k, :k], steps[index])
+    return root, mean
+
+
+def _after_steps(block: Array, steps: Array) -> Array:
+    """Return the roots of the first unknowns after steps; those of unknowns that do not exist stay zero."""
+    covariance = block @ block.mT
+    variances = covariance.reshape(len(block), -1)[:, :: block.shape[1] + 1]
+    variances += np.square(steps)
+    absent = variances == 0.0
+    variances += absent
+    return np.asarray(upper_root(covariance) - absent[:, None, :] * np.eye(block.shape[1]))
 
 
 def upper_root(covariance: Array) -> Array:
@@ -246,20 +284,20 @@ def upper_root(covariance: Array) -> Array:
     return np.asarray(np.linalg.cholesky(covariance[:, ::-1, ::-1])[:, ::-1, ::-1])
 
 
-def _carlson(root: Array, f: Array, r: Array) -> tuple[Array, Array, Array]:
-    """Return the new roots, S f and alpha of each filter."""
-    n, m = f.shape
-    alpha = np.cumsum(np.concatenate([r[:, None], f * f], axis=1), axis=1)
+def _carlson(root: Array, f: Array, r: Array) -> tuple[Array, Array]:
+    """Multiply the roots by their T, in place, and return S f and alpha of each filter."""
+    used = np.flatnonzero(np.einsum("nii->i", root))  # the unknowns that exist in some filter
+    gain, own, index = np.matvec(root, f), f[:, used], np.arange(used.size)
+    alpha = np.cumsum(np.concatenate([r[:, None], own * own], axis=1), axis=1)
     roots = np.sqrt(alpha)  # the product of two alpha may overflow
-    shrink = roots[:, :-1] / roots[:, 1:]
-    back = f / (roots[:, :-1] * roots[:, 1:])
-    new, gain = np.empty_like(root), np.empty_like(f)
-    rows = max(1, _BLOCK_ENTRIES // (m * m))
-    for first in range(0, n, rows):
+    diagonal, back = roots[:, :-1] / roots[:, 1:], own / (roots[:, :-1] * roots[:, 1:])
+    rows = max(1, _BLOCK_ENTRIES // root.shape[1] ** 2)
+    for first in range(0, len(f), rows):
         part = slice(first, first + rows)
-        sums = np.cumsum(root[part] * f[part, None, :], axis=2)
-        gain[part] = sums[:, :, -1]
-        np.multiply(root[part], shrink[part, None, :], out=new[part])
-        sums[:, :, :-1] *= back[part, None, 1:]
-        new[part, :, 1:] -= sums[:, :, :-1]
-    return new, gain, alpha[:, -1]
+        T = np.triu(own[part, :, None] * -back[part, None, :], 1)
+        T[:, index, index] = diagonal[part]
+        if used.size == root.shape[1]:
+            root[part] = root[part] @ T
+        else:
+            root[part, used[:, None], used] = root[part, used[:, None], used] @ T
+    return gain, alpha[:, -1]

@@ -31,6 +31,8 @@ WISHART_WEIGHT = 0.1
 NEGLIGIBLE = 1e-3
 """An offset of a smaller probability is not computed, to stay within the budget of a round."""
 
+_HAS_OFFSET = np.array([float(one.offset) for one in STRUCTURES])
+
 INSIDE = 4.0
 """The cone is left out, to stay within the budget of a round, where the smallest eigenvalue of the mean is this many
 deviations above zero."""
@@ -176,9 +178,7 @@ class Mixture:
         first, n = terms.load + terms.factor, d * (1 + k)
         A = e - first
         result = np.zeros((len(size), d, 1 + k))
-        sizes = np.array([one.offset for one in STRUCTURES])[self.filters.kind]
-        probability = self.mean((sizes > 0.0).astype(np.float64))
-        exists, offset = probability > NEGLIGIBLE, self.mean(sizes) / np.maximum(probability, NEGLIGIBLE)
+        exists = self.mean(_HAS_OFFSET[self.filters.kind]) > NEGLIGIBLE
         if not exists.any():
             return result
         part, Q, values = self.of_rows(exists), estimate.vectors[exists], estimate.values[exists]
@@ -194,7 +194,7 @@ class Mixture:
             own = terms.offset_columns(j)
             along = np.vecmat(g[:, own], Q)
             variance = np.maximum(np.vecdot(Q.mT @ covariance[:, own[:, None], own], Q.mT), 0.0)
-            prior = offset[exists] * size[exists]
+            prior = size[exists]
             if j:
                 prior = prior / np.maximum(context_size[exists, j - 1], 1e-150)
             ratio = variance / np.square(prior)[:, None]

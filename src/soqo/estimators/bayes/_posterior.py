@@ -30,6 +30,10 @@ MAX_READING = 1e60
 """Larger readings are clipped, so that their squares do not overflow."""
 
 
+_ORDINARY = 1e20
+"""Where all numbers are smaller, none overflows."""
+
+
 class Reading(NamedTuple):
     """A reading for each row.
 
@@ -78,6 +82,8 @@ class Reading(NamedTuple):
 
     def clipped(self) -> Reading:
         """Return readings whose squares do not overflow."""
+        if all(part is None or part.size == 0 or np.abs(part).max() < _ORDINARY for part in self):
+            return self
         u, y = clip_readings(self.u, self.y)
         w, z = (None if part is None else np.clip(part, -MAX_DISTANCE, MAX_DISTANCE) for part in (self.w, self.z))
         factor = None if self.factor is None else np.minimum(self.factor, MAX_DISTANCE)

@@ -42,23 +42,23 @@ class Structure(NamedTuple):
     ----------
     load : bool
         Whether the reading contains a base load.
-    offset : float
-        The prior's deviation of an offset b, in units of the typical size of an entry of u; 0 if the minimizer is v.
+    offset : bool
+        Whether the minimizer may differ from v, by an offset b of the typical size of u.
     load_step : float
         The deviation of the base load's step from one reading to the next, in units of the noise.
     offset_step : float
-        The deviation of the step of an offset that walks, as a share of the prior's deviation of the offset. The base
-        load walks with it, and so does what depends on the context.
+        The deviation of the step of an offset that walks, as a share of the prior's deviation of the offset, which
+        stays as it is: the walk is autoregressive. So is what depends on the context, and the base load walks with it.
     probability : float
         The prior probability, relative to that of the others.
     regressors : bool
         Whether the base load depends on the regressors.
     regressor_step : float
-        The deviation of the step of this dependence, as a share of its prior's deviation.
+        The deviation of the step of this dependence, as a share of its prior's deviation, which stays as well.
     """
 
     load: bool
-    offset: float
+    offset: bool
     load_step: float
     offset_step: float
     probability: float
@@ -66,20 +66,20 @@ class Structure(NamedTuple):
     regressor_step: float = 0.0
 
 
-PLAIN = Structure(False, 0.0, 0.0, 0.0, 0.60)
+PLAIN = Structure(False, False, 0.0, 0.0, 0.60)
 """Nothing but the hitting cost."""
 
-SHIFTED = Structure(True, 1.0, 0.0, 0.0, 0.10)
+SHIFTED = Structure(True, True, 0.0, 0.0, 0.10)
 """A constant base load and a constant offset."""
 
 STRUCTURES = (
     PLAIN,
-    *(Structure(True, 0.0, step, 0.0, 0.15 if step == 0.0 else 0.02) for step in (0.0, 0.1, 0.6, 4.0)),
+    *(Structure(True, False, step, 0.0, 0.15 if step == 0.0 else 0.02) for step in (0.0, 0.1, 0.6, 4.0)),
     SHIFTED,
-    *(Structure(True, 3.0, 0.0, step, 0.01) for step in (0.003, 0.015, 0.08)),
-    *(Structure(True, 1.0, step, 0.0, 0.01) for step in (0.6, 4.0)),
-    *(Structure(True, b, 0.0, 0.0, 0.02, True) for b in (0.0, 1.0)),
-    *(Structure(True, b, step, 0.0, 0.01, True, h) for b in (0.0, 1.0) for step in (0.6, 4.0) for h in (0.0, 0.1)),
+    *(Structure(True, True, 0.0, step, 0.01) for step in (0.01, 0.05, 0.25)),
+    *(Structure(True, True, step, 0.0, 0.01) for step in (0.6, 4.0)),
+    *(Structure(True, b, 0.0, 0.0, 0.02, True) for b in (False, True)),
+    *(Structure(True, b, step, 0.0, 0.01, True, h) for b in (False, True) for step in (0.6, 4.0) for h in (0.0, 0.1)),
 )
 """The hypotheses."""
 
@@ -112,9 +112,7 @@ class Terms(Value):
     @property
     def structures(self) -> tuple[tuple[int, Structure], ...]:
         """The hypotheses that are possible, with their numbers in the table."""
-        possible = [
-            (self.offset or one.offset == 0.0) and one.regressors <= (self.regressors > 0) for one in STRUCTURES
-        ]
+        possible = [(self.offset or not one.offset) and one.regressors <= (self.regressors > 0) for one in STRUCTURES]
         return tuple((k, one) for k, one in enumerate(STRUCTURES) if possible[k])
 
     @property
@@ -170,19 +168,20 @@ class Terms(Value):
         reading : Reading
             The readings.
         """
-        u, factor = reading.u, reading.factor
+        u, factor, k = reading.u, reading.factor, self.context
         s = np.ones(1) if factor is None else factor[:, None]
-        parts = [np.ones((len(u), 1))]
-        if self.context:
-            w = np.zeros((len(u), self.context)) if reading.w is None else reading.w
-            parts += [s * w, s * svec_rows(w)]
+        features = np.zeros((len(u), self.size))
+        features[:, 0] = 1.0
+        linear = self.load + self.factor
+        if k:
+            w = np.zeros((len(u), k)) if reading.w is None else reading.w
+            features[:, 1 : self.load] = s * np.concatenate([w, svec_rows(w)], axis=1)
+            features[:, linear + self.dim : self.walking] = s * (u[:, :, None] * w[:, None, :]).reshape(len(u), -1)
         if self.factor:
-            parts += [np.broadcast_to(s - 1.0, (len(u), 1))]
-        parts += [s * u]
-        if self.context:
-            parts += [s * (u[:, :, None] * w[:, None, :]).reshape(len(u), -1)]
-        parts += [np.zeros((len(u), self.regressors))]
-        return np.concatenate([*parts, s * svec_rows(u)], axis=1)
+            features[:, self.load : linear] = s - 1.0
+        features[:, linear : linear + self.dim] = s * u
+        features[:, self.extras :] = s * svec_rows(u)
+        return features
 
     def deviations(self, size: Array, context_size: Array) -> Array:
         """Return the prior's deviations of base load and offset for A of size one, shape (n, extras).
@@ -192,11 +191,11 @@ class Terms(Value):
         size : Array, shape (n,)
             The typical size of an entry of u.
         context_size : Array, shape (n, k + m)
-            The typical sizes of the entries of the context, and of the regressors.
+            The typical sizes of the entries of the context, and of the steps of the regressors; 0 if not known.
         """
         d, beta = self.dim, size[:, None]
         rows, columns = np.tril_indices(self.context)
-        context_size = np.maximum(context_size, 1e-150)
+        context_size = np.where(context_size > 0.0, context_size, 1.0)
         per_entry, regressor_size = beta / context_size[:, : self.context], context_size[:, self.context :]
         load = LOAD_SIZE * d * np.square(size)[:, None]
         parts = [load, d * beta * per_entry, d * per_entry[:, rows] * per_entry[:, columns]]

@@ -43,6 +43,10 @@ WIDE_SHARE = 0.01
 WIDE = 3.0
 """The deviation of a large error, in units of the noise: tails heavier than normal."""
 
+AWAY = 4.0
+"""The budget of a round: a reading within two deviations of its expectation, the root of this, is not asked whether its
+error was a large one or it was wrong."""
+
 WRONG_AGAIN = 0.7
 """The probability that a wrong reading is followed by another wrong one, and that this is wrong by the same factor."""
 
@@ -58,6 +62,9 @@ ALARM = 0.99
 LARGE_NIS = 4.0
 """A change is considered as well if the mean of the recent normalized innovations squared (NIS) is larger than this; it
 is one on average."""
+
+FORCED_NATS = -3.0
+"""A change that is considered for this reason is at least as probable as the other explanations, less so many nats."""
 
 MAX_BELIEFS = 4
 """The budget of a run: its largest number of beliefs, beside the one in which the last reading is right."""
@@ -176,11 +183,10 @@ class Beliefs(Value):
         size = np.maximum(size[kept][index], least)
         context = np.zeros((len(index), 0)) if reading.w is None else np.abs(reading.w[run])
         context = np.where(context > 0.0, context, 1.0)
-        # The regressors of the base load are v, the time, and covariates.
-        known = np.concatenate([np.repeat(size[:, None], terms.dim, axis=1), np.ones((len(index), 1))], axis=1)
-        covariates = known if reading.z is None else np.abs(reading.z[run, terms.dim + 1 :])
-        covariates = np.where(covariates > 0.0, covariates, 1.0)
-        regressors = np.concatenate([known, covariates], axis=1)[:, : terms.regressors]
+        # The regressors of the base load are v, the time, and covariates, whose first step will show their size.
+        regressors = np.zeros((len(index), terms.regressors))
+        regressors[:, : terms.dim] = size[:, None]
+        regressors[:, terms.dim : terms.dim + 1] = 1.0
         posterior = beliefs.posterior.begun(terms, index, size, np.concatenate([context, regressors], axis=1))
         return evolve(beliefs, posterior=posterior)
 
@@ -262,8 +268,7 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
     wrong = beliefs.wrong > 0.0
     share = (1.0 + beliefs.rejected) / (1.0 / WRONG_SHARE + beliefs.age)
     share = np.where(wrong, WRONG_AGAIN, share)
-    factor, density = _wrong_density(beliefs, reading, outcome)
-    accept, reject = np.log1p(-share) + outcome.log_density, np.log(share) + density
+    accept = np.log1p(-share) + outcome.log_density
     squares = np.minimum(np.square(outcome.error) / outcome.variance, 25.0)
     surprise = beliefs.surprise + (squares - beliefs.surprise) / RECENT
     forced = surprise > LARGE_NIS
@@ -277,15 +282,16 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
         surprise=np.where(forced, 1.0, surprise),
         wide=beliefs.wide + wide,
     )
-    branches = (reject > accept - KEPT_NATS) & (beliefs.age > 0.0)
-    # A coarse preselection: a reading this near to its expectation is not explained better by a change.
+    doubtful = ((squares > AWAY) | wrong) & (beliefs.age > 0.0)
+    if not doubtful.any():
+        sole = accepted.best.size == accept.size
+        return evolve(accepted, log_weight=np.zeros(accept.size)) if sole else _thin(accepted)
+    factor, density = _wrong_density(beliefs, reading, outcome)
+    reject = np.log(share) + density
+    branches = doubtful & (reject > accept - KEPT_NATS)
     changes = forced | (squares > -_log_hazard(beliefs))
     if changes.any():
         changes &= _may_have_changed(beliefs, terms, reading, outcome)
-    if not branches.any() and not changes.any():
-        if accepted.best.size < accept.size:
-            return _thin(accepted)
-        return evolve(accepted, log_weight=np.zeros(accept.size))  # relative to itself
     parts = [accepted.take(np.flatnonzero(~branches | (accept > reject - KEPT_NATS)))]
     if branches.any():
         rejected = evolve(
@@ -299,8 +305,9 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
         parts.append(rejected.take(np.flatnonzero(branches)))
     if changes.any():
         index = np.flatnonzero(changes)
-        best = np.where(forced, np.maximum(accept, reject) - 3.0, -np.inf)[index]
-        parts.append(_changed(beliefs.take(index), terms, reading.take(index), round_number, best, noise_cap))
+        # However improbable, an error that goes on is given to a change.
+        least = np.where(forced, np.maximum(accept, reject) + FORCED_NATS, -np.inf)[index]
+        parts.append(_changed(beliefs.take(index), terms, reading.take(index), round_number, least, noise_cap))
     return _thin(Beliefs.join(parts))
 
 
@@ -309,14 +316,14 @@ def _learned(
 ) -> tuple[Any, Expectation, BoolArray]:
     """Return the posteriors after a reading, what they expected of it, and where its error was probably a large one.
 
-    The noise is a mixture of two normal distributions, and the posterior is that of the more probable one (a Gaussian
-    sum filter: Sorenson and Alspach, "Recursive Bayesian estimation using Gaussian sums", 1971).
+    The noise is a mixture of two normal distributions, whose density is the evidence. Of the two posteriors, that of
+    the more probable one is kept: a Gaussian sum (Sorenson and Alspach, "Recursive Bayesian estimation using Gaussian
+    sums", 1971), pruned to one term.
     """
     learned, outcome = beliefs.posterior.learn(terms, reading, noise_cap)
     share = (1.0 + beliefs.wide) / (1.0 / WIDE_SHARE + beliefs.age)
     density, wide = np.log1p(-share) + outcome.log_density, np.zeros(share.size, dtype=np.bool_)
-    # Nearer to its expectation, a reading says almost nothing of its tails.
-    away = np.flatnonzero((np.square(outcome.error) > 4.0 * outcome.variance) & (beliefs.age > 0.0))
+    away = np.flatnonzero((np.square(outcome.error) > AWAY * outcome.variance) & (beliefs.age > 0.0))
     if away.size:
         own = reading.take(away)
         other, found = beliefs.posterior.take(away).learn(terms, own._replace(r=WIDE**2 * own.r), noise_cap)
@@ -392,7 +399,7 @@ def _log_hazard(beliefs: Beliefs) -> Array:
 
 
 def _thin(beliefs: Beliefs) -> Beliefs:
-    """Return the best few beliefs of each run, sorted."""
+    """Return the best few beliefs of each run, sorted, with weights relative to the best."""
     order = np.lexsort((-beliefs.log_weight, beliefs.run))
     run, weight = beliefs.run[order], beliefs.log_weight[order]
     first = begins(run)

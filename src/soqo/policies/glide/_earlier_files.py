@@ -36,10 +36,11 @@ def from_earlier(fields: dict[str, Any]) -> dict[str, Any]:
     posterior, best = _posterior(fields, runs)
     terms, heard = Terms(d, shift.shape[2] - 1), posterior["readings"][best] > 0.0
     start, index = Bank.start(terms, runs), np.flatnonzero(heard)
-    some = start.take(index)
-    some = some.begun(terms, np.arange(index.size), _size(fields)[index], np.ones((index.size, terms.context)))
-    like = some.filters.take(_like(some, shift[index]))
-    around = some.around(terms, spectrum.matrix()[index], posterior["noise"][best][index], like)
+    plain, shifted = (STRUCTURES.index(one) for one in (PLAIN, SHIFTED))
+    kind = np.where(shift.any(axis=(1, 2)), shifted, plain)[index]
+    size, context_size = _size(fields)[index], np.ones((index.size, terms.context))
+    noise = posterior["noise"][best][index]
+    around = Bank.resumed(terms, size, context_size, spectrum.matrix()[index], noise, kind)
     return _fields(fields, Bank.join([around, start.take(np.flatnonzero(~heard))]), heard, terms)
 
 
@@ -77,14 +78,6 @@ def _size(fields: dict[str, Any]) -> Array:
     moment = fields.get("moment", np.zeros((len(fields["alarms"]), 1, 1)))
     squares = np.trace(moment, axis1=1, axis2=2) / moment.shape[1]
     return 0.5 * np.sqrt(np.where(squares > 0.0, squares, 1.0))
-
-
-def _like(bank: Bank, shift: Array) -> IntArray:
-    """Return a filter for each row: one with an offset where the earlier version has found one."""
-    plain, shifted = (STRUCTURES.index(one) for one in (PLAIN, SHIFTED))
-    kind = np.where(shift.any(axis=(1, 2)), shifted, plain)
-    fits = np.flatnonzero(bank.filters.kind == kind[bank.filters.group])
-    return fits[np.unique(bank.filters.group[fits], return_index=True)[1]]
 
 
 def _posterior(fields: dict[str, Any], runs: int) -> tuple[dict[str, Any], IntArray]:

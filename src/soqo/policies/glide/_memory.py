@@ -71,10 +71,15 @@ class Memory(Value):
         )
 
     def with_terms(self, terms: Terms) -> Memory:
-        """Return the memory with other terms, which is possible before the first reading."""
-        if terms == self.terms or self.beliefs.age.any():
+        """Return the memory with other terms, which only more regressors can be after the first reading."""
+        if terms == self.terms:
             return self
-        return evolve(self, beliefs=Memory.start(len(self.alarms), terms).beliefs, terms=terms)
+        if not self.beliefs.age.any():
+            return evolve(self, beliefs=Memory.start(len(self.alarms), terms).beliefs, terms=terms)
+        if terms != evolve(self.terms, regressors=terms.regressors) or self.terms.regressors != terms.dim + 1:
+            return self
+        beliefs = evolve(self.beliefs, posterior=self.beliefs.posterior.with_terms(terms))
+        return evolve(self, beliefs=beliefs, terms=terms)
 
     def shift_rounds(self, by: int) -> Memory:
         """Return the memory with round numbers that are larger by some number."""

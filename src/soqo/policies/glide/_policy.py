@@ -192,18 +192,18 @@ class GLIDE(Policy[Memory]):
         terms, runs = memory.terms, len(memory.alarms)
         if not terms.regressors:
             return memory, None
-        known = np.concatenate([state.v.reshape(runs, -1), np.full((runs, 1), float(state.round))], axis=1)
-        entries = terms.regressors - known.shape[1]
+        d = terms.dim
+        z = np.full((runs, terms.regressors), np.nan)
+        z[:, :d], z[:, d] = state.v.reshape(runs, -1), state.own_round
         if state.covariates is None:
-            return memory, np.concatenate([known, np.full((runs, entries), np.nan)], axis=1)
-        covariates = state.covariates.reshape(runs, -1)
-        z = np.concatenate([known, covariates], axis=1)
+            return memory, z
+        covariates, entries = state.covariates.reshape(runs, -1), terms.regressors - d - 1
+        z = np.concatenate([z[:, : d + 1], covariates], axis=1)
         memory = memory.with_terms(evolve(terms, regressors=z.shape[1]))
         if memory.terms.regressors != z.shape[1]:
-            expected = (
-                f"{entries} entries as in the first reading" if entries else "been given from the first reading on"
+            raise ArgumentError(
+                f"covariates must have {entries} entries as in earlier readings, got {covariates.shape[1]}"
             )
-            raise ArgumentError(f"covariates must have {expected}, got {covariates.shape[1]}")
         return memory, z
 
     # ---- batches that change ---------------------------------------------------------------------------------------
