@@ -176,7 +176,7 @@ class Mixture:
         """
         d, k, e = terms.dim, terms.context, terms.extras
         first, n = terms.load + terms.factor, d * (1 + k)
-        A = e - first
+        own_A = e - first
         result = np.zeros((len(size), d, 1 + k))
         exists = self.mean(_HAS_OFFSET[self.filters.kind]) > NEGLIGIBLE
         if not exists.any():
@@ -184,12 +184,12 @@ class Mixture:
         part, Q, values = self.of_rows(exists), estimate.vectors[exists], estimate.values[exists]
         covariance = part.covariance(first)
         # What is known of g once A is the estimate.
-        C = covariance[:, A:, A:]
+        C = covariance[:, own_A:, own_A:]
         C = C + 1e-10 * np.trace(C, axis1=1, axis2=2)[:, None, None] * np.eye(C.shape[1])
         change = svec(Spectrum(values, Q).matrix()) - part.theta[:, e:]
-        regression = np.linalg.solve(C, covariance[:, A:, :n])
+        regression = np.linalg.solve(C, covariance[:, own_A:, :n])
         g = part.theta[:, first : first + n] + np.vecmat(change, regression)
-        covariance = covariance[:, :n, :n] - covariance[:, :n, A:] @ regression
+        covariance = covariance[:, :n, :n] - covariance[:, :n, own_A:] @ regression
         for j in range(1 + k):
             own = terms.offset_columns(j)
             along = np.vecmat(g[:, own], Q)
