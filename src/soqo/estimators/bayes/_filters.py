@@ -100,6 +100,12 @@ class Filters(Value):
         order = np.argsort(columns[0], kind="stable")
         return Filters(*(column[order] for column in columns))
 
+    def widened(self, more: int) -> Filters:
+        """Return filters with more unknowns that may walk, behind the others of this kind; so far they do not exist."""
+        place = np.full(more, self.steps.shape[1])
+        wide = {name: np.insert(getattr(self, name), place, 0.0, axis=-1) for name in ("root", "mean", "keep", "steps")}
+        return evolve(self, **{**wide, "root": np.insert(wide["root"], place, 0.0, axis=1)})
+
     @property
     def noise_variance(self) -> Array:
         """The estimate b / a of sigma^2."""
