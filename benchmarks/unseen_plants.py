@@ -31,12 +31,13 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib import style
 from matplotlib.axes import Axes
 
 import soqo
-from soqo._foundation.figure_style import Theme, ThemeName, find_theme, theme_context
-from soqo.experiments.presentation import new_figure, save_figure
+from soqo.experiments.presentation import house_style, new_figure, save_figure
 from soqo.typing import Array
 from unseen_physics import Plant, Row, draw_shadow, draw_units, minimize, rows
 
@@ -453,30 +454,29 @@ def shadow_table(pool: ProcessPoolExecutor, runs: int) -> dict[str, Any]:
 CLIPPED, LINEAR = 300.0, 10.0
 """Percentages above the first are written at the right edge; the axis is linear up to the second."""
 
-DARK = "-dark"
-"""What the name of the dark picture has more."""
+SHADE = "#888888"
+COLORS = {"follow v": "#D55E00", "half steps": SHADE, "RLS": "#1E8BC9", "GLIDE": "#A15CC4", "Guarded": "#A15CC4"}
+"""Colors that can be told from a white and from a black background; LAI has that of the text."""
 
 
 def draw(table: dict[str, Any], path: Path) -> None:
     """Draw the table as dots in a light picture, and in a dark one beside it."""
-    names: tuple[ThemeName, ThemeName] = ("light", "dark")
-    for name in names:
-        theme = find_theme(name)
-        with theme_context(theme):
+    for name, styles in ((path, []), (path.with_stem(f"{path.stem}-dark"), ["dark_background"])):
+        with house_style(), style.context(styles):
             figure = new_figure(10.0, 1.6 + 0.3 * len(table))
-            draw_table(figure.subplots(), table, theme)
+            draw_table(figure.subplots(), table)
             figure.legend(loc="outside upper right", ncols=len(CONTENDERS))
             note = f"median of the plants; the line of GLIDE ends at its worst; numbers: above {CLIPPED:g} %"
-            figure.supxlabel(note, x=0.99, ha="right", fontsize="small", color=theme.line)
-            save_figure(figure, path if name == "light" else path.with_stem(path.stem + DARK))
+            figure.supxlabel(note, x=0.99, ha="right", fontsize="small", color=SHADE)
+            save_figure(figure, name)
 
 
-def draw_table(axes: Axes, table: dict[str, Any], theme: Theme) -> None:
+def draw_table(axes: Axes, table: dict[str, Any]) -> None:
     """Draw a dot for each contender in each row."""
-    colors = (theme.follow, theme.minimizer, theme.reading, theme.position, theme.position, theme.text)
     levels, edge = np.arange(len(table)), 1.25 * CLIPPED
     beyond: list[list[tuple[str, str]]] = [[] for _ in table]
-    for name, color, marker, size in zip(CONTENDERS, colors, "sDxoo|", (5, 4.5, 5.5, 7, 10, 11), strict=True):
+    for name, marker, size in zip(CONTENDERS, "sDxoo|", (5, 4.5, 5.5, 7, 10, 11), strict=True):
+        color = COLORS.get(name, mpl.rcParams["text.color"])
         values = np.array([np.median(row[name]) for row in table.values()])
         for level in np.flatnonzero(values > CLIPPED).tolist():
             beyond[level].append((f"{values[level]:,.0f}" if np.isfinite(values[level]) else "inf", color))
@@ -490,7 +490,7 @@ def draw_table(axes: Axes, table: dict[str, Any], theme: Theme) -> None:
         for place, (text, color) in enumerate(texts):
             offset = (4 + 44 * place, 0)
             axes.annotate(text, (edge, level), offset, textcoords="offset points", va="center", color=color)
-    axes.axvline(0.0, color=theme.line, linewidth=1.0)
+    axes.axvline(0.0, color=SHADE, linewidth=1.0)
     axes.set_xscale("symlog", linthresh=LINEAR)
     ticks = [-50, -20, -10, -5, 0, 5, 10, 20, 50, 100, 300]
     axes.set_xticks(ticks, [f"{tick:+d}" if tick else "0" for tick in ticks])

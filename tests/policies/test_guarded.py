@@ -196,7 +196,11 @@ def test_it_keeps_the_savings_of_a_policy_that_is_right(kind: str) -> None:
     bare, followed, _ = play(GLIDE(), kind, rounds=200)
     cost, _, _ = play(Guarded(GLIDE()), kind, rounds=200)
     assert bare.sum() < 0.95 * followed.sum()
-    assert cost.sum() < 1.03 * bare.sum()
+    ratio = cost.sum(axis=0) / bare.sum(axis=0)
+    assert np.median(ratio) < 1.01
+    # A spike among the first readings makes the guard doubt for hundreds of rounds: so in 4 of these 40 plants.
+    assert (ratio > 1.06).sum() <= (4 if kind == "spikes" else 0)
+    assert followed.sum() - cost.sum() > 0.93 * (followed.sum() - bare.sum())
 
 
 # ---- experts ---------------------------------------------------------------------------------------------------------

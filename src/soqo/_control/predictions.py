@@ -127,6 +127,7 @@ def predict(player: Policy[Any], state: State[Any], rounds: Rounds, follow: Arra
     includes_switching = _includes_switching(player)
     first = state.round
     alarms: list[int] = []
+    history: list[_Known] = []  # an alarm comes some rounds after the change, when the estimate has changed as well
     segments: list[tuple[int, _Known]] = []  # the end of each segment without a change of A, and what was known there
     before = player.diagnostics(state)
     felt = rounds.x if rounds.at is None else rounds.at
@@ -137,6 +138,7 @@ def predict(player: Policy[Any], state: State[Any], rounds: Rounds, follow: Arra
         scale, size = (1.0 if value is None else float(value) for value in (factor, unit))
         _, state = player.act(state, v, factor=factor, active=active)
         known, u = _Known.of(before, dim), felt[t] - v
+        history.append(known)
         moved = switching[t] if includes_switching else 0.0
         expected[t] = scale * known.hitting_cost(u, active) + size * known.base_load + moved
         spread = player.uncertainty_of(state, known.errors(u, active)[None])
@@ -149,7 +151,7 @@ def predict(player: Policy[Any], state: State[Any], rounds: Rounds, follow: Arra
         if after.get("alarms", 0.0) > before.get("alarms", 0.0):
             start = int(np.clip(after["last_alarm"] - first - 1, alarms[-1] if alarms else 0, t))
             alarms.append(start)
-            segments.append((start, known))
+            segments.append((start, history[start]))
         before = after
     segments.append((count, _Known.of(before, dim)))
     hitting, follow_hitting = (_segment_costs(segments, position, rounds) for position in (felt, follow))

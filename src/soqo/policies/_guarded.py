@@ -36,7 +36,8 @@ them apart. So the guard tries y when it needs to know, and not otherwise.
 
 What does not hold: a meter that shows less than the cost (behind a limit that is not exact, or with the wrong sign)
 deceives the guard as it deceives the policy. With ``rate``, going back may take several rounds, whose hitting cost is
-not in the reserve.
+not in the reserve. A spike among the first few readings, before the size of errors is known, makes the limit too wide
+for hundreds of rounds: the guarantee holds, but the guard follows v meanwhile.
 """
 
 from __future__ import annotations

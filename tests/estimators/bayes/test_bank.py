@@ -152,6 +152,27 @@ def test_an_offset_that_walks_is_followed() -> None:
     assert np.median(missed) < 0.2 * np.median(np.linalg.norm((b[0] - b[-1]) @ A, axis=1))
 
 
+def test_predictions_after_a_gap_are_calibrated_where_the_base_load_walks() -> None:
+    terms, rng, n, rows = Terms(3, regressors=4), np.random.default_rng(11), 60, 60
+    index, sizes, bank = np.arange(rows), np.tile([1.0, 1.0, 1.0, 1.0], (rows, 1)), Bank.start(terms, rows)
+    bank, load, v = bank.begun(terms, index, np.ones(rows), sizes), np.zeros(rows), np.zeros((rows, 3))
+    for t in [*range(n), n + 50]:
+        elapsed = 1 if t < n else 51
+        v = v + rng.standard_normal((rows, 3))
+        load = load + 0.06 * np.sqrt(elapsed) * rng.standard_normal(rows)
+        u = rng.standard_normal((rows, 3))
+        y = 0.5 * np.vecdot(u, u @ A) + load + 0.1 * rng.standard_normal(rows)
+        z = np.concatenate([v, np.full((rows, 1), float(t))], axis=1)
+        bank, found = bank.learn(terms, Reading(u, y, None, None, np.ones(rows), None, z))
+        bank = bank.settled(terms)
+    scores = np.abs(found.error) / np.sqrt(found.variance)
+    # The shares of 60 plants within 0.67 and 2 deviations, 0.5 and 0.95, have standard errors of 0.065 and 0.03.
+    assert 0.3 < np.mean(scores < 0.67) < 0.7
+    assert np.mean(scores < 2.0) > 0.85
+    assert np.sqrt(np.mean(np.square(found.error))) > 0.3  # the base load has moved by 0.43
+    np.testing.assert_allclose(np.median(bank.noise()), 0.1, rtol=0.3)
+
+
 # ---- changes -------------------------------------------------------------------------------------------------------
 
 

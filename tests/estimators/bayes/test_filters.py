@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from soqo._foundation.frozen_dataclasses import evolve
-from soqo.estimators.bayes._filters import Filters, learn
+from soqo.estimators.bayes._filters import Filters, Step, learn
 from soqo.typing import Array
 
 M, WALKING = 4, 2
@@ -20,19 +20,28 @@ STEPS = {
     "both": (0.4, 0.3),
     "second": (0.0, 0.3),
 }
+KEEP = 0.9
+"""The share that stays of the second unknown from one round to the next, where it walks."""
 
 
 class Data(NamedTuple):
-    """Readings, shape (n,), with their features and the variances of the noise."""
+    """Readings, shape (n,), with their features, the variances of the noise, and what happened before each of them.
+
+    ``elapsed`` is the number of rounds, and ``change`` what the second unknown adds to the first one.
+    """
 
     phi: Array
     y: Array
     r: Array
+    elapsed: Array
+    change: Array
 
 
-def draw(n: int, seed: int = 0) -> Data:
+def draw(n: int, seed: int = 0, *, gaps: bool = False) -> Data:
     rng = np.random.default_rng(seed)
-    return Data(rng.standard_normal((n, M)), 2.0 * rng.standard_normal(n), rng.uniform(0.3, 3.0, n))
+    phi, y, r = rng.standard_normal((n, M)), 2.0 * rng.standard_normal(n), rng.uniform(0.3, 3.0, n)
+    elapsed = rng.integers(1, 6, n).astype(float) if gaps else np.ones(n)
+    return Data(phi, y, r, elapsed, gaps * rng.standard_normal(n))
 
 
 def prior(*steps: tuple[float, float], growth: float = 1.0, seed: int = 1) -> Filters:
@@ -46,14 +55,16 @@ def prior(*steps: tuple[float, float], growth: float = 1.0, seed: int = 1) -> Fi
         a=rng.uniform(0.5, 2.0, n),
         b=rng.uniform(0.5, 2.0, n),
         log_weight=np.log(rng.uniform(0.1, 1.0, n)),
+        keep=np.array([[1.0, KEEP if second else 1.0] for _, second in steps]),
         steps=np.array(steps),
         growth=np.full(n, growth),
     )
 
 
 def learn_all(filters: Filters, data: Data, noise_cap: float | None = None) -> Filters:
-    for phi, y, r in zip(*data, strict=True):
-        filters, _ = learn(filters, phi[None], np.array([y]), np.array([r]), noise_cap=noise_cap)
+    for phi, y, r, elapsed, change in zip(*data, strict=True):
+        step = Step(np.array([elapsed]), 1, np.array([[change]]))
+        filters, _ = learn(filters, phi[None], np.array([y]), np.array([r]), step=step, noise_cap=noise_cap)
     return filters
 
 
@@ -62,36 +73,65 @@ def covariance(filters: Filters, k: int = 0) -> Array:
     return np.asarray(filters.root[k] @ filters.root[k].T)
 
 
-def covariance_of_readings(first: Filters, k: int, data: Data) -> tuple[Array, Array]:
-    """Return the covariances of all readings and of theta after them with the readings, in units of sigma^2."""
-    n, start = len(data.y), covariance(first, k)
-    moved = np.diag(np.pad(np.square(first.steps[k]), (0, M - WALKING)))
-    time = np.arange(1, n + 1)
-    # By the later of two readings, theta has made the steps until the earlier one, and others that are independent.
-    both = np.minimum(time[:, None], time)
-    readings = data.phi @ start @ data.phi.T + both * (data.phi @ moved @ data.phi.T) + np.diag(data.r)
-    return readings, start @ data.phi.T + moved @ data.phi.T * time
+class Joint(NamedTuple):
+    """The normal distribution of all readings and of theta after them, in units of sigma^2."""
+
+    mean: Array
+    covariance: Array
+    expected_readings: Array
+    readings: Array
+    cross: Array
+
+
+def joint(first: Filters, k: int, data: Data) -> Joint:
+    """Return the distribution from theta as a linear function of standard normal numbers, round by round."""
+    n, rounds = len(data.y), int(data.elapsed.sum())
+    mean, theta = first.mean[k].copy(), np.zeros((M, M + M * rounds + n))
+    theta[:, :M] = first.root[k]
+    keep, steps = np.ones(M), np.zeros(M)
+    keep[:WALKING], steps[:WALKING] = first.keep[k], first.steps[k]
+    expected, rows, used = np.empty(n), np.empty((n, theta.shape[1])), M
+    for t in range(n):
+        mean[0] += data.change[t] * mean[1]
+        theta[0] += data.change[t] * theta[1]
+        for _ in range(int(data.elapsed[t])):
+            mean, theta = keep * mean, keep[:, None] * theta
+            theta[:, used : used + M] += np.diag(steps)
+            used += M
+        expected[t], rows[t] = data.phi[t] @ mean, data.phi[t] @ theta
+        rows[t, M + M * rounds + t] = np.sqrt(data.r[t])
+    return Joint(mean, theta @ theta.T, expected, rows @ rows.T, theta @ rows.T)
 
 
 # ---- all readings at once ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("n", [1, 3, 30])
-def test_a_filter_has_the_posterior_and_the_evidence_of_all_readings_at_once(n: int) -> None:
-    data, first = draw(n), prior(*STEPS.values())
+def test_a_filter_has_the_posterior_and_the_evidence_of_all_readings_at_once(n: int, gaps: bool) -> None:
+    data, first = draw(n, gaps=gaps), prior(*STEPS.values())
     last = learn_all(first, data)
-    for k, steps in enumerate(STEPS.values()):
-        K, C = covariance_of_readings(first, k, data)
-        error = data.y - data.phi @ first.mean[k]
-        moved = covariance(first, k) + n * np.diag(np.pad(np.square(steps), (0, M - WALKING)))
-        gain = np.linalg.solve(K, C.T).T
-        np.testing.assert_allclose(last.mean[k], first.mean[k] + gain @ error, atol=1e-10)
-        np.testing.assert_allclose(covariance(last, k), moved - gain @ C.T, atol=1e-10)
+    for k in range(len(STEPS)):
+        dense = joint(first, k, data)
+        error = data.y - dense.expected_readings
+        gain = np.linalg.solve(dense.readings, dense.cross.T).T
+        np.testing.assert_allclose(last.mean[k], dense.mean + gain @ error, atol=1e-9)
+        np.testing.assert_allclose(covariance(last, k), dense.covariance - gain @ dense.cross.T, atol=1e-9)
         assert last.a[k] == pytest.approx(first.a[k] + 0.5 * n)
-        assert last.b[k] == pytest.approx(first.b[k] + 0.5 * error @ np.linalg.solve(K, error))
+        assert last.b[k] == pytest.approx(first.b[k] + 0.5 * error @ np.linalg.solve(dense.readings, error))
         a, b = first.a[k], first.b[k]
-        evidence = stats.multivariate_t(data.phi @ first.mean[k], b / a * K, df=2.0 * a).logpdf(data.y)
+        evidence = stats.multivariate_t(dense.expected_readings, b / a * dense.readings, df=2.0 * a).logpdf(data.y)
         assert last.log_weight[k] - first.log_weight[k] == pytest.approx(evidence)
+
+
+def test_after_a_long_gap_what_is_autoregressive_has_its_prior_again() -> None:
+    first = prior((0.0, 0.3))
+    size = 0.3 / np.sqrt(1.0 - KEEP**2)  # the deviation that stays as it is
+    data = draw(1)._replace(phi=np.array([[0.0, 1.0, 0.0, 0.0]]), elapsed=np.array([1000.0]))
+    step = Step(data.elapsed, 1, np.zeros((1, 1)))
+    _, found = learn(first, data.phi, data.y, data.r, step=step)
+    assert found.mean[0] == pytest.approx(0.0, abs=1e-9)
+    assert found.scale2[0] == pytest.approx((size**2 + data.r[0]) * first.b[0] / first.a[0])
 
 
 def test_without_steps_a_filter_solves_the_normal_equations_with_the_prior() -> None:
@@ -105,14 +145,14 @@ def test_without_steps_a_filter_solves_the_normal_equations_with_the_prior() -> 
 
 
 def test_a_growing_filter_is_the_exponentially_weighted_regression() -> None:
-    data, share = draw(25), 0.9
+    data, share = draw(25, gaps=True)._replace(change=np.zeros(25)), 0.9
     first = prior((0.0, 0.0), growth=share**-0.5)
     last = learn_all(first, data)
     precision = np.linalg.inv(covariance(first))
     target = precision @ first.mean[0]
     a, b, evidence = first.a[0], first.b[0], 0.0
-    for phi, y, r in zip(*data, strict=True):
-        precision, target = share * precision, share * target
+    for phi, y, r, elapsed, _ in zip(*data, strict=True):
+        precision, target = share**elapsed * precision, share**elapsed * target
         mean, alpha = phi @ np.linalg.solve(precision, target), r + phi @ np.linalg.solve(precision, phi)
         evidence += stats.t.logpdf(y, 2.0 * a, loc=mean, scale=np.sqrt(alpha * b / a))
         a, b = a + 0.5, b + 0.5 * (y - mean) ** 2 / alpha
@@ -127,19 +167,19 @@ def test_a_reading_is_predicted_from_those_before() -> None:
     before = learn_all(first, Data(*(part[:-1] for part in data)))
     _, found = learn(before, data.phi[-1:], data.y[-1:], data.r[-1:])
     for k in range(len(STEPS)):
-        K, _ = covariance_of_readings(first, k, data)
+        dense = joint(first, k, data)
+        K, error = dense.readings, data.y - dense.expected_readings
         gain = np.linalg.solve(K[:-1, :-1], K[:-1, -1])
-        error = data.y - data.phi @ first.mean[k]
         assert data.y[-1] - found.mean[k] == pytest.approx(error[-1] - gain @ error[:-1])
         expected = (K[-1, -1] - gain @ K[:-1, -1]) * before.b[k] / before.a[k]
-        assert found.variance[k] == pytest.approx(expected)
+        assert found.scale2[k] == pytest.approx(expected)
 
 
 def test_covariances_of_very_different_sizes_keep_their_digits() -> None:
     # The difference of covariances, P - P phi phi' P / alpha, would have no correct digit left.
     first = evolve(prior((0.0, 0.0)), root=np.diag([1e9, 1.0, 1.0, 1e-9])[None], mean=np.zeros((1, M)))
     data = draw(40)
-    data = Data(data.phi, data.phi @ [3.0, 2.0, 1.0, 0.0], np.full(40, 1e-6))
+    data = data._replace(y=data.phi @ [3.0, 2.0, 1.0, 0.0], r=np.full(40, 1e-6))
     last = learn_all(first, data)
     scaled = data.phi * [1e9, 1.0, 1.0, 1e-9]
     _, singular, V = np.linalg.svd(np.concatenate([scaled / 1e-3, np.eye(M)]))
@@ -166,30 +206,48 @@ def test_a_reading_that_says_at_least_gives_the_moments_of_the_truncated_posteri
     total, away, square = (
         quad(weight, mean - 9.0 * width, mean + 12.0 * width, args=(k,), limit=200, epsabs=1e-16)[0] for k in range(3)
     )
-    last, _ = learn(first, phi[None], np.array([limit]), np.array([r]), np.array([True]))
+    last, _ = learn(first, phi[None], np.array([limit]), np.array([r]), censored=np.array([True]))
     along = P @ phi / spread  # the regression of theta on phi'theta
     variance = square / total - (away / total) ** 2
     np.testing.assert_allclose(last.mean[0], m + along * away / total, atol=1e-6)
     expected = sigma2 * (P - np.outer(along, along) * spread) + np.outer(along, along) * variance
     np.testing.assert_allclose(covariance(last) * last.b[0] / last.a[0], expected, atol=1e-6)
-    assert last.log_weight[0] - first.log_weight[0] == pytest.approx(np.log(total), rel=1e-6)
     assert (last.a, last.b) == (first.a, first.b)  # what is not seen says nothing about the noise
+
+
+@pytest.mark.parametrize("deviations", [-3.0, 0.0, 2.0, 6.0, 1e4])
+def test_the_evidence_of_a_reading_at_the_limit_is_its_probability(deviations: float) -> None:
+    first, phi, r = prior((0.0, 0.0)), draw(1).phi[0], 0.7
+    a, b, mean, alpha = first.a[0], first.b[0], phi @ first.mean[0], phi @ covariance(first) @ phi + r
+    limit = mean + deviations * np.sqrt(alpha * b / a)
+
+    def probability(log_sigma2: float) -> float:
+        sigma2 = np.exp(log_sigma2)  # the noise that is not known: the prior's first reading may be at the limit
+        tail = stats.norm.sf(limit, mean, np.sqrt(alpha * sigma2))
+        return float(stats.invgamma.pdf(sigma2, a, scale=b) * sigma2 * tail)
+
+    center = np.log(b * max(1.0, deviations**2))
+    total = quad(probability, center - 40.0, center + 40.0, points=[center], limit=400, epsabs=0.0)[0]
+    last, _ = learn(first, phi[None], np.array([limit]), np.array([r]), censored=np.array([True]))
+    assert last.log_weight[0] - first.log_weight[0] == pytest.approx(np.log(total), rel=1e-5)
 
 
 @pytest.mark.parametrize("limit", [-1e6, 1e6])
 def test_a_limit_far_from_what_was_expected_leaves_finite_numbers(limit: float) -> None:
     first = prior(*STEPS.values())
-    last, _ = learn(first, draw(1).phi, np.array([limit]), np.ones(1), np.array([True]))
+    last, _ = learn(first, draw(1).phi, np.array([limit]), np.ones(1), censored=np.array([True]))
     assert all(np.isfinite(value).all() for value in last.__dict__.values())
     if limit < 0.0:  # which was certain
-        np.testing.assert_allclose(last.mean, first.mean, atol=1e-6)
+        expected = first.mean.copy()
+        expected[:, :WALKING] *= first.keep
+        np.testing.assert_allclose(last.mean, expected, atol=1e-6)
         np.testing.assert_allclose(last.log_weight, first.log_weight, atol=1e-6)
 
 
 @pytest.mark.parametrize("cap", [0.4, 1.0, 5.0])
 def test_a_bound_on_the_noise_bounds_its_estimate_before_and_after_a_reading(cap: float) -> None:
     data, last = draw(6), prior(*STEPS.values())
-    for phi, y, r in zip(*data, strict=True):
+    for phi, y, r, *_ in zip(*data, strict=True):
         bounded = evolve(last, b=np.minimum(last.b, last.a * cap**2))
         reading = phi[None], np.array([y]), np.array([r])
         (last, found), (free, expected) = learn(last, *reading, noise_cap=cap), learn(bounded, *reading)
@@ -225,11 +283,11 @@ def test_the_filters_of_a_group_learn_its_reading() -> None:
     some = prior(*STEPS.values())
     filters = evolve(some, group=np.array([0, 0, 1, 1]))
     data = draw(2)
-    together, predicted = learn(filters, data.phi, data.y, data.r, np.array([False, True]), noise_cap=3.0)
+    together, predicted = learn(filters, data.phi, data.y, data.r, censored=np.array([False, True]), noise_cap=3.0)
     for k, group in enumerate(filters.group):
         one = some.take(np.array([k]))
         alone, expected = learn(
-            one, data.phi[[group]], data.y[[group]], data.r[[group]], np.array([group == 1]), noise_cap=3.0
+            one, data.phi[[group]], data.y[[group]], data.r[[group]], censored=np.array([group == 1]), noise_cap=3.0
         )
         for name, value in alone.__dict__.items():
             if name != "group":

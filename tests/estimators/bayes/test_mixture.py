@@ -29,6 +29,7 @@ def some_filters(terms: Terms, seed: int = 0, away: float = 1.0) -> Filters:
         a=rng.uniform(1.0, 3.0, n),
         b=rng.uniform(0.5, 2.0, n),
         log_weight=rng.uniform(-2.0, 2.0, n) - 800.0,
+        keep=np.ones((n, terms.extras)),
         steps=np.zeros((n, terms.extras)),
         growth=np.ones(n),
     )
@@ -166,8 +167,8 @@ def test_along_a_direction_without_curvature_there_is_no_offset() -> None:
     flat = Spectrum.of(np.tile(A, (2, 1, 1)))
     shift = Mixture.of(bank.filters).shift(terms, flat, np.ones(2), np.zeros((2, 0)))[:, :, 0]
     np.testing.assert_allclose(shift, np.tile([1.0, 0.0], (2, 1)), atol=0.1)
-    # An estimate that is not quite flat is no reason for a shift beyond the prior's deviation, 3.
-    assert (np.abs(bank.shift[:, 1, 0]) < 1.5).all()
+    # An estimate that is not quite flat is no reason for a shift beyond the prior's deviation, 1.
+    assert (np.abs(bank.shift[:, 1, 0]) < 0.5).all()
 
 
 def test_without_an_offset_none_is_played() -> None:
@@ -188,7 +189,7 @@ def test_the_offset_is_the_ridge_regression_given_the_estimate() -> None:
         g, A = slice(e - 2, e), slice(e, None)
         expected_g = mean[g] + P[g, A] @ np.linalg.solve(P[A, A], svec(found.matrix()[row]) - mean[A])
         left = P[g, g] - P[g, A] @ np.linalg.solve(P[A, A], P[A, g])
-        noise, prior = np.diag(found.vectors[row].T @ left @ found.vectors[row]), 3.0
+        noise, prior = np.diag(found.vectors[row].T @ left @ found.vectors[row]), 1.0
         along = found.values[row] * (found.vectors[row].T @ expected_g)
         b = found.vectors[row] @ (along / (found.values[row] ** 2 + noise / prior**2))
         np.testing.assert_allclose(shift[row], b, rtol=1e-4, atol=1e-6)

@@ -63,7 +63,7 @@ def test_readings_with_an_offset_a_context_and_a_factor_are_linear_in_their_feat
 @pytest.mark.parametrize("structure", STRUCTURES, ids=str)
 def test_a_structure_has_the_columns_that_its_plants_need(structure: Any) -> None:
     terms = Terms(3, 0, True)
-    exist = np.append(terms.exist(structure), np.ones(terms.size - terms.extras, dtype=np.bool_))
+    exist = np.append(terms.exist(structure) > 0.0, np.ones(terms.size - terms.extras, dtype=np.bool_))
     needed, more = Plant(3, 0, load=structure.load, offset=structure.offset), Plant(3, 0)
     _, error = solve(terms.features(needed.reading(terms))[:, exist], needed.reading(terms).y)
     assert error < 1e-10
@@ -71,12 +71,30 @@ def test_a_structure_has_the_columns_that_its_plants_need(structure: Any) -> Non
     assert (error < 1e-10) == structure.offset  # those with an offset explain everything
 
 
+@pytest.mark.parametrize("structure", STRUCTURES, ids=str)
+def test_a_base_load_depends_on_the_regressors_in_the_structures_that_say_so(structure: Any) -> None:
+    terms, plain = Terms(3, 1, True, regressors=4), Terms(3, 1, True)
+    deviations = terms.exist(structure)
+    assert (deviations[terms.walking :] > 0.0).tolist() == 4 * [structure.regressors]
+    np.testing.assert_array_equal(deviations[: terms.walking], plain.exist(structure))
+    # What the regressors do is no feature of a reading: the base load itself moves between two readings.
+    reading = Plant(3, 1).reading(terms)
+    features = terms.features(reading._replace(z=np.ones((N, 4))))
+    assert not features[:, terms.walking : terms.extras].any()
+
+
 def test_without_offsets_no_hypothesis_has_one() -> None:
-    found = Terms(2, offset=False).structures
+    found = Terms(2, offset=False, regressors=3).structures
     assert all(not one.offset and one == STRUCTURES[k] for k, one in found)
     assert sum(one.load for _, one in found) > 1
-    assert len(Terms(2).structures) == len(STRUCTURES) > len(found)
+    assert len(Terms(2, regressors=3).structures) == len(STRUCTURES) > len(found)
     assert PLAIN in dict(found).values()
+
+
+def test_without_regressors_no_hypothesis_has_a_base_load_that_depends_on_them() -> None:
+    found = dict(Terms(2).structures)
+    assert found == {k: one for k, one in enumerate(STRUCTURES) if not one.regressors}
+    assert 0 < len(found) < len(STRUCTURES)
 
 
 def test_the_prior_of_each_term_of_a_reading_does_not_depend_on_the_units() -> None:

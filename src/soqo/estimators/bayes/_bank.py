@@ -53,6 +53,9 @@ RESTARTS = (
 and the number of readings after which the new A is forgotten as well. All have the same probability, and so has an A of
 which the estimate says nothing."""
 
+OUTDATED = 10.0
+"""The factor of all deviations of a filter that has learned without regressors on which the base load now depends."""
+
 NEGLIGIBLE_NATS = 20.0
 """Hypotheses so far behind the best one are dropped. What a structure has in more unknowns counts against it until they
 are known, and a base load may show only after a day what it depends on: 12 would drop what proves right later."""
@@ -111,12 +114,8 @@ class Bank(Posterior):
     def begun(self, terms: Terms, index: IntArray, size: Array, context_size: Array) -> Bank:
         """Return the rows after some of them have begun to learn, now that typical sizes are known."""
         rest = np.setdiff1d(np.arange(len(self.size)), index)
-        new = evolve(
-            Bank.start(terms, len(index)),
-            filters=_fresh(terms, size, context_size),
-            size=size,
-            context_size=context_size,
-        )
+        new, filters = Bank.start(terms, len(index)), _fresh(terms, size, context_size)
+        new = evolve(new, filters=filters, size=size, context_size=context_size)
         return Bank.join([new, self.take(rest)]).take(np.argsort(np.concatenate([index, rest]))) if rest.size else new
 
     # ---- rows ------------------------------------------------------------------------------------------------------
@@ -208,10 +207,8 @@ class Bank(Posterior):
         ----------
         terms : Terms
             The columns of the features.
-        M : Array, shape (n, d, d)
-            The estimate.
-        noise : Array, shape (n,)
-            The deviation of the noise.
+        M, noise : Array, shapes (n, d, d) and (n,)
+            The estimate, and the deviation of the noise.
         like : Filters
             A filter for each row, whose structure and whose load and offset are kept.
         """
@@ -224,7 +221,7 @@ class Bank(Posterior):
 
     @classmethod
     def resumed(cls, terms: Terms, size: Array, context_size: Array, M: Array, noise: Array, kind: IntArray) -> Bank:
-        """Return rows that start around estimates that others have learned.
+        """Return rows that start around estimates, noise and structures that others have learned.
 
         Parameters
         ----------
@@ -232,12 +229,8 @@ class Bank(Posterior):
             The columns of the features.
         size, context_size : Array, shapes (n,) and (n, k)
             The typical sizes of u, of the context and of the regressors.
-        M : Array, shape (n, d, d)
-            The estimates.
-        noise : Array, shape (n,)
-            The deviation of the noise.
-        kind : IntArray, shape (n,)
-            The structures.
+        M, noise, kind : Array, shapes (n, d, d), (n,) and (n,)
+            The estimates, the deviations of the noise, and the structures.
         """
         count = len(size)
         rows = cls.start(terms, count).begun(terms, np.arange(count), size, context_size)
@@ -245,16 +238,19 @@ class Bank(Posterior):
         return rows.around(terms, M, noise, rows.filters.take(fits[begins(rows.filters.group[fits])]))
 
     def with_terms(self, terms: Terms) -> Bank:
-        """Return rows for readings with more regressors, which start around the estimates."""
-        known, rest = np.flatnonzero(self.started), np.flatnonzero(~self.started)
-        own, new = self.take(known), Bank.start(terms, len(self.size))
-        if not known.size:
-            return new
-        more = np.zeros((known.size, new.context_size.shape[1] - self.context_size.shape[1]))
-        size = np.concatenate([own.context_size, more], axis=1)
-        kind, M = own.filters.kind[Mixture.of(own.filters).best], Spectrum(own.values, own.vectors).matrix()
-        resumed = Bank.resumed(terms, own.size, size, M, own.noise(), kind)
-        return Bank.join([resumed, new.take(rest)]).take(np.argsort(np.concatenate([known, rest])))
+        """Return rows for readings with more regressors, on which the base load may depend from now on.
+
+        Parameters
+        ----------
+        terms : Terms
+            The columns of the features with them.
+        """
+        none = np.zeros((len(self.size), terms.regressors - self.z.shape[1]))
+        size, z = (np.concatenate(pair, axis=1) for pair in ((self.context_size, none), (self.z, none + np.nan)))
+        rows = evolve(self, filters=self.filters.widened(none.shape[1]), context_size=size, z=z)
+        return (
+            evolve(rows, filters=Filters.join([rows.filters, *_depending(terms, rows)])) if self.started.any() else rows
+        )
 
     # ---- reports ---------------------------------------------------------------------------------------------------
 
@@ -303,9 +299,8 @@ class Bank(Posterior):
 def _fresh(terms: Terms, size: Array, context_size: Array) -> Filters:
     """Return the filters of banks that know nothing but the typical sizes of u and of the context."""
     count, m, e, d = size.size, terms.size, terms.extras, terms.dim
-    grid = [
-        (k, one, rho) for k, one in terms.structures for rho in (RATIOS if one.probability > COMMON else FEW_RATIOS)
-    ]
+    common = [RATIOS if one.probability > COMMON else FEW_RATIOS for _, one in terms.structures]
+    grid = [(*pair, rho) for pair, ratios in zip(terms.structures, common, strict=True) for rho in ratios]
     kind, structures, ratios = zip(*grid, strict=True)
     column = {name: np.array([getattr(one, name) for one in structures]) for name in Structure._fields}
     ratio = np.array(ratios) / (0.5 * d * np.square(size))[:, None]
@@ -372,6 +367,25 @@ def _around(terms: Terms, bank: Bank, M: Array, noise: Array, like: Filters) -> 
         steps=(like.steps[:, None] * times).reshape(-1, e),
         growth=np.tile((1.0 - 1.0 / window) ** -0.5, count),
     )
+
+
+def _depending(terms: Terms, bank: Bank) -> list[Filters]:
+    """Return the best filters of some banks for each structure with regressors that has their offset or none."""
+    best, parts, index = bank.filters.take(Mixture.of(bank.filters).best), [], np.arange(terms.extras)
+    for number, one in terms.structures:
+        like = best.take(np.flatnonzero([one.regressors and STRUCTURES[k].offset == one.offset for k in best.kind]))
+        # What the filter does not have begins with the prior for an A whose cost is at least that of the noise.
+        size, squares = bank.size[like.group], np.square(bank.values).mean(axis=1)[like.group]
+        level = np.maximum(np.sqrt(squares / like.noise_variance), 2.0 / (terms.dim * np.square(size)))
+        prior = terms.deviations(size, bank.context_size[like.group]) * terms.exist(one) * level[:, None]
+        root, steps, keep = OUTDATED * like.root, np.zeros(prior.shape), np.ones(prior.shape)
+        root[:, index, index] = np.where(root[:, index, index] > 0.0, root[:, index, index], prior)
+        steps[:, 0], steps[:, terms.walking :] = one.load_step, one.regressor_step * prior[:, terms.walking :]
+        keep[:, terms.walking :] = math.sqrt(1.0 - one.regressor_step**2)
+        odds = np.log([one.probability / STRUCTURES[k].probability for k in like.kind])
+        kind, weight = np.full(len(odds), number), like.log_weight + odds
+        parts.append(evolve(like, kind=kind, root=root, log_weight=weight, steps=steps, keep=keep))
+    return parts
 
 
 @cache

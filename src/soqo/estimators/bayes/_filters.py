@@ -102,6 +102,12 @@ class Filters(Value):
             columns = [column[order] for column in columns]
         return Filters(*columns)
 
+    def widened(self, more: int) -> Filters:
+        """Return filters with more unknowns that may walk, behind the others of this kind; so far they do not exist."""
+        place = np.full(more, self.steps.shape[1])
+        wide = {name: np.insert(getattr(self, name), place, 0.0, axis=-1) for name in ("root", "mean", "keep", "steps")}
+        return evolve(self, **{**wide, "root": np.insert(wide["root"], place, 0.0, axis=1)})
+
     @property
     def noise_variance(self) -> Array:
         """The estimate b / a of sigma^2."""
@@ -251,7 +257,10 @@ def _time_update(filters: Filters, step: Step | None) -> tuple[Array, Array]:
     if step is not None:
         elapsed, driving = step.elapsed[filters.group], slice(step.first, step.first + step.change.shape[1])
         if (elapsed > 1.0).any():
-            keep, steps, growth = keep ** elapsed[:, None], steps * np.sqrt(elapsed)[:, None], growth**elapsed
+            # What stays of the steps adds up to a geometric series: the size of what is autoregressive has a limit.
+            rounds, lost = elapsed[:, None], 1.0 - np.square(keep)
+            variance = np.where(lost > 0.0, (1.0 - keep ** (2.0 * rounds)) / np.where(lost > 0.0, lost, 1.0), rounds)
+            keep, steps, growth = keep**rounds, steps * np.sqrt(variance), growth**elapsed
         if root[:, step.first, step.first].any():
             own, mean = step.change[filters.group], mean.copy()
             root[:, 0] += np.vecmat(own, root[:, driving])
