@@ -244,11 +244,11 @@ async def show_diagnostics(request: Request, name: _PlantName) -> Response:
     """Show what the policy has learned; numbers that are not known are null."""
     access_of(request).require("read", name)
     found = await state_of(request).look(name, Plant.diagnostics)
-    return respond({key: plain_numbers(value) for key, value in found.items()})
+    return respond(plain_numbers(found))
 
 
 def plain_numbers(value: Any) -> Any:
-    """Return arrays as lists, with None for what is not finite.
+    """Return arrays as lists, also those of a mapping, with None for what is not finite.
 
     Examples
     --------
@@ -259,6 +259,8 @@ def plain_numbers(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, list):
         return [plain_numbers(one) for one in value]
+    if isinstance(value, dict):
+        return {name: plain_numbers(one) for name, one in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

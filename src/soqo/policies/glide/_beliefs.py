@@ -75,11 +75,18 @@ reading, or a larger one."""
 GROWN = 10.0
 """A typical size is replaced by one that is larger by this factor, while there are fewer readings than unknowns."""
 
+HEALTH_WINDOW = 50.0
+"""Shares that are only reported are means over about so many rounds, and older ones are forgotten. No action depends on
+them; derived from what an operator waits for."""
+
+_BAND = 1.96**2
+"""The squared deviations within which 95 % of normal readings are; only reported, derived."""
+
 MIN_DISTANCE = 1e-50
 """Until a displacement is longer than this nothing is learned: ratios of scale to noise would overflow."""
 
 
-@register("GLIDE.mixture")
+@register("GLIDE.mixture", version=2, migrations={1: lambda fields: {**fields, "outliers": 0.0 * fields["wide"]}})
 @dataclass(frozen=True)
 class Beliefs(Value):
     """The beliefs of some runs, sorted by run; the best of each run comes first.
@@ -104,6 +111,8 @@ class Beliefs(Value):
         The factor of the last wrong reading; NaN if it is not known.
     wide : Array, shape (n,)
         The number of readings with a large error.
+    outliers : Array, shape (n,)
+        The share of the readings outside of the band in which 95 % were expected, the old ones forgotten.
     """
 
     posterior: Any
@@ -116,12 +125,13 @@ class Beliefs(Value):
     surprise: Array
     gain: Array
     wide: Array
+    outliers: Array
 
     @classmethod
     def start(cls, posterior: Any, runs: int) -> Beliefs:
         """Return one belief for each run."""
         zero = np.zeros(runs)
-        return cls(posterior, np.arange(runs), zero, zero, zero, zero, zero, zero + 1.0, zero + np.nan, zero)
+        return cls(posterior, np.arange(runs), zero, zero, zero, zero, zero, zero + 1.0, zero + np.nan, zero, zero)
 
     def take(self, index: IntArray) -> Beliefs:
         """Return some of the beliefs."""
@@ -265,6 +275,7 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
     factor, density = _wrong_density(beliefs, reading, outcome)
     accept, reject = np.log1p(-share) + outcome.log_density, np.log(share) + density
     squares = np.minimum(np.square(outcome.error) / outcome.variance, 25.0)
+    outliers = beliefs.outliers + ((squares > _BAND) - beliefs.outliers) / HEALTH_WINDOW
     surprise = beliefs.surprise + (squares - beliefs.surprise) / RECENT
     forced = surprise > LARGE_NIS
     accepted = evolve(
@@ -276,16 +287,18 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
         gain=np.full(accept.size, np.nan),
         surprise=np.where(forced, 1.0, surprise),
         wide=beliefs.wide + wide,
+        outliers=outliers,
     )
     branches = (reject > accept - KEPT_NATS) & (beliefs.age > 0.0)
     # A coarse preselection: a reading this near to its expectation is not explained better by a change.
     changes = forced | (squares > -_log_hazard(beliefs))
     if changes.any():
         changes &= _may_have_changed(beliefs, terms, reading, outcome)
-    if not branches.any() and not changes.any():
+    if not (branches.any() or changes.any()):
         if accepted.best.size < accept.size:
             return _thin(accepted)
         return evolve(accepted, log_weight=np.zeros(accept.size))  # relative to itself
+    beliefs = evolve(beliefs, outliers=outliers)
     parts = [accepted.take(np.flatnonzero(~branches | (accept > reject - KEPT_NATS)))]
     if branches.any():
         rejected = evolve(
