@@ -111,7 +111,7 @@ class Actuators(NamedTuple):
             f"{self.name(k)} {-offset[k]:+.3g} ± {deviation[k]:.2g} {self.unit(k)}".rstrip()
             for k in np.flatnonzero(np.abs(offset) > deviation).tolist()
         ]
-        return f"The best position is not taken to be v, but: {', '.join(found)}." if found else ""
+        return f"The best position is taken to be v plus: {', '.join(found)}." if found else ""
 
 
 def _is_step(x: Array, x_prev: Array, rate: ArrayLike) -> BoolArray:

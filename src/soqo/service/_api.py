@@ -296,7 +296,8 @@ async def metrics(request: Request) -> Response:
     access_of(request).require("read")
     state = state_of(request)
     plants = await run_sync(state.store.count_plants)
-    text = state.metrics.render(waiting=state.waiting, streams=state.streams, plants=plants)
+    health = await state.health()
+    text = state.metrics.render(waiting=state.waiting, streams=state.streams, plants=plants, health=health)
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

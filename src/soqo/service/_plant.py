@@ -232,6 +232,11 @@ class Plant:
         own = {"round": now.round - len(now.open_rounds), "missed": now.missed}
         return {**own, **detach(diagnose(self.kind.player, self.kind.state_of(self.id)), row=0)}
 
+    def order(self) -> float | None:
+        """Return 1 if the plant is in order, 0.5 if something is to be checked, 0 if it is wrong; None if not known."""
+        health = detach(self.kind.player.health(self.kind.state_of(self.id)), row=0)
+        return (0.0 if health["wrong"] else 0.5 if health["since"] else 1.0) if health else None
+
     def explain(self) -> str:
         """Return what :meth:`soqo.Controller.explain` returns."""
         limits = Limits(*(self.arguments[name] for name in Limits._fields))

@@ -55,10 +55,10 @@ class Finding(NamedTuple):
 
 
 FINDINGS = (
-    # A meter that repeats a number twice; a largest reading that came several times.
+    # In repetitions: a meter with coarse steps repeats itself once or twice. A largest reading that came several times.
     Finding(
         "repeated",
-        1.0,
+        2.0,
         True,
         "the meter is stuck: it has repeated its last reading {repeated:.0f} times although x - v has changed",
         "Check the meter; repeated readings are ignored.",
@@ -240,7 +240,7 @@ def numbers(memory: Any, to_go: float, y_max: float | None) -> dict[str, Array]:
         deviation, many = gain_deviation(posterior, terms, to_go), posterior.readings >= MANY * terms.unknowns
         settled, offset = many | (deviation <= CONFIDENT), np.sqrt(np.vecdot(shift, shift) / np.vecdot(moved, moved))
         return {
-            "repeated": faults.stuck,
+            "repeated": faults.repeated(),
             "at_limit": np.where(faults.is_saturated() & (y_max is None), faults.max_count, 0.0),
             "max_reading": faults.max_reading,
             "falling": -posterior.lowest(terms),
