@@ -70,10 +70,10 @@ FINDINGS = (
         "the largest reading, {max_reading:.4g}, came {at_limit:.0f} times",
         "If this is the limit of the meter, give it as y_max: it is taken for a low cost.",
     ),
-    # In deviations: 4 is a probability of 3e-5.
+    # In deviations, of the least of several eigenvalues: 6 is a probability of 1e-9 each.
     Finding(
         "falling",
-        4.0,
+        6.0,
         True,
         "readings fall with the distance from v, by {falling:.0f} standard deviations",
         "Check the sign of the reading: it is to be a cost, so that a yield is negated.",
@@ -94,7 +94,7 @@ FINDINGS = (
         "the best position seems to be {offset:.1f} times as far from v as the whole range in which v has moved",
         "Check the unit of v, and that it belongs to this plant.",
     ),
-    # In readings: 5 % are expected, and 15 % are four standard errors more; one in a thousand is expected to be wrong.
+    # In readings: one in a thousand is expected to be wrong, and one in twenty to be outside of the band.
     Finding(
         "rejected",
         0.1,
@@ -104,7 +104,7 @@ FINDINGS = (
     ),
     Finding(
         "outliers",
-        0.15,
+        0.25,
         True,
         "{outliers:.0%} of the last readings were outside of the band in which 95 % were expected",
         "Check that v belongs to this plant, and what else moves the reading: give it as covariates or context.",
@@ -124,7 +124,15 @@ FINDINGS = (
         "a step covers at most {longest:.0%} of the distance to v in every direction",
         "Check the unit of the reading (kW instead of W?) and the switching weight W.",
     ),
-    # The deviation of a share of the distance, of which nothing is known at 0.5.
+    # The relative deviation of the curvature that is known best: three deviations from zero. The deviation of a share
+    # of the distance, of which nothing is known at 0.5.
+    Finding(
+        "unshown",
+        1.0 / 3.0,
+        False,
+        "many readings have not shown that the cost depends on x - v at all",
+        "Check that v and the reading belong to this plant; if they do, the meter may be too noisy.",
+    ),
     Finding(
         "unknown",
         0.25,
@@ -186,10 +194,10 @@ class Health(Value):
         share = self.limited + (limited - self.limited) / HEALTH_WINDOW
         return evolve(self, limited=share, outside=self.outside + (outside - self.outside) / HEALTH_WINDOW)
 
-    def heard(self, v: Array, seen: BoolArray, rejected: BoolArray) -> Health:
-        """Return the record after a round with the minimizers v, shape (runs, d), and readings of some runs."""
-        if not seen.all():
-            v = np.where(seen[:, None], v, np.nan)
+    def heard(self, v: Array, seen: BoolArray | bool, rejected: BoolArray) -> Health:
+        """Return the record after a round with the minimizers v, shape (runs, d), and readings of some or all runs."""
+        if seen is not True:
+            v = np.where(np.reshape(seen, (-1, 1)), v, np.nan)
         return Health(
             self.readings + seen,
             self.rejected + seen * (rejected - self.rejected) / HEALTH_WINDOW,
@@ -237,7 +245,10 @@ def numbers(memory: Any, to_go: float, y_max: float | None) -> dict[str, Array]:
     posterior = beliefs.take(best).posterior
     shift, moved, values = posterior.shift[:, :, 0], health.high - health.low, np.maximum(posterior.values, 0.0)
     with np.errstate(all="ignore"):
-        deviation, many = gain_deviation(posterior, terms, to_go), posterior.readings >= MANY * terms.unknowns
+        (deviation, relative), many = (
+            gain_deviation(posterior, terms, to_go),
+            posterior.readings >= MANY * terms.unknowns,
+        )
         settled, offset = many | (deviation <= CONFIDENT), np.sqrt(np.vecdot(shift, shift) / np.vecdot(moved, moved))
         return {
             "repeated": faults.repeated(),
@@ -254,6 +265,7 @@ def numbers(memory: Any, to_go: float, y_max: float | None) -> dict[str, Array]:
             "shortest": advance(values.min(axis=1), math.inf),
             "longest": advance(values.max(axis=1), math.inf),
             "deviation": deviation,
+            "unshown": np.where(many, relative, 0.0),
             "unknown": np.where(many, deviation, 0.0),
             "limited": health.limited,
         }
@@ -283,10 +295,13 @@ def verdict(known: Mapping[str, Any], since: Array) -> str:
     return " ".join(sentences) or "In order."
 
 
-def gain_deviation(posterior: Posterior, terms: Terms, to_go: float) -> Array:
-    """Return the largest deviation of an eigenvalue of the gain, between 0 (known) and 1/2 (unknown), shape (runs,)."""
+def gain_deviation(posterior: Posterior, terms: Terms, to_go: float) -> tuple[Array, Array]:
+    """Return the largest deviation of an eigenvalue of the gain, and the least relative deviation of one of A.
+
+    The first is between 0 (known) and 1/2 (unknown); shape (runs,).
+    """
     spectrum = Spectrum.of(Spectrum(posterior.values, posterior.vectors).matrix())
     values, width = np.maximum(spectrum.values, 0.0), posterior.deviations(terms, spectrum.vectors.mT)
     n = max(1.0, to_go)
     lower, upper = advance(np.maximum(values - width, 0.0), n), advance(values + width, n)
-    return np.asarray(np.nan_to_num(0.5 * (upper - lower).max(axis=1), nan=0.5))
+    return np.nan_to_num(0.5 * (upper - lower).max(axis=1), nan=0.5), (width / values).min(axis=1)

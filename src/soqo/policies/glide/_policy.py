@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from soqo._foundation.arguments import number
+from soqo._foundation.blas import is_finite_quick
 from soqo._foundation.frozen_dataclasses import evolve, set_fields
 from soqo._storage.registry import register
 from soqo.errors import ArgumentError
@@ -150,7 +151,7 @@ class GLIDE(Policy[Memory]):
         memory, context = self._with_context(state, state.memory)
         memory, z = self._with_covariates(state, memory)
         u, y = state.u.reshape(-1, state.x.shape[-1]), y.reshape(-1)
-        seen = ~np.isnan(y)
+        seen: Any = True if is_finite_quick(y) else ~np.isnan(y)
         unit = np.ones(1) if state.unit is None else state.unit.reshape(-1)
         at_limit = y * unit >= (math.inf if self.y_max is None else self.y_max)
         # A meter at a known limit repeats itself without being stuck.
@@ -179,7 +180,7 @@ class GLIDE(Policy[Memory]):
             health=memory.health.heard(state.v.reshape(u.shape), seen, beliefs.wrong[best] > 0.0),
         )
         if state.began is not None or state.round % EVERY == 0:
-            due = np.flatnonzero(seen & (np.reshape(state.own_round, -1) % EVERY == 0))
+            due = np.flatnonzero(np.broadcast_to(seen & (np.reshape(state.own_round, -1) % EVERY == 0), len(u)))
             if due.size:
                 health = judge(memory, due, state.round, state.rounds_to_go, self.y_max)
                 return evolve(memory, health=health)
