@@ -283,6 +283,28 @@ class Bank(Posterior):
             found[mixture.rows] = np.sqrt(np.maximum(np.vecdot(rows @ covariance, rows), 0.0))
         return found
 
+    def lowest(self, terms: Terms) -> Array:
+        """Return the lowest eigenvalue, in its deviations, of A before it was required to have none below zero."""
+        found = np.full(len(self.size), np.nan)
+        if len(self.filters.group):
+            mixture = Mixture.of(self.filters).leading()
+            spectrum = Spectrum.of(smat(mixture.theta[:, terms.extras :]))
+            rows = 2.0 * svec_rows(spectrum.vectors[:, :, 0])
+            variance = np.maximum(mixture.variance(rows, terms.extras), 1e-300)
+            found[mixture.rows] = spectrum.values[:, 0] / np.sqrt(variance)
+        return found
+
+    def offset_covariance(self, terms: Terms) -> Array:
+        """Return the covariance of the offset b, given the estimate of A, shape (n, d, d)."""
+        found = np.full((len(self.size), terms.dim, terms.dim), np.nan)
+        if len(self.filters.group):
+            mixture = Mixture.of(self.filters).leading()
+            own = self.take(mixture.rows)
+            estimate = Spectrum(own.values, own.vectors)
+            variances = mixture.offsets(terms, estimate, own.size, own.context_size)[1]
+            found[mixture.rows] = estimate.matrix(variances)
+        return found
+
     def covariances(self, terms: Terms, U: Array) -> tuple[Array, Array]:
         """Return var(1/2 u'Au), shape (n, k), and Cov(A, 1/2 u'Au), shape (n, k, d, d), for u of shape (n, k, d)."""
         rows = svec_rows(U)

@@ -82,11 +82,23 @@ reading, or a larger one."""
 GROWN = 10.0
 """A typical size is replaced by one that is larger by this factor, while there are fewer readings than unknowns."""
 
+HEALTH_WINDOW = 50.0
+"""Shares that are only reported are means over about so many rounds, and older ones are forgotten. No action depends on
+them; derived from what an operator waits for."""
+
+_BAND = 1.96**2
+"""The squared deviations within which 95 % of normal readings are; only reported, derived."""
+
 MIN_DISTANCE = 1e-50
 """Until a displacement is longer than this nothing is learned: ratios of scale to noise would overflow."""
 
 
-@register("GLIDE.mixture", version=2, migrations={1: lambda fields: {**fields, "bursts": fields["rejected"]}})
+def _counted(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of beliefs of a version that counted neither bursts nor outliers."""
+    return {**fields, "bursts": fields["rejected"], "outliers": 0.0 * fields["wide"]}
+
+
+@register("GLIDE.mixture", version=2, migrations={1: _counted})
 @dataclass(frozen=True)
 class Beliefs(Value):
     """The beliefs of some runs, sorted by run; the best of each run comes first.
@@ -111,6 +123,8 @@ class Beliefs(Value):
         The factor of the last wrong reading; NaN if it is not known.
     wide : Array, shape (n,)
         The number of readings with a large error.
+    outliers : Array, shape (n,)
+        The share of the readings outside of the band in which 95 % were expected, the old ones forgotten.
     """
 
     posterior: Any
@@ -124,12 +138,13 @@ class Beliefs(Value):
     surprise: Array
     gain: Array
     wide: Array
+    outliers: Array
 
     @classmethod
     def start(cls, posterior: Any, runs: int) -> Beliefs:
         """Return one belief for each run."""
         zero = np.zeros(runs)
-        return cls(posterior, np.arange(runs), zero, zero, zero, zero, zero, zero, zero + 1.0, zero + np.nan, zero)
+        return cls(posterior, np.arange(runs), *(zero,) * 6, zero + 1.0, zero + np.nan, zero, zero)
 
     def take(self, index: IntArray) -> Beliefs:
         """Return some of the beliefs."""
@@ -271,6 +286,7 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
     share = np.where(wrong, WRONG_AGAIN, share)
     accept = np.log1p(-share) + outcome.log_density
     squares = np.minimum(np.square(outcome.error) / outcome.variance, 25.0)
+    outliers = beliefs.outliers + ((squares > _BAND) - beliefs.outliers) / HEALTH_WINDOW
     surprise = beliefs.surprise + (squares - beliefs.surprise) / RECENT
     forced = surprise > LARGE_NIS
     accepted = evolve(
@@ -282,6 +298,7 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
         gain=np.full(accept.size, np.nan),
         surprise=np.where(forced, 1.0, surprise),
         wide=beliefs.wide + wide,
+        outliers=outliers,
     )
     doubtful = ((squares > AWAY) | wrong) & (beliefs.age > 0.0)
     if not doubtful.any():
@@ -293,6 +310,7 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
     changes = forced | (squares > -_log_hazard(beliefs))
     if changes.any():
         changes &= _may_have_changed(beliefs, terms, reading, outcome)
+    beliefs = evolve(beliefs, outliers=outliers)
     parts = [accepted.take(np.flatnonzero(~branches | (accept > reject - KEPT_NATS)))]
     if branches.any():
         rejected = evolve(
