@@ -23,7 +23,7 @@ what h = r^{-1/2} is for.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
@@ -36,94 +36,192 @@ _JITTER = 1e-11
 """What is added to the diagonal of a kernel, relative to its entries: above round-off, below any noise that counts."""
 
 
-class Readings(NamedTuple):
-    """Readings of one row: displacements (n, d), values (n,), and what multiplies the base load (n,)."""
+@register("FactoredReadings")
+@dataclass(frozen=True)
+class Readings(Value):
+    """Readings of one row, divided by the deviation of their noise in units of sigma.
+
+    Attributes
+    ----------
+    Z : Array, shape (n, d)
+        The displacements u, times ``w``.
+    y, h : Array, shape (n,)
+        The values, and what multiplies the base load.
+    w : Array, shape (n,)
+        What multiplies a displacement: the root of ``h`` times the factor of the hitting cost.
+    X : Array, shape (n, m)
+        The regressors of the base load, relative to their first values, times ``h``.
+    t : Array, shape (n,)
+        The numbers of the readings.
+    """
 
     Z: Array
     y: Array
     h: Array
+    w: Array
+    X: Array
+    t: Array
 
-    def first(self, count: int) -> Readings:
-        """Return the earliest ones."""
-        return Readings(self.Z[:count], self.y[:count], self.h[:count])
+    @classmethod
+    def none(cls, d: int, m: int) -> Readings:
+        """Return no readings, with m regressors."""
+        none = np.zeros(0)
+        return cls(np.zeros((0, d)), none, none, none, np.zeros((0, m)), none)
+
+    @classmethod
+    def of_cost(cls, U: Array, m: int) -> Readings:
+        """Return the hitting costs at displacements, which contain nothing else."""
+        none = np.zeros(len(U))
+        return cls(U, none, none, none, np.zeros((len(U), m)), none)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, index: Any) -> Readings:
+        """Return some of them."""
+        return Readings(*(part[index] for part in self.__dict__.values()))
 
     def last(self, count: int) -> Readings:
         """Return the latest ones."""
-        return Readings(self.Z[-count:], self.y[-count:], self.h[-count:])
+        return self.take(slice(-count, None))
+
+    def followed_by(self, more: Readings) -> Readings:
+        """Return these readings and more of them."""
+        both = zip(self.__dict__.values(), more.__dict__.values(), strict=True)
+        return Readings(*(np.concatenate(parts) for parts in both))
 
 
-@register("DualPrior")
+@register("FactoredExtras")
+@dataclass(frozen=True)
+class Extras(Value):
+    """What a reading may contain besides the hitting cost: the prior's deviations, 0 for what does not exist.
+
+    Attributes
+    ----------
+    load, step : float
+        That of the base load, and of its step from one reading to the next in units of the noise.
+    offset : float
+        That of an entry of the offset b.
+    regressors : Array, shape (m,)
+        Those of the dependence of the base load on the regressors.
+    """
+
+    load: float
+    step: float
+    offset: float
+    regressors: Array
+
+    @classmethod
+    def none(cls, m: int) -> Extras:
+        """Return nothing, with m regressors."""
+        return cls(0.0, 0.0, 0.0, np.zeros(m))
+
+    def deviations(self, d: int) -> Array:
+        """Return those of the base load, the offset of d entries, and the regressors, shape (1 + d + m,)."""
+        return np.concatenate([[self.load], np.full(d, self.offset), self.regressors])
+
+    def kernel(self, one: Readings, other: Readings, M: Array, sigma: float) -> Array:
+        """Return the covariances of what readings contain besides 1/2 z'A z."""
+        if not self.load:
+            return np.zeros((len(one), len(other)))
+        K = np.full((len(one), len(other)), self.load**2)
+        if self.step:
+            K += (self.step * sigma) ** 2 * np.minimum.outer(one.t, other.t)
+        K *= np.outer(one.h, other.h)
+        if self.offset:
+            left, right = (part.w[:, None] * (part.Z @ M) for part in (one, other))
+            K += self.offset**2 * (left @ right.T)
+        if self.regressors.any():
+            K += (one.X * np.square(self.regressors)) @ other.X.T
+        return K
+
+
+@register("DualPrior", version=2, migrations={1: lambda fields: fields})
 @dataclass(frozen=True)
 class Prior(Value):
-    """The prior N(M, c^2 M x M) of A, the deviation tau of the base load, and the deviation sigma of the noise."""
+    """The prior N(M, c^2 M x M) of A, that of the extras, and the deviation sigma of the noise."""
 
     M: Array
     c: float
-    tau: float
     sigma: float
+    extras: Extras
+
+    def kernel(self, one: Readings, other: Readings) -> Array:
+        """Return the covariances of readings without noise."""
+        K = np.square((0.5 * self.c) * (one.Z @ self.M @ other.Z.T))
+        return K + self.extras.kernel(one, other, self.M, self.sigma) if self.extras.load else K
 
 
 @register("DualPosterior")
 @dataclass(frozen=True)
 class Posterior(Value):
-    """The posterior after the readings (Z, h): the prior, alpha, and the lower triangular root of the kernel matrix."""
+    """The posterior after readings: the prior, alpha, and the lower triangular root of the kernel matrix."""
 
     prior: Prior
-    Z: Array
-    h: Array
+    readings: Readings
     alpha: Array
     root: Array
 
     @classmethod
     def of(cls, prior: Prior, readings: Readings) -> Posterior:
         """Compute alpha = K^{-1} (y - 1/2 diag(Z M Z'))."""
-        Z, y, h = readings
-        ZM = Z @ prior.M
-        K = kernel(prior, ZM @ Z.T, h, h)
-        K.flat[:: len(y) + 1] += _JITTER * np.diag(K) + prior.sigma**2
+        K = prior.kernel(readings, readings)
+        K.flat[:: len(K) + 1] += _JITTER * np.diag(K) + prior.sigma**2
         root = cholesky(K, lower=True, overwrite_a=True, check_finite=False)
-        alpha = cho_solve((root, True), y - 0.5 * np.vecdot(ZM, Z), check_finite=False)
-        return cls(prior, Z, h, alpha, root)
+        alpha = cho_solve((root, True), readings.y - costs(readings.Z, prior.M), check_finite=False)
+        return cls(prior, readings, alpha, root)
 
     def mean(self) -> Array:
         """Return E[A | y] = M + 1/2 c^2 M Z' diag(alpha) Z M."""
-        ZM = self.Z @ self.prior.M
+        ZM = self.readings.Z @ self.prior.M
         X = (ZM.T * (0.5 * self.prior.c**2 * self.alpha)) @ ZM
         return np.asarray(self.prior.M + 0.5 * (X + X.T))
 
-    def load(self) -> float:
-        """Return E[l | y] = tau^2 h'alpha."""
-        return self.prior.tau**2 * float(self.h @ self.alpha)
+    def extras(self, new: Readings) -> Array:
+        """Return the mean of what readings contain besides the hitting cost."""
+        prior = self.prior
+        return np.asarray(self.alpha @ prior.extras.kernel(self.readings, new, prior.M, prior.sigma))
 
-    def predict(self, W: Array, h: Array) -> tuple[Array, Array]:
-        """Return mean and variance of readings without noise at W (m, d): 1/2 w'Mw + m'alpha and k - m'K^{-1}m."""
-        WM = W @ self.prior.M
-        square = np.vecdot(WM, W)
-        cross = kernel(self.prior, self.Z @ WM.T, self.h, h)
-        known = solve_triangular(self.root, cross, lower=True, check_finite=False)
-        own = 0.25 * np.square(self.prior.c * square) + np.square(self.prior.tau * h)
-        return 0.5 * square + self.alpha @ cross, np.maximum(own - np.square(known).sum(axis=0), 0.0)
+    def covariance(self, new: Readings) -> Array:
+        """Return the covariance of readings without noise."""
+        known = self._known(self.prior.kernel(self.readings, new))
+        return np.asarray(self.prior.kernel(new, new) - known.T @ known)
+
+    def offset(self, values: Array, vectors: Array) -> Array:
+        """Return the offset b for an estimate of A, by a ridge regression of g = A b on it."""
+        M, own, readings = self.prior.M, self.prior.extras.offset, self.readings
+        if not own:
+            return np.zeros(len(M))
+        MQ = own * (M @ vectors)
+        cross = (readings.w[:, None] * (readings.Z @ M)) @ (own * MQ)
+        variance = np.square(MQ).sum(axis=0) - np.square(self._known(cross)).sum(axis=0)
+        ratio = np.maximum(variance, 0.0) / own**2
+        return np.asarray(vectors @ (values * (self.alpha @ cross) / np.maximum(values**2 + ratio, 1e-300)))
 
     def covariances(self, U: Array) -> tuple[Array, Array]:
         """Return var(1/2 u'Au) and Cov(A, 1/2 u'Au) = 1/2 c^2 M (u u' - Z' diag(K^{-1} k_u) Z) M for u (m, d)."""
-        none = np.zeros(len(U))
-        ZM, UM = self.Z @ self.prior.M, U @ self.prior.M
-        solved = cho_solve((self.root, True), kernel(self.prior, self.Z @ UM.T, self.h, none), check_finite=False)
-        known = np.array([(ZM.T * own) @ ZM for own in solved.T]).reshape(len(U), *self.prior.M.shape)
-        return self.predict(U, none)[1], 0.5 * self.prior.c**2 * (UM[:, :, None] * UM[:, None, :] - known)
+        prior, new = self.prior, Readings.of_cost(U, self.readings.X.shape[1])
+        ZM, UM = self.readings.Z @ prior.M, U @ prior.M
+        cross = prior.kernel(self.readings, new)
+        solved = cho_solve((self.root, True), cross, check_finite=False)
+        known = np.array([(ZM.T * own) @ ZM for own in solved.T]).reshape(len(U), *prior.M.shape)
+        variance = 0.25 * np.square(prior.c * np.vecdot(UM, U)) - np.vecdot(cross.T, solved.T)
+        return np.maximum(variance, 0.0), 0.5 * prior.c**2 * (UM[:, :, None] * UM[:, None, :] - known)
 
     def image(self, w: Array) -> Array:
         """Return Cov(A w) = 1/2 c^2 (M w'Mw + Mw w'M) - X'K^{-1}X with X = 1/2 c^2 diag(ZMw) Z M."""
         M, half = self.prior.M, 0.5 * self.prior.c**2
-        Mw, ZM = M @ w, self.Z @ M
-        known = solve_triangular(self.root, half * (ZM @ w)[:, None] * ZM, lower=True, check_finite=False)
+        Mw, ZM = M @ w, self.readings.Z @ M
+        known = self._known(half * (ZM @ w)[:, None] * ZM)
         return np.asarray(half * (M * (w @ Mw) + np.outer(Mw, Mw)) - known.T @ known)
 
+    def _known(self, cross: Array) -> Array:
+        return np.asarray(solve_triangular(self.root, cross, lower=True, check_finite=False))
 
-def kernel(prior: Prior, inner: Array, h: Array, other: Array) -> Array:
-    """Return the covariances 1/4 c^2 (z_i'M w_j)^2 + tau^2 h_i h_j of readings with the products z_i'M w_j."""
-    K = np.square((0.5 * prior.c) * inner)
-    return K + np.outer(prior.tau**2 * h, other) if prior.tau else K
+
+def costs(Z: Array, M: Array) -> Array:
+    """Return 1/2 z'M z for z of shape (n, d)."""
+    return 0.5 * np.vecdot(Z @ M, Z)
 
 
 def positive_part(A: Array) -> tuple[Array, Array, Array]:

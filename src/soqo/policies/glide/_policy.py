@@ -105,7 +105,7 @@ class GLIDE(Policy[Memory]):
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> Memory:
         d = x0.shape[-1]
-        terms = Terms(d, offset=self.offset, regressors=d + 1 if d <= MAX_DENSE_DIM else 0)
+        terms = Terms(d, offset=self.offset, regressors=d + 1)
         return Memory.start(math.prod(x0.shape[:-1]), terms)
 
     def decide(self, state: State[Memory], v: Array) -> tuple[Array, Memory]:
