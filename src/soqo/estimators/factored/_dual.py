@@ -116,24 +116,30 @@ class Extras(Value):
         """Return nothing, with m regressors."""
         return cls(0.0, 0.0, 0.0, np.zeros(m))
 
+    @property
+    def varied(self) -> bool:
+        """Whether there is an offset, or a base load that depends on regressors."""
+        return self.offset > 0.0 or bool(self.regressors.any())
+
     def deviations(self, d: int) -> Array:
         """Return those of the base load, the offset of d entries, and the regressors, shape (1 + d + m,)."""
         return np.concatenate([[self.load], np.full(d, self.offset), self.regressors])
 
-    def kernel(self, one: Readings, other: Readings, M: Array, sigma: float) -> Array:
-        """Return the covariances of what readings contain besides 1/2 z'A z."""
-        if not self.load:
-            return np.zeros((len(one), len(other)))
-        K = np.full((len(one), len(other)), self.load**2)
-        if self.step:
-            K += (self.step * sigma) ** 2 * np.minimum.outer(one.t, other.t)
-        K *= np.outer(one.h, other.h)
+    def kernel(self, one: Readings, other: Readings, M: Array) -> Array:
+        """Return the covariances of what readings contain besides 1/2 z'A z, but for the steps of the base load."""
+        K = np.outer(self.load**2 * one.h, other.h)
         if self.offset:
             left, right = (part.w[:, None] * (part.Z @ M) for part in (one, other))
             K += self.offset**2 * (left @ right.T)
         if self.regressors.any():
             K += (one.X * np.square(self.regressors)) @ other.X.T
         return K
+
+    def walk(self, one: Readings, other: Readings) -> Array:
+        """Return the covariances of the steps of the base load so far, in units of sigma^2."""
+        if not self.step:
+            return np.zeros((len(one), len(other)))
+        return np.asarray(self.step**2 * np.minimum.outer(one.t, other.t) * np.outer(one.h, other.h))
 
 
 @register("DualPrior", version=2, migrations={1: lambda fields: fields})
@@ -149,7 +155,11 @@ class Prior(Value):
     def kernel(self, one: Readings, other: Readings) -> Array:
         """Return the covariances of readings without noise."""
         K = np.square((0.5 * self.c) * (one.Z @ self.M @ other.Z.T))
-        return K + self.extras.kernel(one, other, self.M, self.sigma) if self.extras.load else K
+        return K + self.beside(one, other) if self.extras.load else K
+
+    def beside(self, one: Readings, other: Readings) -> Array:
+        """Return the covariances of what readings contain besides hitting cost and noise."""
+        return self.extras.kernel(one, other, self.M) + self.sigma**2 * self.extras.walk(one, other)
 
 
 @register("DualPosterior")
@@ -179,8 +189,7 @@ class Posterior(Value):
 
     def extras(self, new: Readings) -> Array:
         """Return the mean of what readings contain besides the hitting cost."""
-        prior = self.prior
-        return np.asarray(self.alpha @ prior.extras.kernel(self.readings, new, prior.M, prior.sigma))
+        return np.asarray(self.alpha @ self.prior.beside(self.readings, new))
 
     def covariance(self, new: Readings) -> Array:
         """Return the covariance of readings without noise."""

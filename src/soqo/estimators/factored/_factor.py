@@ -166,7 +166,9 @@ class Fit(Value):
             X = H.copy()
             X.flat[:: len(X) + 1] += mu * diagonal + 1e-13 * diagonal[: self.L.size].max()
             try:
-                found = self.changed(cho_solve(cho_factor(X, overwrite_a=True, check_finite=False), g, check_finite=False))
+                found = self.changed(
+                    cho_solve(cho_factor(X, overwrite_a=True, check_finite=False), g, check_finite=False)
+                )
                 new = found.objective(readings)
             except LinAlgError:
                 new = math.inf

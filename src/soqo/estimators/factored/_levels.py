@@ -18,7 +18,7 @@ from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
 from soqo.estimators.bayes import FIRST_SCALE, NEGLIGIBLE_NATS, RECENT, STRUCTURES
 from soqo.estimators.factored._dual import Extras, Prior, Readings, costs
-from soqo.typing import Array
+from soqo.typing import Array, BoolArray
 
 EVIDENCE_ROWS = 256
 """The budget of the evidence, in latest readings: they determine deviations up to 5 %, and its work is their cube."""
@@ -48,33 +48,50 @@ class Evidence(NamedTuple):
 def evidence(readings: Readings, prior: Prior, sigmas: Array, known: float = 0.0) -> Evidence:
     r"""Return means of sigma, c and k by their evidence on a grid of sigma and a = c k.
 
-    The extras have the covariance R in units of sigma^2, as it is for the sigma of the prior. Readings are multiplied
-    by the inverse of the triangular root of I + R. In the eigenbasis of (z_i'M z_j)^2 / 4 after that, the covariance is
-    diagonal, D = sigma^2 + a^2 w. The scale k has the prior N(1, 1) and is linear, with the feature q = 1/2 z'M z:
+    The steps of the base load have the covariance R in units of sigma^2. Readings are multiplied by the inverse of the
+    triangular root of I + R. After that the covariance is diagonal in the eigenbasis of the kernel (z_i'M z_j)^2 / 4,
+    D = sigma^2 + a^2 w. The scale k has the prior N(1, 1) and is linear, with the feature q = 1/2 z'M z:
 
         log p(y) = -1/2 (log det D + log det (I + R) + y'D^{-1}y + 1 - b^2/G + log G),
         G = q'D^{-1}q + 1,    b = q'D^{-1}y + 1.
+
+    With a base load N(0, tau^2), D^{-1} is less D^{-1}h h'D^{-1} / (h'D^{-1}h + 1 / tau^2). Offset and regressors belong
+    to R if sigma is known. If not, the scale of A is not known either, and as they are in units of it, they belong to
+    the kernel.
 
     Parameters
     ----------
     readings : Readings
         The readings.
     prior : Prior
-        The shape M, the extras, and the sigma that is expected.
+        The shape M and the extras.
     sigmas : Array, shape (m,)
-        The grid of sigma.
+        The grid of sigma; a single one is known.
     known : float
         The noise that was known before; 0 for none.
     """
     Z, y, q = readings.Z, readings.y, costs(readings.Z, prior.M)
     unit, size = _rms(q), _rms(y)
-    f, K = np.stack([y / size, q / unit], axis=1), np.square(Z @ prior.M @ Z.T / (2.0 * unit))
-    f, K, log_det = _whitened(f, K, prior, readings)
+    f, K = np.stack([y / size, q / unit, readings.h], axis=1), np.square(Z @ prior.M @ Z.T / (2.0 * unit))
+    extras, R = prior.extras, prior.extras.walk(readings, readings)
+    if extras.varied:
+        E = evolve(extras, load=0.0).kernel(readings, readings, prior.M)
+        K, R = (K, R + E / sigmas[0] ** 2) if len(sigmas) == 1 else (K + E / unit**2, R)
+    f, K, log_det = _whitened(f, K, R)
     w, Q = np.linalg.eigh(K)
-    y, q = (Q.T @ f).T
+    y, q, h = (Q.T @ f).T
     s, a, k0 = sigmas[:, None] / size, np.geomspace(1e-3, 3.0, 20), unit / size
     D = np.square(s)[..., None] + np.square(a)[:, None] * np.maximum(w, 0.0)
-    yy, qy, qq = np.moveaxis((1.0 / D) @ np.stack([y * y, q * y, q * q], axis=1), -1, 0)
+    products = (1.0 / D) @ np.stack([y * y, q * y, q * q, h * y, h * q, h * h], axis=1)
+    yy, qy, qq, hy, hq, hh = np.moveaxis(products, -1, 0)
+    if extras.load:
+        left, tau = hh + np.square(size / extras.load), extras.load / size
+        yy, qy, qq, log_det = (
+            yy - hy * hy / left,
+            qy - hq * hy / left,
+            qq - hq * hq / left,
+            log_det + np.log(left * tau**2),
+        )
     qq, qy = qq + 1.0 / k0**2, qy + 1.0 / k0
     k = np.maximum(qy / qq, 1e-3 * k0)
     nats = -0.5 * (np.log(D).sum(axis=-1) + yy - 2.0 * k * qy + k * k * qq + np.log(qq * k0**2) + log_det)
@@ -87,15 +104,14 @@ def evidence(readings: Readings, prior: Prior, sigmas: Array, known: float = 0.0
     return Evidence(sigma, c, k_mean, total)
 
 
-def _whitened(f: Array, K: Array, prior: Prior, readings: Readings) -> tuple[Array, Array, float]:
-    """Return features and kernel of readings whose noise and extras have been whitened, and log det (I + R)."""
-    if not prior.extras.load:
+def _whitened(f: Array, K: Array, R: Array) -> tuple[Array, Array, float]:
+    """Return features and kernel of readings multiplied by the inverse of the root of I + R, and log det (I + R)."""
+    if not R.any():
         return f, K, 0.0
-    R = prior.extras.kernel(readings, readings, prior.M, prior.sigma) / prior.sigma**2
-    root = cholesky(np.eye(len(K)) + R, lower=True, check_finite=False)
+    root = cholesky(np.eye(len(R)) + R, lower=True, check_finite=False)
     half = solve_triangular(root, np.concatenate([K, f], axis=1), lower=True, check_finite=False)
-    K = solve_triangular(root, half[:, :-2].T, lower=True, check_finite=False)
-    return half[:, -2:], K, 2.0 * float(np.log(np.diag(root)).sum())
+    K = solve_triangular(root, half[:, : len(K)].T, lower=True, check_finite=False)
+    return half[:, len(K) :], K, 2.0 * float(np.log(np.diag(root)).sum())
 
 
 @register("FactoredLevels")
@@ -119,8 +135,8 @@ class Levels(Value):
         What was known of scale and shape before the first reading.
     known_noise : float
         The noise that was known before a change; 0 for none.
-    sigmas : Array, shape (len(STRUCTURES),)
-        The noise by each hypothesis about the extras; 0 before it is known, NaN for what is dropped.
+    possible : BoolArray, shape (len(STRUCTURES),)
+        The hypotheses about the extras that are not dropped.
     """
 
     sigma: float
@@ -132,7 +148,7 @@ class Levels(Value):
     first_scale: float
     first_shape: Array
     known_noise: float
-    sigmas: Array
+    possible: BoolArray
 
     @classmethod
     def start(
@@ -140,7 +156,8 @@ class Levels(Value):
     ) -> Levels:
         """Return what is known before the first reading: nothing, or the noise, the scale and the shape."""
         shape = np.eye(d) if shape is None else shape
-        return cls(sigma or 1.0, 1.0, extras, scale, 1.0, shape, scale, shape, sigma, np.zeros(len(STRUCTURES)))
+        possible = np.ones(len(STRUCTURES), dtype=np.bool_)
+        return cls(sigma or 1.0, 1.0, extras, scale, 1.0, shape, scale, shape, sigma, possible)
 
     def prior(self, soft: Array | None) -> Prior:
         """Return the prior whose M is a mixture of the broad shape and the last estimate."""
@@ -167,18 +184,18 @@ class Levels(Value):
         rms = _rms(latest.y)
         middle = max(self.sigma if soft is not None or self.known_noise else 0.1 * rms, 1e-300)
         grid = np.minimum(np.geomspace(min(1e-3 * rms, 0.3 * middle), 24.0 * middle, 28), noise_cap)
-        found = []
+        found, possible = [], self.possible.copy()
         for number, log_probability, extras in hypotheses:
-            expected = float(self.sigmas[number])
-            if not math.isnan(expected):
-                own = evidence(latest, evolve(prior, sigma=expected or middle, extras=extras), grid, self.known_noise)
+            if possible[number]:
+                own = evidence(latest, evolve(prior, extras=extras), grid, self.known_noise)
                 found.append((own.nats + log_probability, own.sigma, number, extras))
+        best = max(found, key=lambda one: one[0])[0]
+        for nats, _, number, _ in found:
+            possible[number] = nats > best - NEGLIGIBLE_NATS
         # The last one leads, since an error of A may look like another one.
-        nats, sigma, _, extras = max(found, key=lambda one: one[0] + LEAD * (one[3] == self.extras))
-        sigmas = self.sigmas.copy()
-        for own_nats, own_sigma, number, _ in found:
-            sigmas[number] = own_sigma if own_nats > nats - NEGLIGIBLE_NATS else math.nan
-        return evolve(self, sigma=sigma, extras=extras, sigmas=sigmas)
+        _, sigma, number, extras = max(found, key=lambda one: one[0] + LEAD * (one[3] == self.extras))
+        possible[number] = True
+        return evolve(self, sigma=sigma, extras=extras, possible=possible)
 
     def after(self, readings: Readings, soft: Array | None, hypotheses: Hypotheses, noise_cap: float) -> Levels:
         """Return the levels after the readings; the parameters are those of :meth:`compared`."""
