@@ -30,7 +30,10 @@ SHAPE_NATS = 0.1
 """The shape that follows from the displacements must explain each reading by so many nats better than the other."""
 
 LEAD = 8.0
-"""Other extras, and a factor, must explain the readings by so many nats better: an error of A may look like one."""
+"""A factor must explain the readings by so many nats better: an error of A may look like one."""
+
+LEAST_SPREAD = 0.3
+"""What is not known of A is judged with at least this spread c."""
 
 Hypotheses = Sequence[tuple[int, float, Extras]]
 """What readings may contain besides the hitting cost: numbers in the table, log probabilities, and deviations."""
@@ -76,7 +79,7 @@ def evidence(readings: Readings, prior: Prior, sigmas: Array, known: float = 0.0
     extras, R = prior.extras, prior.extras.walk(readings, readings)
     if extras.varied:
         E = evolve(extras, load=0.0).kernel(readings, readings, prior.M)
-        K, R = (K, R + E / sigmas[0] ** 2) if len(sigmas) == 1 else (K + E / unit**2, R)
+        K, R = (K, R + E / sigmas[0] ** 2) if len(sigmas) == 1 else (K + E / (LEAST_SPREAD * unit) ** 2, R)
     f, K, log_det = _whitened(f, K, R)
     w, Q = np.linalg.eigh(K)
     y, q, h = (Q.T @ f).T
@@ -180,21 +183,24 @@ class Levels(Value):
         noise_cap : float
             What bounds sigma.
         """
-        latest, prior = readings.last(EVIDENCE_ROWS), self.prior(soft)
+        latest = readings.last(EVIDENCE_ROWS)
         rms = _rms(latest.y)
         middle = max(self.sigma if soft is not None or self.known_noise else 0.1 * rms, 1e-300)
         grid = np.minimum(np.geomspace(min(1e-3 * rms, 0.3 * middle), 24.0 * middle, 28), noise_cap)
-        found, possible = [], self.possible.copy()
-        for number, log_probability, extras in hypotheses:
-            if possible[number]:
-                own = evidence(latest, evolve(prior, extras=extras), grid, self.known_noise)
-                found.append((own.nats + log_probability, own.sigma, number, extras))
-        best = max(found, key=lambda one: one[0])[0]
-        for nats, _, number, _ in found:
-            possible[number] = nats > best - NEGLIGIBLE_NATS
-        # The last one leads, since an error of A may look like another one.
-        _, sigma, number, extras = max(found, key=lambda one: one[0] + LEAD * (one[3] == self.extras))
-        possible[number] = True
+        extras, possible = self.extras, self.possible.copy()
+        if possible.sum() > 1:
+            # The last estimate has been fitted to the readings with the last extras, and is left out.
+            broad = self.prior(None)
+            nats = {
+                number: evidence(latest, evolve(broad, extras=own), grid, self.known_noise).nats + log_probability
+                for number, log_probability, own in hypotheses
+                if possible[number]
+            }
+            best = max(nats, key=lambda number: nats[number])
+            for number, own in nats.items():
+                possible[number] = own > nats[best] - NEGLIGIBLE_NATS
+            extras = next(own for number, _, own in hypotheses if number == best)
+        sigma = evidence(latest, evolve(self.prior(soft), extras=extras), grid, self.known_noise).sigma
         return evolve(self, sigma=sigma, extras=extras, possible=possible)
 
     def after(self, readings: Readings, soft: Array | None, hypotheses: Hypotheses, noise_cap: float) -> Levels:

@@ -17,7 +17,7 @@ from soqo._storage.registry import register
 from soqo.estimators.bayes import FIRST_SCALE, Terms
 from soqo.estimators.factored._dual import Extras, Posterior, Readings, costs, positive_part
 from soqo.estimators.factored._factor import SURPRISE, Factor, Fit
-from soqo.estimators.factored._levels import LEAD, Hypotheses, Levels
+from soqo.estimators.factored._levels import LEAD, LEAST_SPREAD, Hypotheses, Levels
 from soqo.estimators.factored._prediction import Prediction
 from soqo.estimators.factored._search import MAX_RANK, WORK, Search
 from soqo.typing import Array
@@ -33,9 +33,6 @@ PAUSE = 0.05
 
 GROWTH = 0.15
 """The budget of fits: a factor is fitted again after this share of more readings."""
-
-LEAST_SPREAD = 0.3
-"""What is not known of A is judged with at least this spread c."""
 
 
 @register("FactorTrial")
