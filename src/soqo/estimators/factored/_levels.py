@@ -18,10 +18,13 @@ from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
 from soqo.estimators.bayes import FIRST_SCALE, NEGLIGIBLE_NATS, RECENT, STRUCTURES
 from soqo.estimators.factored._dual import Extras, Prior, Readings, costs
-from soqo.typing import Array, BoolArray
+from soqo.typing import Array
 
 EVIDENCE_ROWS = 256
 """The budget of the evidence, in latest readings: they determine deviations up to 5 %, and its work is their cube."""
+
+FEW_ROWS = 64
+"""The budget of comparisons: with more readings, of the hypotheses that are far behind only one is compared in turn."""
 
 SHARE = 0.4
 """The share of the broad shape in the prior, where the noise is small; the rest is the last estimate."""
@@ -138,8 +141,8 @@ class Levels(Value):
         What was known of scale and shape before the first reading.
     known_noise : float
         The noise that was known before a change; 0 for none.
-    possible : BoolArray, shape (len(STRUCTURES),)
-        The hypotheses about the extras that are not dropped.
+    behind : Array, shape (len(STRUCTURES),)
+        By how many nats each hypothesis about the extras was behind the best one when it was compared last.
     """
 
     sigma: float
@@ -151,7 +154,7 @@ class Levels(Value):
     first_scale: float
     first_shape: Array
     known_noise: float
-    possible: BoolArray
+    behind: Array
 
     @classmethod
     def start(
@@ -159,8 +162,7 @@ class Levels(Value):
     ) -> Levels:
         """Return what is known before the first reading: nothing, or the noise, the scale and the shape."""
         shape = np.eye(d) if shape is None else shape
-        possible = np.ones(len(STRUCTURES), dtype=np.bool_)
-        return cls(sigma or 1.0, 1.0, extras, scale, 1.0, shape, scale, shape, sigma, possible)
+        return cls(sigma or 1.0, 1.0, extras, scale, 1.0, shape, scale, shape, sigma, np.zeros(len(STRUCTURES)))
 
     def prior(self, soft: Array | None) -> Prior:
         """Return the prior whose M is a mixture of the broad shape and the last estimate."""
@@ -187,21 +189,18 @@ class Levels(Value):
         rms = _rms(latest.y)
         middle = max(self.sigma if soft is not None or self.known_noise else 0.1 * rms, 1e-300)
         grid = np.minimum(np.geomspace(min(1e-3 * rms, 0.3 * middle), 24.0 * middle, 28), noise_cap)
-        extras, possible = self.extras, self.possible.copy()
-        if possible.sum() > 1:
-            # The last estimate has been fitted to the readings with the last extras, and is left out.
-            broad = self.prior(None)
-            nats = {
-                number: evidence(latest, evolve(broad, extras=own), grid, self.known_noise).nats + log_probability
-                for number, log_probability, own in hypotheses
-                if possible[number]
-            }
-            best = max(nats, key=lambda number: nats[number])
-            for number, own in nats.items():
-                possible[number] = own > nats[best] - NEGLIGIBLE_NATS
-            extras = next(own for number, _, own in hypotheses if number == best)
+        # The last estimate has been fitted to the readings with the last extras, and is left out.
+        broad, behind, nats = self.prior(None), self.behind.copy(), {}
+        turn = int(latest.t[-1]) % len(hypotheses)
+        for i, (number, log_probability, own) in enumerate(hypotheses):
+            if len(latest) <= FEW_ROWS or behind[number] < NEGLIGIBLE_NATS or i == turn:
+                found = evidence(latest, evolve(broad, extras=own), grid, self.known_noise)
+                nats[number] = found.nats + log_probability
+        for number, own_nats in nats.items():
+            behind[number] = max(nats.values()) - own_nats
+        extras = next(own for number, _, own in hypotheses if number in nats and not behind[number])
         sigma = evidence(latest, evolve(self.prior(soft), extras=extras), grid, self.known_noise).sigma
-        return evolve(self, sigma=sigma, extras=extras, possible=possible)
+        return evolve(self, sigma=sigma, extras=extras, behind=behind)
 
     def after(self, readings: Readings, soft: Array | None, hypotheses: Hypotheses, noise_cap: float) -> Levels:
         """Return the levels after the readings; the parameters are those of :meth:`compared`."""
