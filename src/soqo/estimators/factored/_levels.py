@@ -171,8 +171,8 @@ class Levels(Value):
             M = self.share * M + (1.0 - self.share) * soft
         return Prior(M, self.c, self.sigma, self.extras)
 
-    def compared(self, readings: Readings, soft: Array | None, hypotheses: Hypotheses, noise_cap: float) -> Levels:
-        """Return the levels with the noise and the extras of the most probable hypothesis, by the latest readings.
+    def after(self, readings: Readings, soft: Array | None, hypotheses: Hypotheses, noise_cap: float) -> Levels:
+        """Return the levels by the evidence of the latest readings.
 
         Parameters
         ----------
@@ -186,25 +186,10 @@ class Levels(Value):
             What bounds sigma.
         """
         latest = readings.last(EVIDENCE_ROWS)
-        rms = _rms(latest.y)
-        middle = max(self.sigma if soft is not None or self.known_noise else 0.1 * rms, 1e-300)
-        grid = np.minimum(np.geomspace(min(1e-3 * rms, 0.3 * middle), 24.0 * middle, 28), noise_cap)
-        # The last estimate has been fitted to the readings with the last extras, and is left out.
-        broad, behind, nats = self.prior(None), self.behind.copy(), {}
-        turn = int(latest.t[-1]) % len(hypotheses)
-        for i, (number, log_probability, own) in enumerate(hypotheses):
-            if len(latest) <= FEW_ROWS or behind[number] < NEGLIGIBLE_NATS or i == turn:
-                found = evidence(latest, evolve(broad, extras=own), grid, self.known_noise)
-                nats[number] = found.nats + log_probability
-        for number, own_nats in nats.items():
-            behind[number] = max(nats.values()) - own_nats
-        extras = next(own for number, _, own in hypotheses if number in nats and not behind[number])
-        sigma = evidence(latest, evolve(self.prior(soft), extras=extras), grid, self.known_noise).sigma
-        return evolve(self, sigma=sigma, extras=extras, behind=behind)
-
-    def after(self, readings: Readings, soft: Array | None, hypotheses: Hypotheses, noise_cap: float) -> Levels:
-        """Return the levels after the readings; the parameters are those of :meth:`compared`."""
-        found, latest = self.compared(readings, soft, hypotheses, noise_cap), readings.last(EVIDENCE_ROWS)
+        guess = self.sigma if soft is not None or self.known_noise else 0.1 * _rms(latest.y)
+        # The last estimate has been fitted to the readings with the last extras: it says nothing about other ones.
+        found = self.compared(latest, self.prior(None).M, hypotheses, guess, noise_cap)
+        found = evolve(found, sigma=found._evidence(latest, found.prior(soft), guess, noise_cap).sigma)
         shapes = [self.first_shape, past_shape(latest.Z)]
         if self.known_noise:
             shapes.append(np.eye(latest.Z.shape[1]))
@@ -216,6 +201,25 @@ class Levels(Value):
         scale = self.first_scale * own[best].k
         noisy = found.sigma / math.hypot(found.sigma, float(np.median(c * scale * costs(latest.Z, shape))))
         return evolve(found, c=c, scale=scale, share=SHARE + (1.0 - SHARE) * noisy, shape=shape)
+
+    def compared(self, readings: Readings, M: Array, hypotheses: Hypotheses, guess: float, noise_cap: float) -> Levels:
+        """Return the levels with the most probable extras, for an estimate M and a guess of sigma."""
+        latest, behind, nats = readings.last(EVIDENCE_ROWS), self.behind.copy(), {}
+        turn = int(latest.t[-1]) % len(hypotheses)
+        for i, (number, log_probability, extras) in enumerate(hypotheses):
+            if len(latest) <= FEW_ROWS or behind[number] < NEGLIGIBLE_NATS or i == turn:
+                found = self._evidence(latest, Prior(M, self.c, self.sigma, extras), guess, noise_cap)
+                nats[number] = found.nats + log_probability
+        for number, own in nats.items():
+            behind[number] = max(nats.values()) - own
+        extras = next(own for number, _, own in hypotheses if number in nats and not behind[number])
+        return evolve(self, extras=extras, behind=behind)
+
+    def _evidence(self, latest: Readings, prior: Prior, guess: float, noise_cap: float) -> Evidence:
+        """Return the evidence for a sigma around a guess."""
+        middle = max(guess, 1e-300)
+        grid = np.geomspace(min(1e-3 * _rms(latest.y), 0.3 * middle), 24.0 * middle, 28)
+        return evidence(latest, prior, np.minimum(grid, noise_cap), self.known_noise)
 
 
 def past_shape(Z: Array) -> Array:

@@ -91,7 +91,7 @@ class Factored(Posterior):
         """Return the rows after some of them were told the typical sizes of the entries of u and of the context."""
         rows = list(self.rows)
         for i, own, deviations in zip(index, size, terms.deviations(size, context_size), strict=True):
-            rows[i] = evolve(rows[i].restarted, size=float(own), deviations=deviations)
+            rows[i] = evolve(rows[i], size=float(own), deviations=deviations)
         return evolve(self, rows=tuple(rows))
 
     def take(self, index: IntArray) -> Factored:

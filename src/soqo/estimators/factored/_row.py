@@ -293,7 +293,7 @@ class Row(Value):
         """Return the row with the factor fitted again, if that is due."""
         n, readings, fit, due, levels = self.seen, self.readings, self.refit, self.due, self.levels
         if n >= due[0]:
-            levels = levels.compared(readings, self.estimate(), self.hypotheses(terms), self.noise_cap)
+            levels = levels.compared(readings, self.estimate(), self.hypotheses(terms), self.sigma, self.noise_cap)
             due = (n + max(1, n // 10), *due[1:])
         extras = levels.extras
         error = float(factor.fit.residuals(readings.last(1))[0])
