@@ -1,13 +1,19 @@
 r"""Gaussian posteriors of A in dual form, where the unknowns are as many as the readings.
 
-A reading with the displacement z is y = 1/2 z'A z + h l + noise with the base load l. Before the readings,
+A reading with the displacement z is y = 1/2 z'A z + e + noise, with the extras e = h l + w g'z + x'eta: a base load l
+that may walk, an offset b with g = A b, and a base load that is linear in the regressors x. Before the readings,
 
     A ~ N(M, c^2 M x M),    so that    cov(1/2 z_i'A z_i, 1/2 z_j'A z_j) = 1/4 c^2 (z_i'M z_j)^2,
 
-and l ~ N(0, tau^2): the readings are a Gaussian process with the kernel K_ij = 1/4 c^2 (z_i'M z_j)^2 + tau^2 h_i h_j +
-sigma^2 delta_ij. With alpha = K^{-1} (y - 1/2 diag(Z M Z')),
+and l ~ N(0, tau^2), with steps of the deviation q sigma from one reading to the next, b ~ N(0, beta^2 I) with g = M b,
+and eta ~ N(0, R): the readings are a Gaussian process whose kernel is a sum,
 
-    E[A | y] = M + 1/2 c^2 M Z' diag(alpha) Z M,    E[l | y] = tau^2 h'alpha,
+    K_ij = 1/4 c^2 (z_i'M z_j)^2 + h_i h_j (tau^2 + q^2 sigma^2 min(t_i, t_j)) + beta^2 w_i w_j z_i'M M z_j + x_i'R x_j
+           + sigma^2 delta_ij.
+
+With alpha = K^{-1} (y - 1/2 diag(Z M Z')),
+
+    E[A | y] = M + 1/2 c^2 M Z' diag(alpha) Z M,    E[g | y] = beta^2 M M Z'diag(w) alpha,
 
 and a further reading has the mean and the variance of Gaussian process regression (Rasmussen and Williams, "Gaussian
 Processes for Machine Learning", 2006, eq. 2.25 and 2.26). Cost: O(n^2 d + n^3) for n readings, whatever d(d+1)/2 is.
@@ -17,7 +23,7 @@ reweighted least squares for matrices of low rank (Mohan and Fazel, JMLR 13, 201
 stays, estimates are soft; with one that falls, they are as sharp as the readings permit.
 
 Readings whose noise has the variance r sigma^2 are divided by r^{1/2} at once, so that all have the same noise; this is
-what h = r^{-1/2} is for.
+what h = r^{-1/2} is for. With a factor s of the hitting cost, z is w u with w = (s h)^{1/2}.
 """
 
 from __future__ import annotations
@@ -142,7 +148,7 @@ class Extras(Value):
         return np.asarray(self.step**2 * np.minimum.outer(one.t, other.t) * np.outer(one.h, other.h))
 
 
-@register("DualPrior", version=2, migrations={1: lambda fields: fields})
+@register("FactoredPrior")
 @dataclass(frozen=True)
 class Prior(Value):
     """The prior N(M, c^2 M x M) of A, that of the extras, and the deviation sigma of the noise."""
@@ -159,10 +165,10 @@ class Prior(Value):
 
     def beside(self, one: Readings, other: Readings) -> Array:
         """Return the covariances of what readings contain besides hitting cost and noise."""
-        return self.extras.kernel(one, other, self.M) + self.sigma**2 * self.extras.walk(one, other)
+        return np.asarray(self.extras.kernel(one, other, self.M) + self.sigma**2 * self.extras.walk(one, other))
 
 
-@register("DualPosterior")
+@register("FactoredDual")
 @dataclass(frozen=True)
 class Posterior(Value):
     """The posterior after readings: the prior, alpha, and the lower triangular root of the kernel matrix."""

@@ -1,20 +1,22 @@
 r"""A = L L' with few columns: least squares, and the posterior of L around the fit.
 
-The readings are y = 1/2 |L'z|^2 + h l + noise, with theta = (vec L, l) a priori N(0, Lambda^{-1}). The fit minimizes
+The readings are y = 1/2 |L'(z + w b)|^2 + h l + x'eta + noise, with theta = (vec L, l, b, eta) a priori
+N(0, Lambda^{-1}). What does not exist of base load l, offset b and dependence eta on the regressors x is left out. The
+fit minimizes
 
-    F(theta) = sum_i (y_i - 1/2 |L'z_i|^2 - h_i l)^2 + s^2 theta'Lambda theta
+    F(theta) = e'W e + s^2 theta'Lambda theta,    e_i = y_i - 1/2 |L'(z_i + w_i b)|^2 - h_i l - x_i'eta
 
-by Levenberg's and Marquardt's steps (Marquardt, SIAM J. Appl. Math. 11, 1963): with the rows j_i = (z_i x L'z_i, h_i)
-of the Jacobian J, the residuals e and H = J'J + s^2 Lambda,
+by Levenberg's and Marquardt's steps (Marquardt, SIAM J. Appl. Math. 11, 1963), where W is the identity, or whitens the
+steps of a base load that walks; l is then that of the last reading. With the Jacobian J and H = J'W J + s^2 Lambda,
 
-    theta <- theta + (H + mu diag H)^{-1} (J'e - s^2 Lambda theta).
+    theta <- theta + (H + mu diag H)^{-1} (J'W e - s^2 Lambda theta).
 
 Around the fit the posterior of theta is N(theta, s^2 H^{-1}) (Laplace), where directions that no reading has seen
 keep their prior. A further reading updates it as a second-order extended Kalman filter does (Bar-Shalom, Li and
-Kirubarajan, "Estimation with Applications to Tracking and Navigation", 2001, section 10.3.2): with P the covariance and
-G_kl = z'P_kl z for the blocks of two columns,
+Kirubarajan, "Estimation with Applications to Tracking and Navigation", 2001, section 10.3.2): with P the covariance,
+in which the variance of a load that walks has grown by q^2 s^2, and G_kl = z'P_kl z for the blocks of two columns,
 
-    E[y] = 1/2 |L'z|^2 + 1/2 tr G + h l,    var y = j'P j + 1/2 |G|^2 + s^2.
+    E[y] = 1/2 |L'(z + w b)|^2 + 1/2 tr G + h l + x'eta,    var y = j'P j + 1/2 |G|^2 + s^2.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ SURPRISE = 3.0
 renewed. A factor is given up if the noise around it grows by this factor."""
 
 
-@register("FactorFit")
+@register("FactoredFit")
 @dataclass(frozen=True)
 class Fit(Value):
     """A fit in progress.
@@ -220,7 +222,7 @@ class Moments(NamedTuple):
     Pj: Array
 
 
-@register("FactorPosterior")
+@register("FactoredFactor")
 @dataclass(frozen=True)
 class Factor(Value):
     """The posterior N(theta, P) after a fit: the fit, P, and the sum of squares and degrees of freedom of the noise."""

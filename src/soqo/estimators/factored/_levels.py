@@ -1,4 +1,4 @@
-r"""The levels of noise, A and base load that the readings show, which make the prior of a dual posterior.
+r"""The levels of noise and A that the readings show, and what else is in them: the prior of a dual posterior.
 
 Type-II maximum likelihood (Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, section 5.4), with
 averages over a grid in place of the maximum: with few readings the evidence is flat.
@@ -23,8 +23,12 @@ from soqo.typing import Array
 EVIDENCE_ROWS = 256
 """The budget of the evidence, in latest readings: they determine deviations up to 5 %, and its work is their cube."""
 
-FEW_ROWS = 64
-"""The budget of comparisons: with more readings, of the hypotheses that are far behind only one is compared in turn."""
+SIGMAS = 28
+"""The budget of the grid of sigma; comparisons have half of it."""
+
+COMPARED_ROWS, FEW_ROWS = 128, 48
+"""The budget of comparisons, in latest readings; with more than a few, of the hypotheses that are far behind only one is
+compared in turn."""
 
 SHARE = 0.4
 """The share of the broad shape in the prior, where the noise is small; the rest is the last estimate."""
@@ -33,7 +37,8 @@ SHAPE_NATS = 0.1
 """The shape that follows from the displacements must explain each reading by so many nats better than the other."""
 
 LEAD = 8.0
-"""A factor must explain the readings by so many nats better: an error of A may look like one."""
+"""A factor, and other extras than those for which earlier readings have spoken, must explain the readings by so many
+nats better: an error of A may look like one."""
 
 LEAST_SPREAD = 0.3
 """What is not known of A is judged with at least this spread c."""
@@ -61,9 +66,9 @@ def evidence(readings: Readings, prior: Prior, sigmas: Array, known: float = 0.0
         log p(y) = -1/2 (log det D + log det (I + R) + y'D^{-1}y + 1 - b^2/G + log G),
         G = q'D^{-1}q + 1,    b = q'D^{-1}y + 1.
 
-    With a base load N(0, tau^2), D^{-1} is less D^{-1}h h'D^{-1} / (h'D^{-1}h + 1 / tau^2). Offset and regressors belong
-    to R if sigma is known. If not, the scale of A is not known either, and as they are in units of it, they belong to
-    the kernel.
+    With a base load N(0, tau^2), D^{-1} is less D^{-1}h h'D^{-1} / (h'D^{-1}h + 1 / tau^2). Offset and regressors
+    belong to R if sigma is known. If not, the scale of A is not known either, and as they are in units of it, they
+    belong to the kernel.
 
     Parameters
     ----------
@@ -120,7 +125,7 @@ def _whitened(f: Array, K: Array, R: Array) -> tuple[Array, Array, float]:
     return half[:, len(K) :], K, 2.0 * float(np.log(np.diag(root)).sum())
 
 
-@register("FactoredLevels")
+@register("FactoredPriorLevels")
 @dataclass(frozen=True)
 class Levels(Value):
     """What the prior of A is made of; see :meth:`prior`.
@@ -188,8 +193,8 @@ class Levels(Value):
         latest = readings.last(EVIDENCE_ROWS)
         guess = self.sigma if soft is not None or self.known_noise else 0.1 * _rms(latest.y)
         # The last estimate has been fitted to the readings with the last extras: it says nothing about other ones.
-        found = self.compared(latest, self.prior(None).M, hypotheses, guess, noise_cap)
-        found = evolve(found, sigma=found._evidence(latest, found.prior(soft), guess, noise_cap).sigma)
+        found = self.compared(readings, self.prior(None).M, hypotheses, guess, noise_cap)
+        found = evolve(found, sigma=found._evidence(latest, found.prior(soft), guess, noise_cap, SIGMAS).sigma)
         shapes = [self.first_shape, past_shape(latest.Z)]
         if self.known_noise:
             shapes.append(np.eye(latest.Z.shape[1]))
@@ -204,21 +209,22 @@ class Levels(Value):
 
     def compared(self, readings: Readings, M: Array, hypotheses: Hypotheses, guess: float, noise_cap: float) -> Levels:
         """Return the levels with the most probable extras, for an estimate M and a guess of sigma."""
-        latest, behind, nats = readings.last(EVIDENCE_ROWS), self.behind.copy(), {}
+        latest, behind, nats = readings.last(COMPARED_ROWS), self.behind.copy(), {}
         turn = int(latest.t[-1]) % len(hypotheses)
         for i, (number, log_probability, extras) in enumerate(hypotheses):
             if len(latest) <= FEW_ROWS or behind[number] < NEGLIGIBLE_NATS or i == turn:
-                found = self._evidence(latest, Prior(M, self.c, self.sigma, extras), guess, noise_cap)
+                found = self._evidence(latest, Prior(M, self.c, self.sigma, extras), guess, noise_cap, SIGMAS // 2)
                 nats[number] = found.nats + log_probability
+                nats[number] += LEAD * (extras == self.extras and len(readings) > len(latest))
         for number, own in nats.items():
             behind[number] = max(nats.values()) - own
         extras = next(own for number, _, own in hypotheses if number in nats and not behind[number])
         return evolve(self, extras=extras, behind=behind)
 
-    def _evidence(self, latest: Readings, prior: Prior, guess: float, noise_cap: float) -> Evidence:
-        """Return the evidence for a sigma around a guess."""
+    def _evidence(self, latest: Readings, prior: Prior, guess: float, noise_cap: float, count: int) -> Evidence:
+        """Return the evidence on a grid of sigma around a guess."""
         middle = max(guess, 1e-300)
-        grid = np.geomspace(min(1e-3 * _rms(latest.y), 0.3 * middle), 24.0 * middle, 28)
+        grid = np.geomspace(min(1e-3 * _rms(latest.y), 0.3 * middle), 24.0 * middle, count)
         return evidence(latest, prior, np.minimum(grid, noise_cap), self.known_noise)
 
 

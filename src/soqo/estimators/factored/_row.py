@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
 from soqo._foundation.frozen_dataclasses import Value, evolve
-from soqo._storage.registry import register
+from soqo._storage.registry import register, retire
 from soqo.estimators.bayes import FIRST_SCALE, Terms
 from soqo.estimators.factored._dual import Extras, Posterior, Readings, costs, positive_part
 from soqo.estimators.factored._factor import SURPRISE, Factor, Fit
@@ -35,7 +36,11 @@ GROWTH = 0.15
 """The budget of fits: a factor is fitted again after this share of more readings."""
 
 
-@register("FactorTrial")
+retire("DualPrior", "DualPosterior", "FactorFit", "FactorPosterior", "FactorTrial", "FactorSearch", "FactoredLevels")
+"""The parts of the first version of a row, which are not read."""
+
+
+@register("FactoredTrial")
 @dataclass(frozen=True)
 class Trial(Value):
     """A factor on trial, and its lead over the estimate that is played for, in nats."""
@@ -56,7 +61,18 @@ class Trial(Value):
         return self.lead > LEAD
 
 
-@register("FactoredRow")
+def _from_first(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a row that keeps readings and estimate of the first version, and computes all else anew."""
+    (n, d), h = fields["Z"].shape, fields["h"]
+    t = np.arange(n) + (fields["seen"] - n + 1.0)
+    row = Row.start(d, 0)
+    kept = {name: fields[name] for name in ("size", "noise_cap", "seen", "values", "vectors")}
+    readings = Readings(fields["Z"], fields["y"], h, np.sqrt(h), np.zeros((n, 0)), t)
+    deviations = Terms(d).deviations(np.full(1, fields["size"]), np.zeros((1, 0)))[0]
+    return {**row.__dict__, **kept, "readings": readings, "deviations": deviations}
+
+
+@register("FactoredRow", version=2, migrations={1: _from_first})
 @dataclass(frozen=True)
 class Row(Value):
     """A posterior of A; see :class:`soqo.estimators.factored.Factored`.

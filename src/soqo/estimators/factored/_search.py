@@ -38,7 +38,7 @@ MAX_RANK = 0.67
 """A factor has at most this share of d columns: with more, it has scarcely fewer unknowns than A."""
 
 
-@register("FactorSearch")
+@register("FactoredSearch")
 @dataclass(frozen=True)
 class Search(Value):
     """A search in progress: the annealed estimate, the broad shape, the sweeps done, the fit, and the best so far.
