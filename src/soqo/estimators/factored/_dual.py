@@ -236,7 +236,7 @@ class Posterior(Value):
 
 def costs(Z: Array, M: Array) -> Array:
     """Return 1/2 z'M z for z of shape (n, d)."""
-    return 0.5 * np.vecdot(Z @ M, Z)
+    return np.asarray(0.5 * np.vecdot(Z @ M, Z))
 
 
 def positive_part(A: Array) -> tuple[Array, Array, Array]:

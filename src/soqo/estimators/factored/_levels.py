@@ -27,8 +27,8 @@ SIGMAS = 28
 """The budget of the grid of sigma; comparisons have half of it."""
 
 COMPARED_ROWS, FEW_ROWS = 128, 48
-"""The budget of comparisons, in latest readings; with more than a few, of the hypotheses that are far behind only one is
-compared in turn."""
+"""The budget of comparisons, in latest readings; with more than a few, only one of the hypotheses that are far behind
+is compared in turn."""
 
 SHARE = 0.4
 """The share of the broad shape in the prior, where the noise is small; the rest is the last estimate."""
