@@ -69,8 +69,8 @@ class GLIDE(Policy[Memory]):
 
     Notes
     -----
-    A round costs O(d^4) up to d = 12. With more dimensions it depends on the rank of A; offsets and contexts are not
-    learned, and a reading at ``y_max`` is not used.
+    A round costs O(d^4) up to d = 12. With more dimensions it depends on the rank of A; contexts and offsets that walk
+    are not learned, and a reading at ``y_max`` is not used.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class GLIDE(Policy[Memory]):
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> Memory:
         d = x0.shape[-1]
-        terms = Terms(d, offset=self.offset, regressors=d + 1 if d <= MAX_DENSE_DIM else 0)
+        terms = Terms(d, offset=self.offset, regressors=d + 1)
         return Memory.start(math.prod(x0.shape[:-1]), terms)
 
     def decide(self, state: State[Memory], v: Array) -> tuple[Array, Memory]:
@@ -207,7 +207,7 @@ class GLIDE(Policy[Memory]):
     def _with_covariates(self, state: State[Memory], memory: Memory) -> tuple[Memory, Array | None]:
         """Return the memory with the terms of this reading, and the regressors of the base load, shape (runs, m).
 
-        They are the minimizer, the number of the round, and the covariates. With many dimensions there are none.
+        They are the minimizer, the number of the round, and the covariates.
         """
         terms, runs = memory.terms, len(memory.alarms)
         if not terms.regressors:
