@@ -218,8 +218,8 @@ class Levels(Value):
                 nats[number] += LEAD * (extras == self.extras and len(readings) > len(latest))
         for number, own in nats.items():
             behind[number] = max(nats.values()) - own
-        extras = next(own for number, _, own in hypotheses if number in nats and not behind[number])
-        return evolve(self, extras=extras, behind=behind)
+        best = (own for number, _, own in hypotheses if number in nats and not behind[number])
+        return evolve(self, extras=next(best, self.extras), behind=behind)  # numbers that overflow have no best
 
     def _evidence(self, latest: Readings, prior: Prior, guess: float, noise_cap: float, count: int) -> Evidence:
         """Return the evidence on a grid of sigma around a guess."""
