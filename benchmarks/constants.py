@@ -60,7 +60,7 @@ def modules() -> Iterator[Any]:
     for name in PACKAGES:
         package = importlib.import_module(name)
         for found in pkgutil.iter_modules(package.__path__, f"{name}."):
-            if found.name.rpartition(".")[2] not in ("_regression", "_earlier_files", "_report"):
+            if found.name.rpartition(".")[2] not in ("_regression", "_earlier_files", "_health", "_report"):
                 yield importlib.import_module(found.name)
 
 

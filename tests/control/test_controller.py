@@ -375,7 +375,9 @@ def test_numbers_in_diagnostics_are_plain_numbers() -> None:
 
 def test_glide_explains_learning_confidence_and_a_suspected_change() -> None:
     controller, rng = Controller(GLIDE(), np.zeros(2), horizon=500), np.random.default_rng(0)
-    assert controller.explain().startswith("No round played yet: GLIDE is learning (readings: 0, unknowns: 3)")
+    assert controller.explain().startswith(
+        "No round played yet: GLIDE is learning (readings: 0 of 0 rounds, unknowns: 3)"
+    )
     texts, v = [], np.zeros(2)
     for t in range(120):
         A = np.diag([1.0, 2.0]) if t < 60 else np.diag([4.0, 0.1])
@@ -385,7 +387,7 @@ def test_glide_explains_learning_confidence_and_a_suspected_change() -> None:
         controller.observe(0.5 * (x - v) @ A @ (x - v) + rng.uniform(-1.0, 1.0))
         texts.append(controller.explain())
         assert texts[-1].startswith(f"Round {t + 1} of 500 completed: GLIDE ")
-    assert "GLIDE is learning (readings: 1, unknowns: 3)" in texts[0]
+    assert "GLIDE is learning (readings: 1 of 1 rounds, unknowns: 3)" in texts[0]
     assert all("GLIDE is confident" in text for text in texts[40:60])
     suspicious = [t for t, text in enumerate(texts) if "GLIDE suspects a change" in text]
     assert 60 <= suspicious[0] <= 63

@@ -14,7 +14,7 @@ def test_counts_are_rendered() -> None:
     metrics.count_request("rounds", 200)
     metrics.count_request("rounds", 409)
     metrics.count_work(Work(7, 5, [Event(1, 2, "alarm", "A changed", 3)], ["roof"], 0.01))
-    text = metrics.render(waiting=3, streams=1, plants=2).decode()
+    text = metrics.render(waiting=3, streams=1, plants=2, health={"roof": 0.5}).decode()
     found = {
         (sample.name, *sorted(sample.labels.values())): sample.value
         for family in text_string_to_metric_families(text)
@@ -24,4 +24,5 @@ def test_counts_are_rendered() -> None:
     assert found["soqo_calls_written_total",] == 5
     assert found["soqo_events_total", "alarm"] == 1
     assert found["soqo_batch_size_sum",] == 7
+    assert found["soqo_plant_health", "roof"] == 0.5
     assert (found["soqo_requests_waiting",], found["soqo_streams",], found["soqo_plants",]) == (3, 1, 2)

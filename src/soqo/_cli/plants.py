@@ -97,8 +97,8 @@ def show(
         "actuators": str(opening.state.x.size),
         "rounds": f"{report.rounds}, {report.readings} with a reading",
         "size": f"{report.size} bytes; calls after the last snapshot: {report.since_snapshot}",
-        "state": _explain(path),
     }
+    facts["state"], facts["health"] = _explain(path)
     settings = {
         "low": opening.low,
         "high": opening.high,
@@ -144,12 +144,13 @@ def export(
     print_text(f"wrote {log.write(path.with_suffix('.csv') if out is None else out)}: {len(log)} rounds")
 
 
-def _explain(path: Path) -> str:
-    """Resume a copy of a journal, and say what its controller does."""
+def _explain(path: Path) -> tuple[str, str]:
+    """Resume a copy of a journal, and say what its controller does, and how its plant is."""
     with tempfile.TemporaryDirectory() as folder:
         copy = shutil.copyfile(path, Path(folder, path.name))
         with Controller.resume(copy, durability="process") as controller:
-            return controller.explain()
+            verdict = controller.diagnostics().get("health", {}).get("verdict", "not known")
+            return controller.explain(), verdict
 
 
 def _describe_end(count: int) -> str:

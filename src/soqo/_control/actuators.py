@@ -96,6 +96,23 @@ class Actuators(NamedTuple):
             found += [f"{self.name(k)} ({word} {self.value(k, values[k])})" for k in np.flatnonzero(reached).tolist()]
         return f"At a limit: {', '.join(found)}." if found else ""
 
+    def outside_limits(self, v: Array, low: ArrayLike | None, high: ArrayLike | None) -> str:
+        """Return where the minimizer is out of the limits, as a sentence; an empty text if nowhere."""
+        found = []
+        for word, limit, sign in (("low", low, -1.0), ("high", high, 1.0)):
+            values = np.broadcast_to(sign * np.inf if limit is None else np.asarray(limit), v.shape)
+            beyond = np.flatnonzero(sign * v > sign * values).tolist()
+            found += [f"{self.name(k)} ({self.value(k, v[k])}, {word} {self.value(k, values[k])})" for k in beyond]
+        return f"v is out of the limits: {', '.join(found)}." if found else ""
+
+    def offsets(self, offset: Array, deviation: Array) -> str:
+        """Return the offsets that are larger than their deviations, as a sentence; an empty text if there are none."""
+        found = [
+            f"{self.name(k)} {-offset[k]:+.3g} ± {deviation[k]:.2g} {self.unit(k)}".rstrip()
+            for k in np.flatnonzero(np.abs(offset) > deviation).tolist()
+        ]
+        return f"The best position is taken to be v plus: {', '.join(found)}." if found else ""
+
 
 def _is_step(x: Array, x_prev: Array, rate: ArrayLike) -> BoolArray:
     """Return which actuators made the largest step, which `Limited` computes in this way."""

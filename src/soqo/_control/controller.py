@@ -21,7 +21,7 @@ import numpy as np
 from soqo._control import timestamps as clock
 from soqo._control.calls import Call, decode_call
 from soqo._control.controller_journal import DISTURBED, ControllerJournal, check_options
-from soqo._control.descriptions import describe_round, render_html
+from soqo._control.descriptions import describe_round, detach, diagnose, render_html
 from soqo._control.events import LOGGER, Event, EventKind
 from soqo._control.journal_report import plot_journal, plot_state
 from soqo._control.reporter import Reporter
@@ -357,13 +357,13 @@ class Controller:
     def diagnostics(self) -> dict[str, Any]:
         """Return the policy's diagnostics, with ``round`` and the number of ``missed`` readings.
 
-        An ``estimate`` of A and its ``uncertainty`` are in the units of the plant.
+        An ``estimate`` of A, its ``uncertainty``, the ``offset`` and its ``offset_deviation`` are in the units of the
+        plant. ``health`` is what :meth:`soqo.GLIDE.health` returns: whether what is told and measured fits together, in
+        numbers, and as the text ``health["verdict"]``.
         """
         with self._lock:
             state, missed, completed = self._state, self._missed, self.round
-        inner = self._player.diagnostics(state)
-        own = {"round": completed, "missed": missed}
-        return {**own, **{name: _detach(value) for name, value in inner.items()}}
+        return {"round": completed, "missed": missed, **detach(diagnose(self._player, state))}
 
     def explain(self) -> str:
         """Describe what the controller is doing and why, in a sentence or two."""
@@ -688,10 +688,3 @@ class Controller:
 
 _NONE: list[Any] = []
 """No events, or no rounds: never modified."""
-
-
-def _detach(value: Any) -> Any:
-    """Return a plain number, or a copy of an array, so that the caller cannot change the state."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.copy() if value.ndim else value.item()
-    return value

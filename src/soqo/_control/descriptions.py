@@ -6,6 +6,8 @@ import html
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from soqo._control.actuators import Actuators
 from soqo.policies import Policy, State
 from soqo.typing import ArrayLike
@@ -30,8 +32,28 @@ class Limits(NamedTuple):
     rate: ArrayLike | None
 
 
+def diagnose(player: Policy[Any], state: State[Any]) -> dict[str, Any]:
+    """Return the diagnostics of a policy, with the deviation of its offset, and with its health if it knows that."""
+    found, health = player.diagnostics(state), player.health(state)
+    covariance = health.pop("offset_covariance", None)
+    if covariance is not None:
+        found["offset_deviation"] = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+    return {**found, "health": health} if health else found
+
+
+def detach(value: Any, row: int | None = None) -> Any:
+    """Return plain numbers and copies of arrays, or those of one row, so that a caller cannot change a state."""
+    if isinstance(value, Mapping):
+        return {name: detach(one, row) for name, one in value.items()}
+    if row is not None:
+        return detach(np.asarray(value)[row])
+    if isinstance(value, np.ndarray | np.generic):
+        return value.copy() if value.ndim else value.item()
+    return value
+
+
 def describe_round(player: Policy[Any], state: State[Any], missed: int, names: Actuators, plant: HasLimits) -> str:
-    """Return what a policy is doing and why, which actuators are at a limit, and how many readings were missed.
+    """Return what a policy is doing and why, which offsets it plays for, where v or x meet limits, and missed readings.
 
     Parameters
     ----------
@@ -51,8 +73,12 @@ def describe_round(player: Policy[Any], state: State[Any], missed: int, names: A
     begun = f"Round {state.round}{of} {progress}" if state.round else "No round played yet"
     x_prev = None if state.x_prev is None else state.x_prev.reshape(-1)
     limits = names.reached_limits(state.x.reshape(-1), x_prev, plant.low, plant.high, plant.rate)
+    v = player.nearest(state.v, state.x).reshape(-1)
+    outside = names.outside_limits(v, plant.low, plant.high) if state.round else ""
+    known = detach(diagnose(player, state), row=None if state.x.ndim == 1 else 0)
+    offsets = names.offsets(known["offset"], known["offset_deviation"]) if "offset_deviation" in known else ""
     missing = f"{missed} readings were missed so far." if missed else ""
-    return " ".join(filter(None, (f"{begun}: {player.explain(state)}", limits, missing)))
+    return " ".join(filter(None, (f"{begun}: {player.explain(state)}", offsets, outside, limits, missing)))
 
 
 def render_html(rows: Mapping[str, str], names: Actuators, state: State[Any]) -> str:

@@ -352,6 +352,16 @@ class Policy(Value, ABC, Generic[_M]):
         """
         return {"diverged": self.diverged(state)}
 
+    def health(self, state: State[_M]) -> dict[str, Any]:
+        """Return whether what the policy is told and measures fits together, by name; nothing if it does not know.
+
+        Parameters
+        ----------
+        state : State
+            The state.
+        """
+        return {}
+
     def uncertainty_of(self, state: State[_M], directions: Array) -> Array | None:
         """Return the standard deviation of w'Aw for some directions w, shape (*batch, k); None if it is not estimated.
 

@@ -395,6 +395,9 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
         closed = self._closed(state)
         return np.asarray(closed.paid + closed.settled + closed.evidence.cost(closed.excess)[0])
 
+    def health(self, state: State[GuardMemory[_M]]) -> dict[str, Any]:
+        return self.policy.health(state.memory.inner)
+
     def uncertainty_of(self, state: State[GuardMemory[_M]], directions: Array) -> Array | None:
         return self.policy.uncertainty_of(state.memory.inner, directions)
 

@@ -168,6 +168,9 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
         """
         return {**self.policy.diagnostics(state.memory), "diverged": self.diverged(state)}
 
+    def health(self, state: State[State[_M]]) -> dict[str, Any]:
+        return self.policy.health(state.memory)
+
     def uncertainty_of(self, state: State[State[_M]], directions: Array) -> Array | None:
         return self.policy.uncertainty_of(state.memory, directions)
 
@@ -262,6 +265,13 @@ class Weighted(Wrapper[_M]):
         if "uncertainty" in found:
             eigenvectors = np.linalg.eigh(found["estimate"])[1]
             found["uncertainty"] = self.uncertainty_of(state, eigenvectors.mT)
+        return found
+
+    def health(self, state: State[State[_M]]) -> dict[str, Any]:
+        found = super().health(state)
+        if "offset_covariance" in found:
+            half = self.coordinates.from_plain(found["offset_covariance"])
+            found["offset_covariance"] = self.coordinates.from_plain(half.swapaxes(-1, -2))
         return found
 
     def uncertainty_of(self, state: State[State[_M]], directions: Array) -> Array | None:

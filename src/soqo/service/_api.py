@@ -244,11 +244,11 @@ async def show_diagnostics(request: Request, name: _PlantName) -> Response:
     """Show what the policy has learned; numbers that are not known are null."""
     access_of(request).require("read", name)
     found = await state_of(request).look(name, Plant.diagnostics)
-    return respond({key: plain_numbers(value) for key, value in found.items()})
+    return respond(plain_numbers(found))
 
 
 def plain_numbers(value: Any) -> Any:
-    """Return arrays as lists, with None for what is not finite.
+    """Return arrays as lists, also those of a mapping, with None for what is not finite.
 
     Examples
     --------
@@ -259,6 +259,8 @@ def plain_numbers(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, list):
         return [plain_numbers(one) for one in value]
+    if isinstance(value, dict):
+        return {name: plain_numbers(one) for name, one in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -294,7 +296,8 @@ async def metrics(request: Request) -> Response:
     access_of(request).require("read")
     state = state_of(request)
     plants = await run_sync(state.store.count_plants)
-    text = state.metrics.render(waiting=state.waiting, streams=state.streams, plants=plants)
+    health = await state.health()
+    text = state.metrics.render(waiting=state.waiting, streams=state.streams, plants=plants, health=health)
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

@@ -97,6 +97,11 @@ class Dispatcher:
         self._wake.set()
 
     @property
+    def loaded(self) -> list[str]:
+        """The names of the plants in memory."""
+        return list(self._memory.plants)
+
+    @property
     def queue_length(self) -> int:
         """The number of requests that wait."""
         return len(self._waiting)

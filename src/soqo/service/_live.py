@@ -88,13 +88,14 @@ def plant_row(plant: Plant) -> dict[str, Any]:
 def plant_view(plant: Plant) -> dict[str, Any]:
     """Return what the page of a plant shows, apart from its rounds and events."""
     known = plant.diagnostics()
-    shown = ("estimate", "uncertainty", "offset", "noise")
+    shown = ("estimate", "uncertainty", "offset", "offset_deviation", "noise")
     at_v = hitting_cost(known, np.zeros(plant.actuators.dim))
     status = plant.status().model_dump(exclude={"settings"})
     return {
         "seq": plant.progress.seq,
         "status": status,
         "explain": plant.explain(),
+        "health": plain_numbers(known.get("health")),
         "known": {name: plain_numbers(known[name]) for name in shown if name in known},
         "base_load": plain_numbers(known["base_load"]) if "base_load" in known else None,
         "at_v": 0.0 if at_v is None else plain_numbers(at_v + known.get("base_load", 0.0)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from soqo.service._dispatcher import Work
@@ -34,6 +36,12 @@ class Metrics:
         self._waiting = Gauge("soqo_requests_waiting", "Requests that wait to be handled.", registry=registry)
         self._streams = Gauge("soqo_streams", "Open streams of live pages.", registry=registry)
         self._plants = Gauge("soqo_plants", "Plants that are not retired.", registry=registry)
+        self._health = Gauge(
+            "soqo_plant_health",
+            "Plants that this server steers: 1 in order, 0.5 something is to be checked, 0 something is wrong.",
+            ["plant"],
+            registry=registry,
+        )
 
     def count_request(self, route: str, status: int) -> None:
         """Count a request."""
@@ -47,8 +55,11 @@ class Metrics:
         for one in work.events:
             self._events.labels(one.kind).inc()
 
-    def render(self, *, waiting: int, streams: int, plants: int) -> bytes:
+    def render(self, *, waiting: int, streams: int, plants: int, health: Mapping[str, float]) -> bytes:
         """Return all metrics as text."""
+        self._health.clear()
+        for name, value in health.items():
+            self._health.labels(name).set(value)
         self._waiting.set(waiting)
         self._streams.set(streams)
         self._plants.set(plants)

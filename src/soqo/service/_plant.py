@@ -15,7 +15,7 @@ import numpy as np
 
 from soqo._control.actuators import Actuators
 from soqo._control.controller import Controller
-from soqo._control.descriptions import Limits, describe_round
+from soqo._control.descriptions import Limits, describe_round, detach, diagnose
 from soqo.errors import ArgumentError, ProtocolError, SoqoError
 from soqo.service._policies import policy_from_table
 from soqo.service._schemas import PlantSettings, PlantStatus, Reading, RoundRequest, iso_time
@@ -229,9 +229,13 @@ class Plant:
     def diagnostics(self) -> dict[str, Any]:
         """Return what :meth:`soqo.Controller.diagnostics` returns."""
         now = self.progress
-        found = self.kind.player.diagnostics(self.kind.state_of(self.id))
         own = {"round": now.round - len(now.open_rounds), "missed": now.missed}
-        return {**own, **{name: np.asarray(value)[0] for name, value in found.items()}}
+        return {**own, **detach(diagnose(self.kind.player, self.kind.state_of(self.id)), row=0)}
+
+    def order(self) -> float | None:
+        """Return 1 if the plant is in order, 0.5 if something is to be checked, 0 if it is wrong; None if not known."""
+        health = detach(self.kind.player.health(self.kind.state_of(self.id)), row=0)
+        return (0.0 if health["wrong"] else 0.5 if health["since"] else 1.0) if health else None
 
     def explain(self) -> str:
         """Return what :meth:`soqo.Controller.explain` returns."""
@@ -282,7 +286,7 @@ class Plant:
             return None, None
         hitting = now.measured / now.readings * now.round
         cost = hitting if self.kind.includes_switching else hitting + now.moved
-        known = self.diagnostics()
+        known = detach(self.kind.player.diagnostics(self.kind.state_of(self.id)), row=0)
         at_v = hitting_cost(known, np.zeros(self.actuators.dim))
         per_round = 0.0 if at_v is None else float(at_v + known.get("base_load", 0.0))
         follow = now.followed + now.round * per_round

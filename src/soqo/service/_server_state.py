@@ -84,6 +84,13 @@ class ServerState:
         found: _R = await self.ask(plant, Look(function, may_be_old))
         return found
 
+    async def health(self) -> dict[str, float]:
+        """Return how the plants in memory are, as :meth:`Plant.order` does; without those that do not know it."""
+        names = self._dispatcher.loaded
+        looks = (self.look(name, Plant.order, may_be_old=True) for name in names)
+        found = await asyncio.gather(*looks, return_exceptions=True)
+        return {name: value for name, value in zip(names, found, strict=True) if isinstance(value, float)}
+
     async def find(self, plant: str) -> StoredPlant:
         """Return a plant as it was created."""
         stored = await run_sync(self.store.find_plant, plant)

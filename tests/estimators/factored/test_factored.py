@@ -35,7 +35,7 @@ def learn(posterior: Factored, A: Any, rounds: int, rng: Any, load: float = 0.0,
 
 def begin(count: int = 1, terms: Terms = TERMS) -> Factored:
     start = Factored.start(terms, count)
-    return start.begun(terms, np.arange(count), np.full(count, 10.0), np.zeros((count, 0)))
+    return start.begun(terms, np.arange(count), np.full(count, 10.0), np.ones((count, terms.regressors)))
 
 
 def error(posterior: Factored, A: Any, row: int = 0) -> float:
@@ -43,54 +43,90 @@ def error(posterior: Factored, A: Any, row: int = 0) -> float:
     return float(np.linalg.norm((Q * values) @ Q.T - A) / np.linalg.norm(A))
 
 
-def dense(prior: Any, row: Any) -> tuple[Any, Any]:
-    """Return mean and covariance of (svec A, load) by linear regression on the readings of a row."""
-    d = row.Z.shape[1]
+def dense(prior: Any, readings: Any) -> tuple[Any, Any, Any]:
+    """Return mean and covariance of (svec A, load, g, eta, steps of the load) by linear regression, and features.
+
+    The features have a row for each reading, and one for a reading at u = 0 with the regressors of the last one.
+    """
+    d, n, extras = readings.Z.shape[1], len(readings.y), prior.extras
     basis = smat(np.eye(d * (d + 1) // 2))
     root = np.linalg.cholesky(prior.M)
     # A = M + c R G R', where G is symmetric with the variance 1 on the diagonal and 1/2 off it.
     T = prior.c * svec(root @ basis @ root.T).T
-    S = np.zeros((len(T) + 1,) * 2)
-    S[:-1, :-1], S[-1, -1] = T @ T.T, prior.tau**2
-    F = np.column_stack([svec_rows(row.Z), row.h])
-    mean = np.append(svec(prior.M), 0.0)
-    gain = S @ F.T @ np.linalg.inv(F @ S @ F.T + prior.sigma**2 * np.eye(len(row.y)))
-    return mean + gain @ (row.y - F @ mean), S - gain @ F @ S
+    parts = [T @ T.T, np.eye(1) * extras.load**2, extras.offset**2 * prior.M @ prior.M]
+    parts += [np.diag(extras.regressors**2), (extras.step * prior.sigma) ** 2 * np.eye(n + 1)]
+    S, first = np.zeros((sum(len(part) for part in parts),) * 2), 0
+    for part in parts:
+        S[first : first + len(part), first : first + len(part)] = part
+        first += len(part)
+    h, w = np.append(readings.h, 1.0)[:, None], np.append(readings.w, 0.0)[:, None]
+    Z = np.vstack([readings.Z, np.zeros(d)])
+    X = np.vstack([readings.X, readings.X[-1] / readings.h[-1]])
+    F = np.concatenate([svec_rows(Z), h, w * Z, X, h * np.tri(n + 1)], axis=1)
+    mean = np.zeros(len(S))
+    mean[: len(T)] = svec(prior.M)
+    own = F[:n]
+    gain = S @ own.T @ np.linalg.inv(own @ S @ own.T + prior.sigma**2 * np.eye(n))
+    return mean + gain @ (readings.y - own @ mean), S - gain @ own @ S, F
 
 
-@pytest.mark.parametrize("load", [0.0, 2000.0])
-def test_the_soft_estimate_is_the_bayesian_regression_with_the_same_prior(load: float) -> None:
+PLANTS = {"nothing": {}, "load": {"load": 2000.0}, "walk": {"load": 2000.0, "walk": 200.0}}
+PLANTS |= {"offset": {"offset": 8.0}, "regressors": {"slope": 300.0}}
+"""What disturbs the readings of a plant."""
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_the_soft_estimate_is_the_bayesian_regression_with_the_same_prior(plant: str) -> None:
     rng = np.random.default_rng(1)
-    d, n = 4, 9
-    terms, A = Terms(d), low_rank(rng, d, d)
+    d, n, parts = 4, 40, PLANTS[plant]
+    terms, A = Terms(d, regressors=2), low_rank(rng, d, d)
     found = begin(1, terms)
+    z, load = rng.standard_normal((1, 2)), parts.get("load", 0.0)
     for _ in range(n):
         u, r = 10.0 * rng.standard_normal((1, d)), rng.uniform(0.5, 2.0, 1)
-        found = found.learn(terms, Reading(u, measure(u, A) + load, None, None, r))[0].settled(terms)
+        z, load = z + rng.standard_normal((1, 2)), load + parts.get("walk", 0.0) * rng.standard_normal()
+        y = measure(u + parts.get("offset", 0.0), A) + load + parts.get("slope", 0.0) * z[0, 0]
+        y = y + 10.0 * rng.standard_normal(1)
+        found = found.learn(terms, Reading(u, y, None, None, r, z=z))[0].settled(terms)
     row: Any = found.rows[0]
+    prior, readings = row.dual.prior, row.readings
     assert row.factor is None
-    assert (row.dual.prior.tau > 0.0) == (load > 0.0)
-    mean, S = dense(row.dual.prior, row)
-    w, Q = np.linalg.eigh(smat(mean[:-1]))
+    assert (prior.extras.load > 0.0) == (plant != "nothing")
+    assert (prior.extras.step > 0.0) == (plant == "walk")
+    assert (prior.extras.offset > 0.0) == (plant == "offset")
+    assert prior.extras.regressors.any() == (plant == "regressors")
+    mean, S, F = dense(prior, readings)
+    w, Q = np.linalg.eigh(smat(mean[:10]))
     estimate = (found.vectors[0] * found.values[0]) @ found.vectors[0].T
     np.testing.assert_allclose(estimate, (Q * np.maximum(w, 0.0)) @ Q.T, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(found.load()[0], mean[-1], rtol=1e-6)
+    last = np.append(F[-1, :-1], 0.0)  # at the last reading
+    np.testing.assert_allclose(found.load()[0], last @ mean, rtol=1e-6, atol=1e-6)
     # The next reading
     W = rng.standard_normal((1, d))
-    _, outcome = found.learn(terms, Reading(W, np.zeros(1), None, None, np.ones(1)))
-    assert outcome.error[0] == pytest.approx(-measure(W, estimate)[0] - mean[-1])
-    f = np.append(svec_rows(W)[0], 1.0)
-    assert outcome.variance[0] == pytest.approx(max(row.surplus, 1.0) * (f @ S @ f + row.sigma**2), rel=1e-5)
+    _, outcome = found.learn(terms, Reading(W, np.zeros(1), None, None, np.ones(1), z=z))
+    f = F[-1].copy()
+    f[:10], f[11 : 11 + d] = svec_rows(W)[0], W[0]
+    expected = measure(W, estimate)[0] + f[10:] @ mean[10:]
+    assert outcome.error[0] == pytest.approx(-expected, rel=1e-6, abs=1e-6)
+    assert outcome.variance[0] == pytest.approx(
+        max(row.surplus, 1.0) * (f @ S @ f + row.sigma**2), rel=1e-3
+    )  # round-off
+    # The offset: the ridge regression of g = A b on the estimate, with the prior of b
+    if plant == "offset":
+        covariance = np.diag(found.vectors[0].T @ S[11:15, 11:15] @ found.vectors[0]) / prior.extras.offset**2
+        along = found.vectors[0].T @ mean[11:15]
+        b = found.vectors[0] @ (found.values[0] * along / (found.values[0] ** 2 + covariance))
+        np.testing.assert_allclose(found.shift[0, :, 0], b, rtol=1e-5)
+        np.testing.assert_allclose(b, 8.0, rtol=0.2)
     # What is not known of A, with a spread that is not small
-    prior = row.levels.prior(row.soft)
-    _, S = dense(replace(prior, c=max(prior.c, 0.3)), row)
+    _, S, _ = dense(replace(row.levels.prior(row.soft), c=max(row.levels.c, 0.3)), readings)
     variance, X = found.covariances(terms, np.eye(d)[None])
-    cross = svec_rows(np.eye(d)) @ S[:-1, :-1]
+    cross = svec_rows(np.eye(d)) @ S[:10, :10]
     np.testing.assert_allclose(svec(X[0]), cross, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(variance[0], np.vecdot(cross, svec_rows(np.eye(d))), rtol=1e-5)
     np.testing.assert_allclose(found.deviations(terms, np.eye(d)[None]), 2.0 * np.sqrt(variance), rtol=1e-12)
-    B = np.array([column @ W[0] for column in smat(np.eye(len(S) - 1))])
-    np.testing.assert_allclose(found.image(terms, W)[0], B.T @ S[:-1, :-1] @ B, rtol=1e-5, atol=1e-5)
+    B = np.array([column @ W[0] for column in smat(np.eye(10))])
+    np.testing.assert_allclose(found.image(terms, W)[0], B.T @ S[:10, :10] @ B, rtol=1e-5, atol=1e-5)
 
 
 def test_a_reading_updates_a_factor_as_a_new_fit_would() -> None:

@@ -194,6 +194,6 @@ def test_explain_describes_a_stuck_meter() -> None:
 
 def test_explain_asks_for_the_limit_of_the_meter() -> None:
     text = steer(40, GLIDE(), limit=0.4).explain()
-    assert "its largest reading, 0.4, came" in text
+    assert "the largest reading, 0.4, came" in text
     assert "give it as y_max" in text
     assert "y_max" not in steer(40, GLIDE(y_max=0.4), limit=0.4).explain()

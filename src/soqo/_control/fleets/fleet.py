@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from soqo._control.actuators import Actuators
-from soqo._control.descriptions import Limits, describe_round
+from soqo._control.descriptions import Limits, describe_round, detach, diagnose
 from soqo._control.fleets.arguments import (
     check_limits,
     check_whole_rows,
@@ -409,14 +409,8 @@ class Fleet:
             status = self._plants.status(names)
             found: dict[str, Any] = {"round": status.rounds - status.pending, "missed": status.missed}
             for state, places in self._plants.batches.select(self._plants.numbers_of(names)):
-                for name, value in self._plants.player.diagnostics(state).items():
-                    rows = np.asarray(value)
-                    if name not in found:
-                        found[name] = np.zeros((len(names), *rows.shape[1:]), dtype=rows.dtype)
-                    found[name][places] = rows
-        if not single:
-            return found
-        return {name: value[0].copy() if value.ndim > 1 else value[0].item() for name, value in found.items()}
+                _fill(found, diagnose(self._plants.player, state), places, len(names))
+        return detach(found, row=0) if single else found
 
     def explain(self, plant: Name) -> str:
         """Describe what one plant is doing and why, in a sentence or two.
@@ -631,3 +625,13 @@ class Fleet:
     def _conclude(self) -> None:
         if self._journal is not None:
             self._journal.conclude()
+
+
+def _fill(found: dict[str, Any], known: dict[str, Any], places: Any, count: int) -> None:
+    """Put what is known of some of the plants in its places in arrays of all of them."""
+    for name, value in known.items():
+        if isinstance(value, dict):
+            _fill(found.setdefault(name, {}), value, places, count)
+            continue
+        rows = np.asarray(value)
+        found.setdefault(name, np.zeros((count, *rows.shape[1:]), dtype=rows.dtype))[places] = rows

@@ -56,8 +56,9 @@ which the estimate says nothing."""
 OUTDATED = 10.0
 """The factor of all deviations of a filter that has learned without regressors on which the base load now depends."""
 
-NEGLIGIBLE_NATS = 12.0
-"""Hypotheses so far behind the best one are dropped: a probability of 6e-6."""
+NEGLIGIBLE_NATS = 20.0
+"""Hypotheses so far behind the best one are dropped. What a structure has in more unknowns counts against it until they
+are known, and a base load may show only after a day what it depends on: 12 would drop what proves right later."""
 
 
 @register("Bank", version=2, migrations={1: lambda fields: {**fields, "z": np.full((len(fields["size"]), 0), np.nan)}})
@@ -121,6 +122,8 @@ class Bank(Posterior):
 
     def take(self, index: IntArray) -> Bank:
         """Return some of the rows."""
+        if len(index) == len(self.size) and bool((index == np.arange(len(index))).all()):
+            return self
         counts = np.bincount(self.filters.group, minlength=len(self.size))
         first = (np.cumsum(counts) - counts)[index]
         counts = counts[index]
@@ -278,6 +281,28 @@ class Bank(Posterior):
             rows = 2.0 * svec_rows(directions[mixture.rows])
             covariance = mixture.covariance(terms.extras)
             found[mixture.rows] = np.sqrt(np.maximum(np.vecdot(rows @ covariance, rows), 0.0))
+        return found
+
+    def lowest(self, terms: Terms) -> Array:
+        """Return the lowest eigenvalue, in its deviations, of A before it was required to have none below zero."""
+        found = np.full(len(self.size), np.nan)
+        if len(self.filters.group):
+            mixture = Mixture.of(self.filters).leading()
+            spectrum = Spectrum.of(smat(mixture.theta[:, terms.extras :]))
+            rows = 2.0 * svec_rows(spectrum.vectors[:, :, 0])
+            variance = np.maximum(mixture.variance(rows, terms.extras), 1e-300)
+            found[mixture.rows] = spectrum.values[:, 0] / np.sqrt(variance)
+        return found
+
+    def offset_covariance(self, terms: Terms) -> Array:
+        """Return the covariance of the offset b, given the estimate of A, shape (n, d, d)."""
+        found = np.full((len(self.size), terms.dim, terms.dim), np.nan)
+        if len(self.filters.group):
+            mixture = Mixture.of(self.filters).leading()
+            own = self.take(mixture.rows)
+            estimate = Spectrum(own.values, own.vectors)
+            variances = mixture.offsets(terms, estimate, own.size, own.context_size)[1]
+            found[mixture.rows] = estimate.matrix(variances)
         return found
 
     def covariances(self, terms: Terms, U: Array) -> tuple[Array, Array]:

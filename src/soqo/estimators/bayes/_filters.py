@@ -97,8 +97,10 @@ class Filters(Value):
         if len(parts) == 1:
             return parts[0]
         columns = [np.concatenate(column) for column in zip(*(part.__dict__.values() for part in parts), strict=True)]
-        order = np.argsort(columns[0], kind="stable")
-        return Filters(*(column[order] for column in columns))
+        if (columns[0][1:] < columns[0][:-1]).any():
+            order = np.argsort(columns[0], kind="stable")
+            columns = [column[order] for column in columns]
+        return Filters(*columns)
 
     def widened(self, more: int) -> Filters:
         """Return filters with more unknowns that may walk, behind the others of this kind; so far they do not exist."""

@@ -163,7 +163,11 @@ class Mixture:
         return Spectrum(np.maximum(values, 0.0), vectors)
 
     def shift(self, terms: Terms, estimate: Spectrum, size: Array, context_size: Array) -> Array:
-        """Return the offset b of each row, and how it depends on the context, shape (rows, d, 1 + k).
+        """Return the offset b of each row, and how it depends on the context, shape (rows, d, 1 + k)."""
+        return self.offsets(terms, estimate, size, context_size)[0]
+
+    def offsets(self, terms: Terms, estimate: Spectrum, size: Array, context_size: Array) -> tuple[Array, Array]:
+        """Return :meth:`shift`, and the variances of b along the eigenvectors of the estimate, shape (rows, d).
 
         Parameters
         ----------
@@ -176,20 +180,20 @@ class Mixture:
         """
         d, k, e = terms.dim, terms.context, terms.extras
         first, n = terms.load + terms.factor, d * (1 + k)
-        A = e - first
-        result = np.zeros((len(size), d, 1 + k))
+        own_A = e - first
+        result, variances = np.zeros((len(size), d, 1 + k)), np.zeros((len(size), d))
         exists = self.mean(_HAS_OFFSET[self.filters.kind]) > NEGLIGIBLE
         if not exists.any():
-            return result
+            return result, variances
         part, Q, values = self.of_rows(exists), estimate.vectors[exists], estimate.values[exists]
         covariance = part.covariance(first)
         # What is known of g once A is the estimate.
-        C = covariance[:, A:, A:]
+        C = covariance[:, own_A:, own_A:]
         C = C + 1e-10 * np.trace(C, axis1=1, axis2=2)[:, None, None] * np.eye(C.shape[1])
         change = svec(Spectrum(values, Q).matrix()) - part.theta[:, e:]
-        regression = np.linalg.solve(C, covariance[:, A:, :n])
+        regression = np.linalg.solve(C, covariance[:, own_A:, :n])
         g = part.theta[:, first : first + n] + np.vecmat(change, regression)
-        covariance = covariance[:, :n, :n] - covariance[:, :n, A:] @ regression
+        covariance = covariance[:, :n, :n] - covariance[:, :n, own_A:] @ regression
         for j in range(1 + k):
             own = terms.offset_columns(j)
             along = np.vecmat(g[:, own], Q)
@@ -197,6 +201,8 @@ class Mixture:
             prior = size[exists]
             if j:
                 prior = prior / np.maximum(context_size[exists, j - 1], 1e-150)
-            ratio = variance / np.square(prior)[:, None]
-            result[exists, :, j] = np.matvec(Q, values * along / np.maximum(np.square(values) + ratio, 1e-300))
-        return result
+            scale = np.maximum(np.square(values) + variance / np.square(prior)[:, None], 1e-300)
+            result[exists, :, j] = np.matvec(Q, values * along / scale)
+            if not j:
+                variances[exists] = variance / scale
+        return result, variances

@@ -305,3 +305,25 @@ class Posterior(Value, ABC):
         w : Array, shape (n, d)
             The vectors w.
         """
+
+    def lowest(self, terms: Terms) -> Array:
+        """Return the lowest eigenvalue, in its deviations, of A before it was required to have none below zero.
+
+        It is far below zero where readings fall with the distance from the minimizer; NaN if it is not known.
+
+        Parameters
+        ----------
+        terms : Terms
+            What readings may contain.
+        """
+        return np.full(len(self.size), np.nan)
+
+    def offset_covariance(self, terms: Terms) -> Array:
+        """Return the covariance of the offset b, given the estimate of A, shape (n, d, d); NaN if it is not known.
+
+        Parameters
+        ----------
+        terms : Terms
+            What readings may contain.
+        """
+        return np.full((len(self.size), terms.dim, terms.dim), np.nan)

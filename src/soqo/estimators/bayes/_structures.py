@@ -136,6 +136,11 @@ class Terms(Value):
         """The number of columns."""
         return self.extras + self.dim * (self.dim + 1) // 2
 
+    @property
+    def unknowns(self) -> int:
+        """The number of unknowns in A."""
+        return self.dim * (self.dim + 1) // 2
+
     def exist(self, structure: Structure) -> Array:
         """Return the deviations of base load and offset in a structure in units of :meth:`deviations`, shape (extras,).
 

@@ -1,20 +1,22 @@
 r"""A = L L' with few columns: least squares, and the posterior of L around the fit.
 
-The readings are y = 1/2 |L'z|^2 + h l + noise, with theta = (vec L, l) a priori N(0, Lambda^{-1}). The fit minimizes
+The readings are y = 1/2 |L'(z + w b)|^2 + h l + x'eta + noise, with theta = (vec L, l, b, eta) a priori
+N(0, Lambda^{-1}). What does not exist of base load l, offset b and dependence eta on the regressors x is left out. The
+fit minimizes
 
-    F(theta) = sum_i (y_i - 1/2 |L'z_i|^2 - h_i l)^2 + s^2 theta'Lambda theta
+    F(theta) = e'W e + s^2 theta'Lambda theta,    e_i = y_i - 1/2 |L'(z_i + w_i b)|^2 - h_i l - x_i'eta
 
-by Levenberg's and Marquardt's steps (Marquardt, SIAM J. Appl. Math. 11, 1963): with the rows j_i = (z_i x L'z_i, h_i)
-of the Jacobian J, the residuals e and H = J'J + s^2 Lambda,
+by Levenberg's and Marquardt's steps (Marquardt, SIAM J. Appl. Math. 11, 1963), where W is the identity, or whitens the
+steps of a base load that walks; l is then that of the last reading. With the Jacobian J and H = J'W J + s^2 Lambda,
 
-    theta <- theta + (H + mu diag H)^{-1} (J'e - s^2 Lambda theta).
+    theta <- theta + (H + mu diag H)^{-1} (J'W e - s^2 Lambda theta).
 
 Around the fit the posterior of theta is N(theta, s^2 H^{-1}) (Laplace), where directions that no reading has seen
 keep their prior. A further reading updates it as a second-order extended Kalman filter does (Bar-Shalom, Li and
-Kirubarajan, "Estimation with Applications to Tracking and Navigation", 2001, section 10.3.2): with P the covariance and
-G_kl = z'P_kl z for the blocks of two columns,
+Kirubarajan, "Estimation with Applications to Tracking and Navigation", 2001, section 10.3.2): with P the covariance,
+in which the variance of a load that walks has grown by q^2 s^2, and G_kl = z'P_kl z for the blocks of two columns,
 
-    E[y] = 1/2 |L'z|^2 + 1/2 tr G + h l,    var y = j'P j + 1/2 |G|^2 + s^2.
+    E[y] = 1/2 |L'(z + w b)|^2 + 1/2 tr G + h l + x'eta,    var y = j'P j + 1/2 |G|^2 + s^2.
 """
 
 from __future__ import annotations
@@ -24,12 +26,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky_banded, solve_banded
 
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
-from soqo.estimators.factored._dual import Readings
-from soqo.typing import Array
+from soqo.estimators.factored._dual import Extras, Readings
+from soqo.typing import Array, BoolArray
 
 _WIDE = 4.0
 """The prior's variance of an entry of L, in units of the mean square of the entries at the start: scarcely a prior."""
@@ -48,23 +50,41 @@ SURPRISE = 3.0
 renewed. A factor is given up if the noise around it grows by this factor."""
 
 
-@register("FactorFit")
+@register("FactoredFit")
 @dataclass(frozen=True)
 class Fit(Value):
-    """A fit in progress: L (d, k), the load, Lambda (one number for L, one for the load), s^2, mu, and steps done."""
+    """A fit in progress.
+
+    Attributes
+    ----------
+    L : Array, shape (d, k)
+        The factor.
+    beta : Array, shape (1 + d + m,)
+        Load l, offset b, and the dependence of the load on the regressors; 0 for what does not exist.
+    extras : Extras
+        The prior of beta.
+    precision : float
+        That of an entry of L.
+    s2, mu : float
+        The variance of the noise, and what shortens the steps.
+    steps : int
+        The number of steps done.
+    """
 
     L: Array
-    load: float
-    precision: tuple[float, float]
+    beta: Array
+    extras: Extras
+    precision: float
     s2: float
     mu: float = 1e-3
     steps: int = 0
 
     @classmethod
-    def start(cls, L: Array, load: float, tau: float, s2: float) -> Fit:
-        """Begin at a factor; tau is the prior's deviation of the load, 0 if there is none."""
-        entry = 1.0 / (_WIDE * float(np.square(L).mean()) + 1e-300)
-        return cls(L, load, (entry, 1.0 / tau**2 if tau else math.inf), s2)
+    def start(cls, L: Array, extras: Extras, s2: float, beta: Array | None = None) -> Fit:
+        """Begin at a factor."""
+        deviations = extras.deviations(len(L))
+        beta = np.zeros(len(deviations)) if beta is None else np.where(deviations > 0.0, beta, 0.0)
+        return cls(L, beta, extras, 1.0 / (_WIDE * float(np.square(L).mean()) + 1e-300), s2)
 
     @property
     def done(self) -> bool:
@@ -72,18 +92,38 @@ class Fit(Value):
         return self.steps >= _MAX_STEPS
 
     @property
+    def free(self) -> BoolArray:
+        """Which entries of beta exist."""
+        return self.extras.deviations(len(self.L)) > 0.0
+
+    @property
+    def offset(self) -> Array:
+        """The offset b, shape (d,)."""
+        return self.beta[1 : 1 + len(self.L)]
+
+    @property
     def unknowns(self) -> int:
-        """The number of unknowns: L and L times a rotation are the same A."""
+        """The number of unknowns: L and L times a rotation are the same A, and b counts in the range of A."""
         d, k = self.L.shape
-        return int(d * k - k * (k - 1) // 2) + math.isfinite(self.precision[1])
+        return int(d * k - k * (k - 1) // 2 + self.free.sum() - (d - k) * (self.extras.offset > 0.0))
 
     def operations(self, count: int) -> float:
         """Return about how many operations a step takes."""
-        return self.L.size**2 * (count + self.L.size)
+        size = self.L.size + int(self.free.sum())
+        return float(size**2 * (count + size))
+
+    def expected(self, readings: Readings) -> Array:
+        """Return the readings without noise, with the base load of the last one of all."""
+        cost = 0.5 * np.square(self.moved(readings) @ self.L).sum(axis=1)
+        return np.asarray(cost + readings.h * self.beta[0] + readings.X @ self.beta[1 + len(self.L) :])
+
+    def moved(self, readings: Readings) -> Array:
+        """Return z + w b, the displacements from the true minimizer."""
+        return np.asarray(readings.Z + readings.w[:, None] * self.offset)
 
     def residuals(self, readings: Readings) -> Array:
-        """Return y - 1/2 |L'z|^2 - h l."""
-        return np.asarray(readings.y - 0.5 * np.square(readings.Z @ self.L).sum(axis=1) - readings.h * self.load)
+        """Return the errors, whose noise is white."""
+        return whitened(readings.y - self.expected(readings), readings, self.extras.step)
 
     def noise2(self, readings: Readings) -> float:
         """Return the sum of squares over the degrees of freedom."""
@@ -92,19 +132,28 @@ class Fit(Value):
 
     def system(self, readings: Readings) -> tuple[Array, Array]:
         """Return H = J'J + s^2 Lambda and -1/2 the gradient of F, J'e - s^2 Lambda theta."""
-        J, theta, weight = jacobian(self.L, readings), self.theta(), self.s2 * self.weights()
+        J = whitened(self.jacobian(readings), readings, self.extras.step)
+        theta, weight = self.theta(), self.s2 * self.weights()
         H = J.T @ J
         H.flat[:: len(H) + 1] += weight
         return H, J.T @ self.residuals(readings) - weight * theta
 
+    def jacobian(self, readings: Readings) -> Array:
+        """Return J with the rows (z_i x L'z_i, h_i, w_i L L'z_i, x_i) for z_i + w_i b in place of z_i."""
+        Z = self.moved(readings)
+        ZL = Z @ self.L
+        J = (Z[:, :, None] * ZL[:, None, :]).reshape(len(Z), -1)
+        linear = [readings.h[:, None], readings.w[:, None] * (ZL @ self.L.T), readings.X]
+        return np.concatenate([J, np.concatenate(linear, axis=1)[:, self.free]], axis=1) if self.extras.load else J
+
     def theta(self) -> Array:
-        """Return (vec L, l)."""
-        return np.append(self.L.ravel(), self.load)
+        """Return vec L and what exists of beta."""
+        return np.append(self.L.ravel(), self.beta[self.free])
 
     def weights(self) -> Array:
         """Return the diagonal of Lambda."""
-        load = min(self.precision[1], 1e100)
-        return np.append(np.full(self.L.size, self.precision[0]), load)
+        deviations = self.extras.deviations(len(self.L))
+        return np.append(np.full(self.L.size, self.precision), deviations[deviations > 0.0] ** -2.0)
 
     def objective(self, readings: Readings) -> float:
         """Return F."""
@@ -117,9 +166,11 @@ class Fit(Value):
         diagonal = np.diag(H) + 1e-300
         for _ in range(5):
             X = H.copy()
-            X.flat[:: len(X) + 1] += mu * diagonal + 1e-13 * diagonal[:-1].max()
+            X.flat[:: len(X) + 1] += mu * diagonal + 1e-13 * diagonal[: self.L.size].max()
             try:
-                found = self._moved(cho_solve(cho_factor(X, overwrite_a=True, check_finite=False), g))
+                found = self.changed(
+                    cho_solve(cho_factor(X, overwrite_a=True, check_finite=False), g, check_finite=False)
+                )
                 new = found.objective(readings)
             except LinAlgError:
                 new = math.inf
@@ -129,20 +180,30 @@ class Fit(Value):
             mu *= 8.0
         return evolve(self, steps=_MAX_STEPS)
 
-    def _moved(self, change: Array) -> Fit:
-        load = self.load + float(change[-1]) if math.isfinite(self.precision[1]) else 0.0
-        return evolve(self, L=self.L + change[:-1].reshape(self.L.shape), load=load)
+    def changed(self, change: Array) -> Fit:
+        """Return the fit after a change of theta."""
+        beta, size = self.beta.copy(), self.L.size
+        beta[self.free] += change[size:]
+        return evolve(self, L=self.L + change[:size].reshape(self.L.shape), beta=beta)
 
 
-def jacobian(L: Array, readings: Readings) -> Array:
-    """Return J with the rows (z_i x L'z_i, h_i), shape (n, d k + 1)."""
-    Z = readings.Z
-    J = (Z[:, :, None] * (Z @ L)[:, None, :]).reshape(len(Z), -1)
-    return np.concatenate([J, readings.h[:, None]], axis=1)
+def whitened(rows: Array, readings: Readings, step: float) -> Array:
+    """Return rows of readings, multiplied so that the noise and the steps of the base load to the last one are white.
+
+    The differences of successive rows have a tridiagonal covariance, and its root has two diagonals.
+    """
+    if not step or not len(rows):
+        return rows
+    r = 1.0 / np.square(readings.h)
+    level = (rows.T / readings.h).T
+    level[:-1] -= level[1:]
+    covariance = np.stack([np.append(r[:-1] + r[1:] + step**2 * np.diff(readings.t), r[-1]), np.append(-r[1:], 0.0)])
+    root = cholesky_banded(covariance, lower=True, check_finite=False)
+    return np.asarray(solve_banded((1, 0), root, level, check_finite=False))
 
 
-def rotations(L: Array) -> Array:
-    """Return the directions vec(L S) with S' = -S, in which L turns and A stays, shape (d k + 1, k (k - 1) / 2).
+def rotations(L: Array, size: int) -> Array:
+    """Return the directions vec(L S) with S' = -S, in which L turns and A stays, shape (size, k (k - 1) / 2).
 
     They are known, in the sense that P has nothing there: the expansion of second order would take a turn for a change.
     """
@@ -150,19 +211,18 @@ def rotations(L: Array) -> Array:
     one, other = np.triu_indices(k, 1)
     turns, index = np.zeros((d, k, len(one))), np.arange(len(one))
     turns[:, one, index], turns[:, other, index] = L[:, other], -L[:, one]
-    return np.concatenate([turns.reshape(d * k, -1), np.zeros((1, len(one)))])
+    return np.concatenate([turns.reshape(d * k, -1), np.zeros((size - d * k, len(one)))])
 
 
 class Moments(NamedTuple):
-    """Mean of a reading, its variance without noise, its gradient j, and P j."""
+    """Mean of a reading, its variance without noise, and its covariance P j with theta."""
 
     mean: float
     variance: float
-    j: Array
     Pj: Array
 
 
-@register("FactorPosterior")
+@register("FactoredFactor")
 @dataclass(frozen=True)
 class Factor(Value):
     """The posterior N(theta, P) after a fit: the fit, P, and the sum of squares and degrees of freedom of the noise."""
@@ -175,16 +235,16 @@ class Factor(Value):
     @classmethod
     def of(cls, fit: Fit, readings: Readings) -> Factor:
         """Return Laplace's posterior around a fit: P = s^2 H^{-1}."""
-        s2 = max(fit.noise2(readings), 1e-300)
+        s2, size = max(fit.noise2(readings), 1e-300), fit.L.size
         H, _ = evolve(fit, s2=s2).system(readings)
-        turns = rotations(fit.L)
-        H += (turns * (np.trace(H[:-1, :-1]) / np.square(fit.L).sum())) @ turns.T
+        turns = rotations(fit.L, len(H))
+        H += (turns * (np.trace(H[:size, :size]) / np.square(fit.L).sum())) @ turns.T
         unit = 1.0 / np.sqrt(np.diag(H))
         try:
             P = np.linalg.inv(H * unit * unit[:, None] + _ROUND_OFF * np.eye(len(H)))
         except LinAlgError:
             P = np.eye(len(H))
-        freedom = max(len(readings.y) - fit.unknowns, 1)
+        freedom = max(len(readings) - fit.unknowns, 1)
         return cls(evolve(fit, s2=s2), s2 * P * unit * unit[:, None], s2 * freedom, float(freedom))
 
     @property
@@ -192,22 +252,36 @@ class Factor(Value):
         """The estimate of the variance of the noise."""
         return self.squares / self.freedom
 
-    def moments(self, z: Array, h: float) -> Moments:
-        """Return what is known of a reading, by the second-order expansion."""
-        L, P = self.fit.L, self.P
+    @property
+    def of_cost(self) -> Array:
+        """The covariance of vec L."""
+        size = self.fit.L.size
+        return self.P[:size, :size]
+
+    def moments(self, new: Readings) -> Moments:
+        """Return what is known of the next reading, by the second-order expansion."""
+        L, P = self.fit.L, self.walked
         d, k = L.shape
-        a = L.T @ z
-        j = np.append(np.outer(z, a).ravel(), h)
+        z, j = self.fit.moved(new)[0], self.fit.jacobian(new)[0]
         Pj = P @ j
-        G = (z @ P[:-1, :-1].reshape(d, -1)).reshape(k, d, k).transpose(0, 2, 1) @ z
-        mean = 0.5 * float(a @ a + np.trace(G)) + h * self.fit.load
-        return Moments(mean, max(float(j @ Pj), 0.0) + 0.5 * float(np.square(G).sum()), j, Pj)
+        G = (z @ self.of_cost.reshape(d, -1)).reshape(k, d, k).transpose(0, 2, 1) @ z
+        mean = float(self.fit.expected(new)[0]) + 0.5 * float(np.trace(G))
+        return Moments(mean, max(float(j @ Pj), 0.0) + 0.5 * float(np.square(G).sum()), Pj)
+
+    @property
+    def walked(self) -> Array:
+        """The covariance P after a step of the base load."""
+        if not self.fit.extras.step:
+            return self.P
+        P, load = self.P.copy(), self.fit.L.size
+        P[load, load] += self.fit.extras.step**2 * self.noise2
+        return P
 
     def covariances(self, U: Array) -> tuple[Array, Array]:
         """Return var(1/2 u'Au) and Cov(A, 1/2 u'Au), to first order in L, for u of shape (m, d)."""
         L, count = self.fit.L, len(U)
         J = (U[:, :, None] * (U @ L)[:, None, :]).reshape(count, -1)
-        JP = J @ self.P[:-1, :-1]
+        JP = J @ self.of_cost
         X = JP.reshape(count, *L.shape) @ L.T
         return np.maximum(np.vecdot(JP, J), 0.0), X + X.transpose(0, 2, 1)
 
@@ -215,14 +289,16 @@ class Factor(Value):
         """Return the covariance of A w = L L'w, to first order in L."""
         L, d = self.fit.L, len(w)
         B = (np.eye(d)[:, :, None] * (w @ L) + w[:, None] * L[:, None, :]).reshape(d, -1)
-        return np.asarray(B @ self.P[:-1, :-1] @ B.T)
+        return np.asarray(B @ self.of_cost @ B.T)
 
-    def learn(self, z: Array, y: float, h: float) -> Factor:
+    def learn(self, new: Readings) -> Factor:
         """Return the posterior after a further reading."""
-        mean, variance, _, Pj = self.moments(z, h)
+        mean, variance, Pj = self.moments(new)
         total = variance + self.noise2
-        error = y - mean
-        fit = self.fit._moved(Pj * (error / total))
+        error = float(new.y[0]) - mean
+        fit = self.fit.changed(Pj * (error / total))
         expected = error * error * self.noise2 / total  # what of the error is noise
         squares = self.squares + min(expected, SURPRISE**2 * self.noise2)
-        return evolve(self, fit=fit, P=self.P - np.outer(Pj, Pj / total), squares=squares, freedom=self.freedom + 1.0)
+        return evolve(
+            self, fit=fit, P=self.walked - np.outer(Pj, Pj / total), squares=squares, freedom=self.freedom + 1.0
+        )

@@ -21,8 +21,7 @@ from soqo.typing import Array, BoolArray, IntArray
 class Factored(Posterior):
     """Posteriors of A in independent rows; see :class:`soqo.estimators.bayes.Posterior`.
 
-    A base load is learned, an offset is not: its d unknowns have no use unless all of A is known. Contexts and censored
-    readings are ignored.
+    Contexts, censored readings, and offsets that walk are ignored.
 
     Attributes
     ----------
@@ -38,7 +37,8 @@ class Factored(Posterior):
     @classmethod
     def start(cls, terms: Terms, count: int) -> Factored:
         """Return rows before the first reading."""
-        return cls((Row.start(terms.dim),) * count, terms.context)
+        row = evolve(Row.start(terms.dim, terms.regressors), deviations=np.zeros(terms.extras))
+        return cls((row,) * count, terms.context)
 
     @property
     def readings(self) -> Array:
@@ -81,14 +81,17 @@ class Factored(Posterior):
 
     @property
     def shift(self) -> Array:
-        """The offsets, which are zero, shape (n, d, 1 + context)."""
-        return np.zeros((len(self.rows), self.dim, 1 + self.context))
+        """The offset b, which does not depend on the context, shape (n, d, 1 + context)."""
+        found = np.zeros((len(self.rows), self.dim, 1 + self.context))
+        for own, row in zip(found, self.rows, strict=True):
+            own[:, 0] = row.offset
+        return found
 
     def begun(self, terms: Terms, index: IntArray, size: Array, context_size: Array) -> Factored:
         """Return the rows after some of them were told the typical sizes of the entries of u and of the context."""
         rows = list(self.rows)
-        for i, own in zip(index, size, strict=True):
-            rows[i] = evolve(rows[i], size=float(own))
+        for i, own, deviations in zip(index, size, terms.deviations(size, context_size), strict=True):
+            rows[i] = evolve(rows[i], size=float(own), deviations=deviations)
         return evolve(self, rows=tuple(rows))
 
     def take(self, index: IntArray) -> Factored:
@@ -102,24 +105,26 @@ class Factored(Posterior):
 
     def learn(self, terms: Terms, reading: Reading, noise_cap: float | None = None) -> tuple[Factored, Expectation]:
         """Return the rows after a reading, and what they expected of it."""
-        u, y, _, factor, r, _, _ = reading.clipped()
+        u, y, _, factor, r, _, z = reading.clipped()
         # All readings get the same noise.
         h = 1.0 / np.sqrt(np.maximum(r, 1e-60))
-        Z = u * np.sqrt(h if factor is None else np.maximum(factor, 0.0) * h)[:, None]
+        w = np.sqrt(h if factor is None else np.maximum(factor, 0.0) * h)
+        regressors = np.full((len(u), terms.regressors), np.nan) if z is None else z
         rows, found = [], []
         with np.errstate(all="ignore"):
-            for row, z, own, weight in zip(self.rows, Z, (y * h).tolist(), h.tolist(), strict=True):
-                known = evolve(row, noise_cap=math.inf if noise_cap is None else noise_cap)
-                expected = known.predict(z, weight)
-                density = expected.log_density(own) + math.log(weight)
-                error, variance = (own - expected.mean) / weight, expected.variance / weight**2
-                found.append((density, error, variance, known.sigma))
-                rows.append(known.learn(z, own, weight, expected))
+            for row, known, *own in zip(self.rows, regressors, u, y.tolist(), h.tolist(), w.tolist(), strict=True):
+                told = evolve(row.told(known), noise_cap=math.inf if noise_cap is None else noise_cap)
+                new, weight = told.reading(*own), own[2]
+                expected, heard = told.predict(new), float(new.y[0])
+                density = expected.log_density(heard) + math.log(weight)
+                error, variance = (heard - expected.mean) / weight, expected.variance / weight**2
+                found.append((density, error, variance, told.sigma))
+                rows.append(told.learn(new, expected))
         return evolve(self, rows=tuple(rows)), Expectation(*np.array(found).reshape(-1, 4).T)
 
     def settled(self, terms: Terms) -> Factored:
         """Return the rows with new estimates, after the work that is due."""
-        return self._each(Row.settled)
+        return self._each(lambda row: row.settled(terms))
 
     def restarted(self, terms: Terms) -> Factored:
         """Return rows for which A may be another matrix from now on."""

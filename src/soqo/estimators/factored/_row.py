@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
 from soqo._foundation.frozen_dataclasses import Value, evolve
-from soqo._storage.registry import register
-from soqo.estimators.bayes import FIRST_SCALE
-from soqo.estimators.factored._dual import Posterior, Readings, positive_part
+from soqo._storage.registry import register, retire
+from soqo.estimators.bayes import FIRST_SCALE, Terms
+from soqo.estimators.factored._dual import Extras, Posterior, Readings, costs, positive_part
 from soqo.estimators.factored._factor import SURPRISE, Factor, Fit
-from soqo.estimators.factored._levels import LEAD, Levels
+from soqo.estimators.factored._levels import LEAD, LEAST_SPREAD, Hypotheses, Levels
 from soqo.estimators.factored._prediction import Prediction
 from soqo.estimators.factored._search import MAX_RANK, WORK, Search
 from soqo.typing import Array
@@ -34,11 +35,12 @@ PAUSE = 0.05
 GROWTH = 0.15
 """The budget of fits: a factor is fitted again after this share of more readings."""
 
-LEAST_SPREAD = 0.3
-"""What is not known of A is judged with at least this spread c."""
+
+retire("DualPrior", "DualPosterior", "FactorFit", "FactorPosterior", "FactorTrial", "FactorSearch", "FactoredLevels")
+"""The parts of the first version of a row, which are not read."""
 
 
-@register("FactorTrial")
+@register("FactoredTrial")
 @dataclass(frozen=True)
 class Trial(Value):
     """A factor on trial, and its lead over the estimate that is played for, in nats."""
@@ -46,13 +48,12 @@ class Trial(Value):
     factor: Factor
     lead: float = 0.0
 
-    def judged(self, readings: Readings, played: float) -> Trial:
-        """Return the trial after the last reading, which the estimate that is played for expected to be ``played``."""
-        z, y, h = readings.Z[-1], float(readings.y[-1]), float(readings.h[-1])
-        s2 = self.factor.noise2
-        own = self.factor.moments(z, h).mean
+    def judged(self, new: Readings, played: float) -> Trial:
+        """Return the trial after a reading, which the estimate that is played for expected to be ``played``."""
+        y, s2 = float(new.y[0]), self.factor.noise2
+        own = self.factor.moments(new).mean
         gain = 0.5 * float(np.log((np.square(y - played) + s2) / (np.square(y - own) + s2)))
-        return Trial(self.factor.learn(z, y, h), self.lead + gain)
+        return Trial(self.factor.learn(new), self.lead + gain)
 
     @property
     def won(self) -> bool:
@@ -60,7 +61,18 @@ class Trial(Value):
         return self.lead > LEAD
 
 
-@register("FactoredRow")
+def _from_first(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a row that keeps readings and estimate of the first version, and computes all else anew."""
+    (n, d), h = fields["Z"].shape, fields["h"]
+    t = np.arange(n) + (fields["seen"] - n + 1.0)
+    row = Row.start(d, 0)
+    kept = {name: fields[name] for name in ("size", "noise_cap", "seen", "values", "vectors")}
+    readings = Readings(fields["Z"], fields["y"], h, np.sqrt(h), np.zeros((n, 0)), t)
+    deviations = Terms(d).deviations(np.full(1, fields["size"]), np.zeros((1, 0)))[0]
+    return {**row.__dict__, **kept, "readings": readings, "deviations": deviations}
+
+
+@register("FactoredRow", version=2, migrations={1: _from_first})
 @dataclass(frozen=True)
 class Row(Value):
     """A posterior of A; see :class:`soqo.estimators.factored.Factored`.
@@ -69,16 +81,22 @@ class Row(Value):
     ----------
     size : float
         The typical size of an entry of u; 0 before it is known.
+    deviations : Array, shape (1 + d + m,)
+        The prior's deviations of base load, offset and regressors, for A of size one.
     noise_cap : float
         What bounds sigma.
-    Z, y, h : Array, shapes (m, d), (m,) and (m,)
-        The readings that are kept, divided by the deviation of their noise in units of sigma.
+    readings : Readings
+        The readings that are kept.
+    origin, z : Array, shape (m,)
+        The first and the last known values of the regressors; NaN for none.
     seen : int
         The number of readings learned.
     levels : Levels
         What the prior is made of.
     values, vectors : Array, shapes (k,) and (d, k)
         The spectrum of the estimate.
+    offset : Array, shape (d,)
+        The offset b.
     soft, dual : Array of shape (d, d) and Posterior, or None
         The soft estimate, and the posterior of which it is the positive part.
     search, trial : Search and Trial, or None
@@ -92,14 +110,16 @@ class Row(Value):
     """
 
     size: float
+    deviations: Array
     noise_cap: float
-    Z: Array
-    y: Array
-    h: Array
+    readings: Readings
+    origin: Array
+    z: Array
     seen: int
     levels: Levels
     values: Array
     vectors: Array
+    offset: Array
     soft: Array | None = None
     dual: Posterior | None = None
     search: Search | None = None
@@ -112,10 +132,19 @@ class Row(Value):
     due: tuple[int, int, int] = (0, 0, 0)
 
     @classmethod
-    def start(cls, d: int, size: float = 0.0) -> Row:
-        """Return a row before the first reading."""
-        none, eye = np.zeros(0), np.eye(d)
-        return cls(size, math.inf, np.zeros((0, d)), none, none, 0, Levels.start(d), np.full(d, FIRST_SCALE), eye)
+    def start(cls, d: int, m: int) -> Row:
+        """Return a row before the first reading, with m regressors."""
+        unknown, none, levels = np.full(m, np.nan), Readings.none(d, m), Levels.start(d, Extras.none(m))
+        values, eye = np.full(d, FIRST_SCALE), np.eye(d)
+        return cls(0.0, np.zeros(1 + d + m), math.inf, none, unknown, unknown, 0, levels, values, eye, np.zeros(d))
+
+    @property
+    def restarted(self) -> Row:
+        """A row that knows the typical sizes, and the last regressors."""
+        new = Row.start(len(self.vectors), len(self.z))
+        return evolve(
+            new, size=self.size, deviations=self.deviations, noise_cap=self.noise_cap, z=self.z, origin=self.z
+        )
 
     def around(self, M: Array, noise: float) -> Row:
         """Return a row that starts again around an estimate, with known noise."""
@@ -123,13 +152,8 @@ class Row(Value):
         values, vectors = np.linalg.eigh(M)
         scale = max(float(values.mean()), 1e-100)
         values = np.maximum(values, 0.0)
-        levels = Levels.start(d, noise, scale, 0.5 * M / scale + 0.5 * np.eye(d))
-        return evolve(Row.start(d, self.size), noise_cap=self.noise_cap, levels=levels, values=values, vectors=vectors)
-
-    @property
-    def readings(self) -> Readings:
-        """The readings that are kept."""
-        return Readings(self.Z, self.y, self.h)
+        levels = Levels.start(d, Extras.none(len(self.z)), noise, scale, 0.5 * M / scale + 0.5 * np.eye(d))
+        return evolve(self.restarted, levels=levels, values=values, vectors=vectors, offset=self.offset)
 
     @property
     def sigma(self) -> float:
@@ -139,42 +163,76 @@ class Row(Value):
 
     @property
     def load(self) -> float:
-        """The base load."""
+        """The expected reading at x = v."""
+        if not len(self.readings):
+            return 0.0
+        last = self.readings.last(1)
+        here = evolve(last, Z=np.zeros_like(last.Z), X=last.X / last.h, h=np.ones(1), w=np.ones(1))
         if self.factor is not None:
-            return self.factor.fit.load
-        return 0.0 if self.dual is None else self.dual.load()
+            return float(self.factor.fit.expected(here)[0])
+        return 0.0 if self.dual is None else float(self.dual.extras(here)[0])
 
     def estimate(self) -> Array:
         """Return the estimate of A."""
         return np.asarray((self.vectors * self.values) @ self.vectors.T)
 
-    def predict(self, z: Array, h: float) -> Prediction:
+    def hypotheses(self, terms: Terms) -> Hypotheses:
+        """Return what readings may contain: the structures of which nothing walks but the base load."""
+        found = []
+        for number, one in terms.structures:
+            if one.offset_step == one.regressor_step == 0.0:
+                own = self.deviations * terms.exist(one)
+                extras = Extras(float(own[0]), one.load_step, float(own[terms.load]), own[terms.walking :])
+                found.append((number, math.log(one.probability), extras))
+        return found
+
+    def told(self, regressors: Array) -> Row:
+        """Return the row that knows the regressors of a reading; those that are NaN are the last known ones."""
+        z = np.where(np.isnan(regressors), self.z, regressors)
+        return evolve(self, z=z, origin=np.where(np.isnan(self.origin), z, self.origin))
+
+    def reading(self, u: Array, y: float, h: float, w: float) -> Readings:
+        """Return a further reading."""
+        X, one = h * np.nan_to_num(self.z - self.origin), np.ones(1)
+        return Readings((w * u)[None], y * h * one, h * one, w * one, X[None], (self.seen + 1) * one)
+
+    def predict(self, new: Readings) -> Prediction:
         """Return what is expected of a reading: the less is known of noise and scale, the longer are the tails."""
         if self.factor is not None:
-            mean, variance, _, _ = self.factor.moments(z, h)
+            mean, variance, _ = self.factor.moments(new)
         elif self.dual is not None:
-            mean = 0.5 * float(self.values @ np.square(self.vectors.T @ z)) + h * self.load
-            variance = float(self.dual.predict(z[None], np.array([h]))[1][0])
+            mean, variance = self._forecast(self.dual, new)
         else:
-            mean = 0.5 * float(z @ self.levels.prior(None).M @ z)
+            mean = float(costs(new.Z, self.levels.prior(None).M)[0])
             variance = mean * mean
         return Prediction.of(mean, variance + self.sigma**2, self.surplus, self.judged)
 
-    def learn(self, z: Array, y: float, h: float, expected: Prediction) -> Row:
+    def _forecast(self, dual: Posterior, new: Readings) -> tuple[float, float]:
+        """Return mean and variance of a reading, given the readings since the last sweep if the base load walks."""
+        if dual.prior.extras.step:
+            new = self.readings.take(self.readings.t > dual.readings.t[-1]).followed_by(new)
+        mean = 0.5 * np.square(new.Z @ self.vectors) @ self.values + dual.extras(new)
+        covariance, known = dual.covariance(new), slice(0, len(new) - 1)
+        error = new.y[known] - mean[known]
+        noisy = covariance[known, known] + self.sigma**2 * np.eye(len(error))
+        gain = np.linalg.solve(noisy, covariance[known, -1])
+        return float(mean[-1] + gain @ error), max(float(covariance[-1, -1] - gain @ covariance[known, -1]), 0.0)
+
+    def learn(self, new: Readings, expected: Prediction) -> Row:
         """Return the row after a reading, of which this was expected."""
         kept = self.readings
         unknowns = 0 if self.factor is None else self.factor.fit.L.size
-        if len(kept.y) >= max(ROWS, ROWS_PER_UNKNOWN * unknowns):
+        if len(kept) >= max(ROWS, ROWS_PER_UNKNOWN * unknowns):
             # Of the oldest readings, the one that says least about A.
-            oldest = int(np.argmin(np.square(kept.Z[: len(kept.y) // 16]).sum(axis=1)))
-            kept = Readings(*(np.delete(part, oldest, axis=0) for part in kept))
-        Z, Y, H = np.vstack([kept.Z, z]), np.append(kept.y, y), np.append(kept.h, h)
-        trial = None if self.trial is None else self.trial.judged(Readings(Z, Y, H), expected.mean)
-        factor = None if self.factor is None else self.factor.learn(z, y, h)
-        row = evolve(self, Z=Z, y=Y, h=H, seen=self.seen + 1, trial=trial, factor=factor)
+            oldest = int(np.argmin(np.square(kept.Z[: len(kept) // 16]).sum(axis=1)))
+            kept = kept.take(np.arange(len(kept)) != oldest)
+        trial = None if self.trial is None else self.trial.judged(new, expected.mean)
+        factor = None if self.factor is None else self.factor.learn(new)
+        row = evolve(self, readings=kept.followed_by(new), seen=self.seen + 1, trial=trial, factor=factor)
         if self.dual is None and factor is None:
             return row
-        return evolve(row, surplus=expected.surplus(y, self.surplus), judged=self.judged + 1)
+        surplus = expected.surplus(float(new.y[0]), self.surplus)
+        return evolve(row, surplus=surplus, judged=self.judged + 1)
 
     def covariances(self, U: Array) -> tuple[Array, Array]:
         """Return var(1/2 u'Au) and Cov(A, 1/2 u'Au) for u of shape (m, d)."""
@@ -186,9 +244,8 @@ class Row(Value):
 
     def reset(self) -> Row:
         """Return a row that keeps its readings and its estimate, and computes all else anew."""
-        first = Row.start(len(self.vectors), self.size)
-        kept = {"values": self.values, "vectors": self.vectors, "Z": self.Z, "y": self.y, "h": self.h}
-        return evolve(first, noise_cap=self.noise_cap, seen=self.seen, **kept)
+        kept = {"values": self.values, "vectors": self.vectors, "readings": self.readings, "origin": self.origin}
+        return evolve(self.restarted, seen=self.seen, **kept)
 
     def _doubtful(self) -> Posterior:
         """Return the dual posterior for a spread that is not small: readings in few directions say little about it."""
@@ -197,17 +254,17 @@ class Row(Value):
         try:
             return Posterior.of(prior, self.readings)
         except LinAlgError:  # numbers that overflow say nothing
-            return Posterior.of(prior, self.readings.first(0))
+            return Posterior.of(prior, self.readings.take(slice(0, 0)))
 
-    def settled(self) -> Row:
+    def settled(self, terms: Terms) -> Row:
         """Return the row after the work that is due."""
-        if not self.Z.any():
+        if not self.readings.Z.any():
             return self
         if self.factor is not None:
-            return self._followed(self.factor)
+            return self._followed(self.factor, terms)
         row, n = self, self.seen
         if n >= row.due[0]:
-            levels = row.levels.after(row.readings, row.soft, row.size, row.noise_cap)
+            levels = row.levels.after(row.readings, row.soft, row.hypotheses(terms), row.noise_cap)
             row = evolve(row, levels=levels, due=(n + max(1, n // 10), *row.due[1:]))
         if n >= row.due[1]:
             row = row._swept()
@@ -224,7 +281,8 @@ class Row(Value):
         dual = Posterior.of(self.levels.prior(self.soft), self.readings)
         values, vectors, soft = positive_part(dual.mean())
         due = (self.due[0], self.seen + max(1, self.seen // SWEEPS_PER_ROUND), self.due[2])
-        return evolve(self, soft=soft, dual=dual, values=values, vectors=vectors, due=due)
+        offset = dual.offset(values, vectors)
+        return evolve(self, soft=soft, dual=dual, values=values, vectors=vectors, offset=offset, due=due)
 
     def _searched(self) -> Row:
         """Return the row with more of a search, which ends with a trial."""
@@ -245,26 +303,31 @@ class Row(Value):
     def _playing(self, factor: Factor) -> Row:
         """Return the row that plays for a factor."""
         Q, r, _ = np.linalg.svd(factor.fit.L, full_matrices=False)
-        return evolve(self, factor=factor, values=r * r, vectors=Q)
+        return evolve(self, factor=factor, values=r * r, vectors=Q, offset=factor.fit.offset)
 
-    def _followed(self, factor: Factor) -> Row:
+    def _followed(self, factor: Factor, terms: Terms) -> Row:
         """Return the row with the factor fitted again, if that is due."""
-        n, readings, fit, due = self.seen, self.readings, self.refit, self.due
+        n, readings, fit, due, levels = self.seen, self.readings, self.refit, self.due, self.levels
+        if n >= due[0]:
+            levels = levels.compared(readings, self.estimate(), self.hypotheses(terms), self.sigma, self.noise_cap)
+            due = (n + max(1, n // 10), *due[1:])
+        extras = levels.extras
         error = float(factor.fit.residuals(readings.last(1))[0])
-        if fit is None and (n >= due[2] or error**2 > SURPRISE**2 * factor.noise2):
-            fit = Fit.start(factor.fit.L, factor.fit.load, self.levels.tau, factor.noise2)
+        surprised = error**2 > SURPRISE**2 * factor.noise2 or extras != factor.fit.extras
+        if fit is None and (n >= due[2] or surprised):
+            fit = Fit.start(factor.fit.L, extras, factor.noise2, factor.fit.beta)
             due = (*due[:2], math.ceil((1.0 + GROWTH) * n))
+        row = evolve(self, levels=levels, due=due)
         if fit is None:
-            return self._playing(factor)
+            return row._playing(factor)
         work = WORK
         while not fit.done and work > 0.0:
-            work -= fit.operations(len(readings.y))
+            work -= fit.operations(len(readings))
             fit = fit.step(readings)
         if not fit.done:
-            return evolve(self, refit=fit, due=due)._playing(factor)
-        row, new = evolve(self, refit=None, due=due), Factor.of(fit, readings)
+            return evolve(row, refit=fit)._playing(factor)
+        row, new = evolve(row, refit=None), Factor.of(fit, readings)
         if math.sqrt(new.noise2) <= SURPRISE * self.first_noise:
             return row._playing(new)
         row = evolve(row, factor=None, soft=row.estimate(), dual=None, surplus=1.0, judged=0, due=(n, n, n + n // 10))
-        levels = row.levels.after(readings, row.soft, row.size, row.noise_cap)
-        return evolve(row, levels=levels)._swept()
+        return evolve(row, levels=levels.after(readings, row.soft, row.hypotheses(terms), row.noise_cap))._swept()

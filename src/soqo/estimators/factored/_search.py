@@ -14,7 +14,7 @@ import numpy as np
 
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
-from soqo.estimators.factored._dual import Posterior, Prior, Readings, positive_part
+from soqo.estimators.factored._dual import Posterior, Prior, Readings, costs, positive_part
 from soqo.estimators.factored._factor import Fit
 from soqo.estimators.factored._levels import Levels
 from soqo.typing import Array
@@ -38,7 +38,7 @@ MAX_RANK = 0.67
 """A factor has at most this share of d columns: with more, it has scarcely fewer unknowns than A."""
 
 
-@register("FactorSearch")
+@register("FactoredSearch")
 @dataclass(frozen=True)
 class Search(Value):
     """A search in progress: the annealed estimate, the broad shape, the sweeps done, the fit, and the best so far.
@@ -81,10 +81,9 @@ class Search(Value):
             return self._annealed(readings, levels, math.ceil(SWEEPS / max(4.0, rounds * SPREAD)))
         fit = self.fit
         if fit is None:
-            L = significant_factor(self.estimate, len(readings.y))
-            if L is None:
+            fit = significant_factor(self.estimate, levels, len(readings))
+            if fit is None:
                 return evolve(self, done=True)
-            fit = Fit.start(L, 0.0, levels.tau, levels.sigma**2)
         return evolve(self, fit=fit)._fitted(readings, levels)
 
     def _annealed(self, readings: Readings, levels: Levels, sweeps: int) -> Search:
@@ -92,47 +91,47 @@ class Search(Value):
         for j in range(self.sweep, last):
             M = estimate + LAST ** (j / (SWEEPS - 1)) * self.shape
             # A ~ N(0, M x M): the mean that the dual posterior takes away is added before.
-            y = readings.y + 0.5 * np.vecdot(readings.Z @ M, readings.Z)
-            prior = Prior(M, 1.0, levels.tau, levels.sigma)
-            estimate = positive_part(Posterior.of(prior, readings._replace(y=y)).mean() - M)[2]
+            y = readings.y + costs(readings.Z, M)
+            prior = Prior(M, 1.0, levels.sigma, levels.extras)
+            estimate = positive_part(Posterior.of(prior, evolve(readings, y=y)).mean() - M)[2]
         return evolve(self, estimate=estimate, sweep=last)
 
     def _fitted(self, readings: Readings, levels: Levels) -> Search:
         fit, best, score, work = self.fit, self.best, self.score, WORK
         while fit is not None and work > 0.0:
             if not fit.done:
-                work -= fit.operations(len(readings.y))
+                work -= fit.operations(len(readings))
                 fit = fit.step(readings)
                 continue
-            found = fit.noise2(readings) / max(len(readings.y) - fit.unknowns, 1)
+            found = fit.noise2(readings) / max(len(readings) - fit.unknowns, 1)
             if found >= score:
                 return evolve(self, best=best, score=score, done=True)
             best, score = fit, found
             V, r, _ = np.linalg.svd(fit.L, full_matrices=False)
             if len(r) == 1:
                 return evolve(self, best=best, score=score, done=True)
-            fit = Fit.start(V[:, :-1] * r[:-1], fit.load, levels.tau, levels.sigma**2)
+            fit = Fit.start(V[:, :-1] * r[:-1], levels.extras, levels.sigma**2, fit.beta)
         return evolve(self, fit=fit, best=best, score=score)
 
 
-def significant_factor(A: Array, n: int) -> Array | None:
-    """Return L of the largest eigenvalues of A = L L', as many as n readings can determine; None if that is none."""
+def significant_factor(A: Array, levels: Levels, n: int) -> Fit | None:
+    """Begin with the largest eigenvalues of A, as many as n readings can determine; None if that is none."""
     d = len(A)
     w, Q = np.linalg.eigh(A)
     k = min(int((w > LAST * w[-1]).sum()), int(MAX_RANK * d))
     while k:
-        fit = Fit.start(Q[:, d - k :] * np.sqrt(w[d - k :]), 0.0, 0.0, 1.0)
+        fit = Fit.start(Q[:, d - k :] * np.sqrt(w[d - k :]), levels.extras, levels.sigma**2)
         if 1.03 * fit.unknowns < n - 3 and fit.operations(n) < LARGEST * WORK:
-            return fit.L
+            return fit
         k -= 1
     return None
 
 
 def inverse_moment(readings: Readings) -> Array:
     """Return a guess of A: the inverse second moment of u, since the player has stayed close to v where A is large."""
-    Z, y, _ = readings
+    Z, y = readings.Z, readings.y
     n, d = Z.shape
     C = Z.T @ Z
     B = np.linalg.inv(C * (d / np.trace(C)) + (0.1 + 0.3 * d / n) * np.eye(d))
-    q = 0.5 * np.vecdot(Z @ B, Z)
+    q = costs(Z, B)
     return np.asarray(0.5 * (B + B.T) * max(float((y[q > 0.0] / q[q > 0.0]).mean()), 1e-9))

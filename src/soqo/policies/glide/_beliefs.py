@@ -35,7 +35,7 @@ from soqo.estimators.bayes import (
 from soqo.typing import Array, BoolArray, IntArray
 
 WRONG_SHARE = 1e-3
-"""The prior mean of the share of wrong readings, which counts as much as one of them."""
+"""The prior mean of the share of readings with which a burst of wrong ones begins; it counts as much as one burst."""
 
 WIDE_SHARE = 0.01
 """The prior mean of the share of readings with a large error, which counts as much as one of them."""
@@ -82,11 +82,23 @@ reading, or a larger one."""
 GROWN = 10.0
 """A typical size is replaced by one that is larger by this factor, while there are fewer readings than unknowns."""
 
+HEALTH_WINDOW = 50.0
+"""Shares that are only reported are means over about so many rounds, and older ones are forgotten. No action depends on
+them; derived from what an operator waits for."""
+
+_BAND = 1.96**2
+"""The squared deviations within which 95 % of normal readings are; only reported, derived."""
+
 MIN_DISTANCE = 1e-50
 """Until a displacement is longer than this nothing is learned: ratios of scale to noise would overflow."""
 
 
-@register("GLIDE.mixture")
+def _counted(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of beliefs of a version that counted neither bursts nor outliers."""
+    return {**fields, "bursts": fields["rejected"], "outliers": 0.0 * fields["wide"]}
+
+
+@register("GLIDE.mixture", version=2, migrations={1: _counted})
 @dataclass(frozen=True)
 class Beliefs(Value):
     """The beliefs of some runs, sorted by run; the best of each run comes first.
@@ -101,8 +113,8 @@ class Beliefs(Value):
         The logarithm of the weight, relative to the best belief of the run.
     age : Array, shape (n,)
         The number of readings, accepted or not.
-    wrong, rejected : Array, shape (n,)
-        The number of readings that were rejected: the last ones in a row, and in all.
+    wrong, rejected, bursts : Array, shape (n,)
+        The number of readings that were rejected: the last ones in a row, and in all; and in how many such rows.
     epoch : Array, shape (n,)
         The round in which A changed last; 0 for never.
     surprise : Array, shape (n,)
@@ -111,6 +123,8 @@ class Beliefs(Value):
         The factor of the last wrong reading; NaN if it is not known.
     wide : Array, shape (n,)
         The number of readings with a large error.
+    outliers : Array, shape (n,)
+        The share of the readings outside of the band in which 95 % were expected, the old ones forgotten.
     """
 
     posterior: Any
@@ -119,16 +133,18 @@ class Beliefs(Value):
     age: Array
     wrong: Array
     rejected: Array
+    bursts: Array
     epoch: Array
     surprise: Array
     gain: Array
     wide: Array
+    outliers: Array
 
     @classmethod
     def start(cls, posterior: Any, runs: int) -> Beliefs:
         """Return one belief for each run."""
         zero = np.zeros(runs)
-        return cls(posterior, np.arange(runs), zero, zero, zero, zero, zero, zero + 1.0, zero + np.nan, zero)
+        return cls(posterior, np.arange(runs), *(zero,) * 6, zero + 1.0, zero + np.nan, zero, zero)
 
     def take(self, index: IntArray) -> Beliefs:
         """Return some of the beliefs."""
@@ -266,10 +282,11 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
     """Return the beliefs after a reading of each of them."""
     learned, outcome, wide = _learned(beliefs, terms, reading, noise_cap)
     wrong = beliefs.wrong > 0.0
-    share = (1.0 + beliefs.rejected) / (1.0 / WRONG_SHARE + beliefs.age)
+    share = (1.0 + beliefs.bursts) / (1.0 / WRONG_SHARE + beliefs.age - beliefs.rejected + beliefs.bursts)
     share = np.where(wrong, WRONG_AGAIN, share)
     accept = np.log1p(-share) + outcome.log_density
     squares = np.minimum(np.square(outcome.error) / outcome.variance, 25.0)
+    outliers = beliefs.outliers + ((squares > _BAND) - beliefs.outliers) / HEALTH_WINDOW
     surprise = beliefs.surprise + (squares - beliefs.surprise) / RECENT
     forced = surprise > LARGE_NIS
     accepted = evolve(
@@ -281,6 +298,7 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
         gain=np.full(accept.size, np.nan),
         surprise=np.where(forced, 1.0, surprise),
         wide=beliefs.wide + wide,
+        outliers=outliers,
     )
     doubtful = ((squares > AWAY) | wrong) & (beliefs.age > 0.0)
     if not doubtful.any():
@@ -292,6 +310,7 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
     changes = forced | (squares > -_log_hazard(beliefs))
     if changes.any():
         changes &= _may_have_changed(beliefs, terms, reading, outcome)
+    beliefs = evolve(beliefs, outliers=outliers)
     parts = [accepted.take(np.flatnonzero(~branches | (accept > reject - KEPT_NATS)))]
     if branches.any():
         rejected = evolve(
@@ -300,6 +319,7 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
             age=beliefs.age + 1.0,
             wrong=beliefs.wrong + 1.0,
             rejected=beliefs.rejected + 1.0,
+            bursts=beliefs.bursts + ~wrong,
             gain=factor,
         )
         parts.append(rejected.take(np.flatnonzero(branches)))
@@ -330,9 +350,10 @@ def _learned(
         wide_density = np.log(share[away]) + found.log_density
         wide[away] = wide_density > density[away]
         density[away] = np.logaddexp(density[away], wide_density)
-        order = np.arange(share.size)
-        order[away] = np.where(wide[away], share.size + np.arange(away.size), away)
-        learned = type(learned).join([learned, other]).take(order)
+        if wide.any():
+            order = np.arange(share.size)
+            order[wide] = share.size + np.flatnonzero(wide[away])
+            learned = type(learned).join([learned, other]).take(order)
     return learned, outcome._replace(log_density=density), wide
 
 
@@ -365,7 +386,7 @@ def _may_have_changed(beliefs: Beliefs, terms: Terms, reading: Reading, outcome:
     """
     y, values = reading.y, beliefs.posterior.values
     expected, deviation = y - outcome.error, np.sqrt(outcome.variance)
-    # Where A is zero a player is far from v: if A turns, the cost is up to 1/2 |A| |u|^2.
+    # Where A is zero a player is far from v: if A turns, the cost is of the order of |A| |u|^2.
     turned = values.max(axis=1) * np.square(reading.u).sum(axis=1)
     best = np.zeros(y.size, dtype=np.bool_)
     best[beliefs.best] = True

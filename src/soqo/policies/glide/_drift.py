@@ -94,8 +94,7 @@ class Drift(Value):
         offset, runs = np.zeros(self.last_step.shape), np.flatnonzero(self._significant())
         if not runs.size:
             return offset
-        rho = (self.products[runs] / np.maximum(self.squares[runs], 1e-300)).clip(-MAX_CORRELATION, MAX_CORRELATION)
-        ratio = rho[:, None] * (1.0 - advances[runs])
+        ratio = self.correlation()[runs, None] * (1.0 - advances[runs])
         geometric_sum = ratio / (1.0 - ratio) * (1.0 - ratio ** (rounds_to_go - 1.0))
         vectors = spectrum.vectors[runs]
         offset[runs] = np.matvec(vectors, geometric_sum * np.vecmat(self.last_step[runs], vectors))

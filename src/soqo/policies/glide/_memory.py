@@ -15,15 +15,22 @@ from soqo.policies.glide._beliefs import Beliefs
 from soqo.policies.glide._drift import Drift
 from soqo.policies.glide._earlier_files import from_earlier, from_many_dimensions
 from soqo.policies.glide._forecasts import ForecastTrust
+from soqo.policies.glide._health import Health
 from soqo.policies.glide._meter_faults import MeterFaults
 from soqo.policies.glide._probes import Motion
 from soqo.typing import Array
+
+
+def _with_health(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the memory of a version without a record of health."""
+    return {**fields, "health": Health.start(len(fields["alarms"]), fields["terms"].dim)}
+
 
 MAX_DENSE_DIM = 12
 """Up to this dimension, a bank of filters for all d(d+1)/2 unknowns is within the budget of a round."""
 
 
-@register("GLIDE.memory", version=6, migrations={5: from_earlier})
+@register("GLIDE.memory", version=7, migrations={5: from_earlier, 6: _with_health})
 @dataclass(frozen=True)
 class Memory(Value):
     """The memory of GLIDE. The batch of any shape is flattened: arrays have the shape (runs, ...).
@@ -44,6 +51,8 @@ class Memory(Value):
         The number of suspected changes, and the round of the last one (0 for none).
     terms : Terms
         The terms of a reading.
+    health : Health
+        Whether what is told and measured fits together.
     """
 
     beliefs: Beliefs
@@ -54,6 +63,7 @@ class Memory(Value):
     alarms: Array
     last_alarm: Array
     terms: Terms
+    health: Health
 
     @classmethod
     def start(cls, runs: int, terms: Terms) -> Memory:
@@ -68,6 +78,7 @@ class Memory(Value):
             zeros,
             zeros,
             terms,
+            Health.start(runs, d),
         )
 
     def with_terms(self, terms: Terms) -> Memory:
@@ -88,7 +99,8 @@ class Memory(Value):
             return np.where(rounds > 0.0, rounds + by, rounds)
 
         beliefs = evolve(self.beliefs, epoch=shift(self.beliefs.epoch))
-        return evolve(self, beliefs=beliefs, last_alarm=shift(self.last_alarm))
+        health = evolve(self.health, since=shift(self.health.since))
+        return evolve(self, beliefs=beliefs, last_alarm=shift(self.last_alarm), health=health)
 
 
-retire("GLIDE.many_dimensions", convert=lambda fields: Memory(**from_many_dimensions(fields)))
+retire("GLIDE.many_dimensions", convert=lambda fields: Memory(**_with_health(from_many_dimensions(fields))))

@@ -104,6 +104,10 @@ class MeterFaults(Value):
         """Return the runs whose meter repeats itself now."""
         return np.asarray(self.stuck >= 2.0)
 
+    def repeated(self) -> Array:
+        """Return how many times in a row the last reading has been repeated; 0 if the resolution is the reason."""
+        return np.where(self.repetitions - 1.0 < _RARE_SHARE * self.readings, self.stuck, 0.0)
+
     def is_saturated(self) -> BoolArray:
         """Return the runs whose largest reading looks like the limit of the meter."""
         rare = self.repetitions < _RARE_SHARE * self.readings + self.max_count

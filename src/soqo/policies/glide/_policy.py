@@ -13,6 +13,7 @@ C_t^{-1}, where x*_t is LAI's step from the player's own x_{t-1}: it is of secon
     drift       the predictable part of the steps of v                  soqo.policies.glide._drift
     forecasts   how far a forecast of v deserves trust                  soqo.policies.glide._forecasts
     faults      meters that repeat themselves                           soqo.policies.glide._meter_faults
+    health      does what is told and measured fit together?            soqo.policies.glide._health
     report      what the policy says of itself                          soqo.policies.glide._report
 """
 
@@ -25,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from soqo._foundation.arguments import number
+from soqo._foundation.blas import is_finite_quick
 from soqo._foundation.frozen_dataclasses import evolve, set_fields
 from soqo._storage.registry import register
 from soqo.errors import ArgumentError
@@ -34,6 +36,7 @@ from soqo.policies.glide import _report
 from soqo.policies.glide._action import action
 from soqo.policies.glide._beliefs import observe
 from soqo.policies.glide._earlier_files import without_options
+from soqo.policies.glide._health import EVERY, judge, reached
 from soqo.policies.glide._memory import MAX_DENSE_DIM, Memory
 from soqo.policies.glide._probes import best_probes
 from soqo.typing import Array, Rng
@@ -66,8 +69,8 @@ class GLIDE(Policy[Memory]):
 
     Notes
     -----
-    A round costs O(d^4) up to d = 12. With more dimensions it depends on the rank of A; offsets and contexts are not
-    learned, and a reading at ``y_max`` is not used.
+    A round costs O(d^4) up to d = 12. With more dimensions it depends on the rank of A; contexts and offsets that walk
+    are not learned, and a reading at ``y_max`` is not used.
 
     Examples
     --------
@@ -105,7 +108,7 @@ class GLIDE(Policy[Memory]):
 
     def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> Memory:
         d = x0.shape[-1]
-        terms = Terms(d, offset=self.offset, regressors=d + 1 if d <= MAX_DENSE_DIM else 0)
+        terms = Terms(d, offset=self.offset, regressors=d + 1)
         return Memory.start(math.prod(x0.shape[:-1]), terms)
 
     def decide(self, state: State[Memory], v: Array) -> tuple[Array, Memory]:
@@ -119,8 +122,11 @@ class GLIDE(Policy[Memory]):
                 step = np.where(np.reshape(state.own_round, (-1, 1)) > 0, step, 0.0)
             drift = drift.update(step)
         memory = evolve(memory, drift=drift, forecasts=forecasts)
-        x = action(state, memory, told, context, forecast)
-        return self._with_probes(state, memory, told, x, v.shape)
+        x, memory = self._with_probes(state, memory, told, action(state, memory, told, context, forecast), v.shape)
+        if state.reach is not None:
+            limited, outside = reached(state.reach, state.x, v, x)
+            memory = evolve(memory, health=memory.health.stopped(limited.reshape(-1), outside.reshape(-1)))
+        return x, memory
 
     def _with_probes(
         self, state: State[Memory], memory: Memory, told: Array, x: Array, shape: tuple[int, ...]
@@ -145,6 +151,7 @@ class GLIDE(Policy[Memory]):
         memory, context = self._with_context(state, state.memory)
         memory, z = self._with_covariates(state, memory)
         u, y = state.u.reshape(-1, state.x.shape[-1]), y.reshape(-1)
+        seen: Any = True if is_finite_quick(y) else ~np.isnan(y)
         unit = np.ones(1) if state.unit is None else state.unit.reshape(-1)
         at_limit = y * unit >= (math.inf if self.y_max is None else self.y_max)
         # A meter at a known limit repeats itself without being stuck.
@@ -162,9 +169,22 @@ class GLIDE(Policy[Memory]):
         before = state.x if state.x_prev is None else state.x_prev
         beliefs = memory.beliefs.begun(memory.terms, reading, (before - state.v).reshape(u.shape))
         beliefs = observe(beliefs, memory.terms, reading, state.round, self.noise_cap)
-        epoch, alarm = beliefs.epoch[beliefs.best], beliefs.has_changed_since(memory.last_alarm)
-        last_alarm = np.where(alarm, epoch, memory.last_alarm)
-        return evolve(memory, beliefs=beliefs, faults=faults, alarms=memory.alarms + alarm, last_alarm=last_alarm)
+        best, alarm = beliefs.best, beliefs.has_changed_since(memory.last_alarm)
+        last_alarm = np.where(alarm, beliefs.epoch[best], memory.last_alarm)
+        memory = evolve(
+            memory,
+            beliefs=beliefs,
+            faults=faults,
+            alarms=memory.alarms + alarm,
+            last_alarm=last_alarm,
+            health=memory.health.heard(state.v.reshape(u.shape), seen, beliefs.wrong[best] > 0.0),
+        )
+        if state.began is not None or state.round % EVERY == 0:
+            due = np.flatnonzero(np.broadcast_to(seen & (np.reshape(state.own_round, -1) % EVERY == 0), len(u)))
+            if due.size:
+                health = judge(memory, due, state.round, state.rounds_to_go, self.y_max)
+                return evolve(memory, health=health)
+        return memory
 
     def _with_context(self, state: State[Memory], memory: Memory) -> tuple[Memory, Array | None]:
         """Return the memory with the terms of this round, and the context, shape (runs, k).
@@ -187,7 +207,7 @@ class GLIDE(Policy[Memory]):
     def _with_covariates(self, state: State[Memory], memory: Memory) -> tuple[Memory, Array | None]:
         """Return the memory with the terms of this reading, and the regressors of the base load, shape (runs, m).
 
-        They are the minimizer, the number of the round, and the covariates. With many dimensions there are none.
+        They are the minimizer, the number of the round, and the covariates.
         """
         terms, runs = memory.terms, len(memory.alarms)
         if not terms.regressors:
@@ -235,6 +255,29 @@ class GLIDE(Policy[Memory]):
             The state.
         """
         return {**super().diagnostics(state), **_report.diagnostics(state, self.y_max)}
+
+    def health(self, state: State[Memory]) -> dict[str, Any]:
+        """Return whether what is told and measured fits together: numbers, and a verdict in words.
+
+        ``calibrated`` is the share of the last readings inside the band in which 95 % were expected, ``outliers`` the
+        rest, and ``rejected`` the share that was rejected; ``outside`` and ``limited`` are the shares of the last
+        rounds in which v was out of the limits, and in which limits stopped the step. ``falling`` says by how many
+        deviations readings fall with the distance from v (negative if they rise), ``offset`` how large the offset is in
+        units of the range in which v has moved, ``least`` and ``inverse`` are the least eigenvalue of A, relative to
+        the switching weight, and the inverse of the largest one, ``shortest`` and ``longest`` the shares of the
+        distance to v that a step covers in their directions, and ``deviation`` that of such a share. ``repeated`` and
+        ``at_limit`` count equal readings.
+
+        ``wrong`` says whether there is a finding that shows a mistake, ``since`` is the round since which the first
+        finding holds (0 for none), ``confident`` whether there is none and the deviation is small, and ``verdict`` is a
+        text. ``offset_covariance`` is the covariance of the offset.
+
+        Parameters
+        ----------
+        state : State
+            The state.
+        """
+        return _report.health(state, self.y_max)
 
     def uncertainty_of(self, state: State[Memory], directions: Array) -> Array:
         """Return the standard deviation of w'A w for some directions w, shape (*batch, k).

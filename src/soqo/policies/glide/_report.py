@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from soqo._model.gains import advance
 from soqo._model.spectrum import Spectrum
 from soqo.policies._base import State
 from soqo.policies.glide._beliefs import MAX_BELIEFS, Beliefs
+from soqo.policies.glide._health import CONFIDENT, FINDINGS, findings, numbers, verdict
 from soqo.policies.glide._memory import Memory
 from soqo.typing import Array
-
-_CONFIDENT_DEVIATION = 0.05
-"""GLIDE reports itself as confident if the deviation of the gain is at most this."""
 
 
 def diagnostics(state: State[Memory], y_max: float | None) -> dict[str, Any]:
@@ -69,17 +66,12 @@ def _is_saturated(memory: Memory, y_max: float | None) -> Any:
 def explain(state: State[Memory], y_max: float | None) -> str:
     """Return the sentence for one plant."""
     memory, d = state.memory, state.x.shape[-1]
-    beliefs, faults, p = memory.beliefs, memory.faults, d * (d + 1) // 2
+    beliefs, p, known = memory.beliefs, d * (d + 1) // 2, health(state, y_max)
     readings, alarm = int(beliefs.posterior.readings[0]), int(memory.last_alarm.item())
     outliers, in_a_row = int(beliefs.rejected[0]), int(beliefs.wrong[0])
     found = f" Outliers so far: {outliers}." if outliers else ""
-    if _is_saturated(memory, y_max).item():
-        return (
-            f"GLIDE does not trust the meter: its largest reading, {faults.max_reading.item():.4g}, came "
-            f"{int(faults.max_count.item())} times. If this is the limit of the meter, give it as y_max.{found}"
-        )
-    if faults.is_stuck().item():
-        return f"GLIDE ignores the meter, which has repeated its last reading {int(faults.stuck.item())} times.{found}"
+    if known["wrong"].item():
+        return f"GLIDE is in doubt. {known['verdict'].item()}{found}"
     if in_a_row:
         return (
             f"GLIDE is testing a reading: that of round {state.round} does not fit the earlier ones (the last "
@@ -92,21 +84,40 @@ def explain(state: State[Memory], y_max: float | None) -> str:
         )
     if memory.motion.probed.item():
         return "GLIDE is probing: the reading of this deviation will save more than the deviation costs."
-    since = f" since the change it suspected in round {alarm}" if alarm else ""
-    deviation = _gain_deviation(state)
-    status = "confident" if deviation <= _CONFIDENT_DEVIATION else "learning"
-    unknowns = "" if status == "confident" else f", unknowns: {p}"
+    heard = f"readings: {memory.health.readings.item():.0f} of {np.max(state.own_round) - state.pending} rounds"
+    since = f"readings since the change it suspected in round {alarm}: {readings}" if alarm else heard
+    settled = known["deviation"].item() <= CONFIDENT
+    status = "is confident" if known["confident"].item() else "has settled" if settled else "is learning"
+    unknowns = "" if settled else f", unknowns: {p}"
+    check = f" {known['verdict'].item()}" if known["since"].item() else ""
     return (
-        f"GLIDE is {status} (readings{since}: {readings}{unknowns}): the share of the distance to v that a step "
-        f"should cover is known within {100.0 * deviation:.2g} %.{found}"
+        f"GLIDE {status} ({since}{unknowns}): the share of the distance to v that a step should cover, "
+        f"{_range(known)}, is known within {100.0 * known['deviation'].item():.2g} %.{check}{found}"
     )
 
 
-def _gain_deviation(state: State[Memory]) -> float:
-    """Return the largest deviation of an eigenvalue of the gain, between 0 (known) and 1/2 (unknown)."""
-    posterior = state.memory.beliefs.posterior.take(np.zeros(1, dtype=np.intp))
-    spectrum = Spectrum.of(Spectrum(posterior.values, posterior.vectors).matrix())
-    values, width = np.maximum(spectrum.values, 0.0), deviations(state.memory, spectrum.vectors.mT)
-    n = max(1.0, state.rounds_to_go)
-    lower, upper = advance(np.maximum(values - width, 0.0), n), advance(values + width, n)
-    return float(0.5 * (upper - lower).max())
+def _range(known: dict[str, Array]) -> str:
+    """Return the shares of the distance to v that a step covers, in the directions of the least and the most."""
+    low, high = (f"{100.0 * known[name].item():.0f}" for name in ("shortest", "longest"))
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def health(state: State[Memory], y_max: float | None) -> dict[str, Array]:
+    """Return the numbers of :meth:`soqo.GLIDE.health`."""
+    memory, batch = state.memory, state.batch_shape
+    began = np.zeros(1) if state.began is None else np.reshape(state.began, -1)
+    known = numbers(memory, state.rounds_to_go, y_max)
+    since = memory.health.judged(findings(known), state.round)
+    since = np.where(since > 0.0, since - began[:, None], 0.0)
+    wrong = since[:, [one.wrong for one in FINDINGS]].any(axis=1)
+    verdicts = np.empty(len(since), dtype=object)
+    for run, rounds in enumerate(since):
+        verdicts[run] = verdict({name: value[run] for name, value in known.items()}, rounds)
+    confident = (known["deviation"] <= CONFIDENT) & ~since.any(axis=1)
+    first = np.take_along_axis(since, (since > 0.0).argmax(axis=1)[:, None], axis=1)[:, 0]
+    found = {**known, "wrong": wrong, "confident": confident, "since": first, "verdict": verdicts}
+    covariance = memory.beliefs.take(memory.beliefs.best).posterior.offset_covariance(memory.terms)
+    return {
+        **{name: value.reshape(batch) for name, value in found.items()},
+        "offset_covariance": covariance.reshape(*state.x.shape, -1),
+    }

@@ -197,7 +197,19 @@
     }
   }
 
-  function showFacts({ status, explain, known, base_load }) {
+  function showHealth(health) {
+    byId("health").hidden = !health;
+    if (!health) return;
+    const word = health.wrong ? "wrong" : health.since ? "check" : "order";
+    byId("health").className = `state ${word}`;
+    byId("health").textContent = { wrong: "something is wrong", check: "to check", order: "in order" }[word];
+    for (const name of ["calibrated", "rejected", "offset", "deviation"]) {
+      byId(name).textContent = health[name] === null ? "–" : `${number(100 * health[name], 2)} %`;
+    }
+  }
+
+  function showFacts({ status, explain, health, known, base_load }) {
+    showHealth(health);
     setState(byId("state"), status.state);
     if (byId("explain").textContent !== explain) byId("explain").textContent = explain;
     byId("round").textContent = status.round;
@@ -212,7 +224,8 @@
       const unit = row.dataset.unit ? ` ${row.dataset.unit}` : "";
       cell("x").textContent = number(status.x[k]) + unit;
       cell("v").textContent = status.v ? number(status.v[k]) + unit : "–";
-      cell("offset").textContent = known.offset ? number(known.offset[k], 3) + unit : "–";
+      const spread = known.offset_deviation && known.offset[k] ? ` ± ${number(known.offset_deviation[k], 2)}` : "";
+      cell("offset").textContent = known.offset ? number(known.offset[k], 3) + spread + unit : "–";
       const deviation = known.uncertainty && known.uncertainty[k] !== null ? ` ± ${number(known.uncertainty[k], 2)}` : "";
       cell("curvature").textContent = known.estimate ? number(known.estimate[k][k], 3) + deviation : "–";
     });
