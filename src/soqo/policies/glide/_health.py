@@ -8,7 +8,6 @@ them moves an action.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -223,7 +222,7 @@ def reached(reach: Reach, position: Array, v: Array, x: Array) -> tuple[BoolArra
 def judge(memory: Any, index: IntArray, round_number: int, to_go: float, y_max: float | None) -> Health:
     """Return the record of a memory after findings were looked for in some of the runs."""
     health: Health = memory.health
-    part, since = take_rows(memory, index), health.since.copy()
+    part, since = memory if len(index) == len(health.since) else take_rows(memory, index), health.since.copy()
     since[index] = part.health.judged(findings(numbers(part, to_go, y_max)), round_number)
     return evolve(health, since=since)
 
@@ -262,8 +261,6 @@ def numbers(memory: Any, to_go: float, y_max: float | None) -> dict[str, Array]:
             "calibrated": 1.0 - beliefs.outliers[best],
             "least": np.where(settled, values.min(axis=1), 0.0),
             "inverse": np.where(settled, 1.0 / values.max(axis=1), 0.0),
-            "shortest": advance(values.min(axis=1), math.inf),
-            "longest": advance(values.max(axis=1), math.inf),
             "deviation": deviation,
             "unshown": np.where(many, relative, 0.0),
             "unknown": np.where(many, deviation, 0.0),

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from soqo._model.gains import advance
 from soqo._model.spectrum import Spectrum
 from soqo.policies._base import State
 from soqo.policies.glide._beliefs import MAX_BELIEFS, Beliefs
@@ -106,7 +107,9 @@ def health(state: State[Memory], y_max: float | None) -> dict[str, Array]:
     """Return the numbers of :meth:`soqo.GLIDE.health`."""
     memory, batch = state.memory, state.batch_shape
     began = np.zeros(1) if state.began is None else np.reshape(state.began, -1)
-    known = numbers(memory, state.rounds_to_go, y_max)
+    known, values = numbers(memory, state.rounds_to_go, y_max), memory.beliefs.posterior.values[memory.beliefs.best]
+    for name, value in (("shortest", values.min(axis=1)), ("longest", values.max(axis=1))):
+        known[name] = advance(np.maximum(value, 0.0), np.inf)
     since = memory.health.judged(findings(known), state.round)
     since = np.where(since > 0.0, since - began[:, None], 0.0)
     wrong = since[:, [one.wrong for one in FINDINGS]].any(axis=1)
