@@ -37,7 +37,7 @@ def regret(environment: Environment, policy: GLIDE | None = None) -> Any:
 )
 def test_a_field_meter_costs_little_more_than_a_quiet_one(parts: dict[str, Any]) -> None:
     quiet, _ = regret(QUIET)
-    field, result = regret(replace(QUIET, **parts))
+    field, _ = regret(replace(QUIET, **parts))
     assert field < 2.5 * quiet
 
 
