@@ -186,14 +186,14 @@ class Mixture:
         if not exists.any():
             return result, variances
         part, Q, values = self.of_rows(exists), estimate.vectors[exists], estimate.values[exists]
-        covariance = part.covariance(first)
+        joint = part.covariance(first)
         # What is known of g once A is the estimate.
-        C = covariance[:, own_A:, own_A:]
+        C = joint[:, own_A:, own_A:]
         C = C + 1e-10 * np.trace(C, axis1=1, axis2=2)[:, None, None] * np.eye(C.shape[1])
         change = svec(Spectrum(values, Q).matrix()) - part.theta[:, e:]
-        regression = np.linalg.solve(C, covariance[:, own_A:, :n])
+        regression = np.linalg.solve(C, joint[:, own_A:, :n])
         g = part.theta[:, first : first + n] + np.vecmat(change, regression)
-        covariance = covariance[:, :n, :n] - covariance[:, :n, own_A:] @ regression
+        covariance = joint[:, :n, :n] - joint[:, :n, own_A:] @ regression
         for j in range(1 + k):
             own = terms.offset_columns(j)
             along = np.vecmat(g[:, own], Q)
@@ -203,6 +203,11 @@ class Mixture:
                 prior = prior / np.maximum(context_size[exists, j - 1], 1e-150)
             scale = np.maximum(np.square(values) + variance / np.square(prior)[:, None], 1e-300)
             result[exists, :, j] = np.matvec(Q, values * along / scale)
-            if not j:
-                variances[exists] = variance / scale
+        # A is not known either: an error of b is one of g - A b, to the first order.
+        b, rows = result[exists, None, :, 0], np.zeros((len(Q), d, joint.shape[1]))
+        rows[:, :, terms.offset_columns(0)] = Q.mT
+        rows[:, :, own_A:] = -0.5 * (svec_rows(b + Q.mT) - svec_rows(b - Q.mT))
+        variance = np.maximum(np.vecdot(rows @ joint, rows), 0.0)
+        scale = np.square(values) + variance / np.square(size[exists])[:, None]
+        variances[exists] = variance / np.maximum(scale, 1e-300)
         return result, variances

@@ -38,7 +38,7 @@ REGRESSOR_SHARE = 0.3
 class Structure(NamedTuple):
     """A hypothesis about the terms of a reading.
 
-    Attributes
+    Parameters
     ----------
     load : bool
         Whether the reading contains a base load.
@@ -55,6 +55,11 @@ class Structure(NamedTuple):
         Whether the base load depends on the regressors.
     regressor_step : float
         The deviation of the step of this dependence, as a share of its prior's deviation, which stays as well.
+
+    Examples
+    --------
+    >>> Structure(load=True, offset=False, load_step=0.6, offset_step=0.0, probability=0.02).regressors
+    False
     """
 
     load: bool
