@@ -16,7 +16,8 @@ from disturbed_plants import CURVATURE, FULL, JUMPS, QUIET, estimates, missing_a
 from soqo import GLIDE, Change, Controller, Environment, PolicyResult, simulate
 from soqo.estimators.bayes import Bank, Reading, Terms
 from soqo.noise import Gaussian, Noise, StudentT
-from soqo.policies.glide._beliefs import Beliefs, observe
+from soqo.policies.glide._beliefs import Beliefs
+from soqo.policies.glide._observation import observe
 from soqo.typing import Array
 
 # ---- wrong readings ------------------------------------------------------------------------------------------------

@@ -1,12 +1,4 @@
-r"""A bank of filters for each belief: one for every structure and every ratio of the scale of A to the noise.
-
-Before the first reading, svec(A) has mean zero and the covariance
-
-    (rho sigma)^2 (I + w^2 e e'),    e = svec(I) / |svec(I)|,
-
-so that A is a multiple of the identity plus entries of the same size. The ratio rho is unknown over many decades, and
-each filter fixes one value. A bank that starts again around an estimate M has the mean k M, with M in place of I, for
-some factors k and some spreads rho.
+"""A bank of filters for each belief: one for every structure and every ratio of the scale of A to the noise.
 
 The bank is a Bayesian model average: the weight of a filter is its prior probability times its evidence.
 """
@@ -15,43 +7,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._model.spectrum import Spectrum
 from soqo._storage.registry import register
-from soqo.estimators._measurements import smat, svec, svec_rows
-from soqo.estimators.bayes._filters import Filters, Step, begins, learn, upper_root
+from soqo.estimators._measurements import smat, svec_rows
+from soqo.estimators.bayes._filters import Filters, Step, begins, learn
 from soqo.estimators.bayes._mixture import Mixture
 from soqo.estimators.bayes._posterior import FIRST_SCALE, Expectation, Posterior, Reading
-from soqo.estimators.bayes._structures import STRUCTURES, Structure, Terms
+from soqo.estimators.bayes._priors import RESTARTS, filters_around, fresh_filters
+from soqo.estimators.bayes._structures import STRUCTURES, Terms
 from soqo.typing import Array, BoolArray, IntArray
-
-RATIOS = 10.0 ** np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 5.0])
-"""The ratios of scale to noise: deviations of a typical hitting cost in units of the noise."""
-
-COMMON, FEW_RATIOS = 0.015, RATIOS[1::2]
-"""The budget of the first rounds: structures that are less probable than this have every second ratio."""
-
-ALONG = 6.0
-"""The deviation of A along the identity that all dimensions have, in units of the deviation of an entry: there its
-variance is 1 + ALONG^2 + d."""
-
-SHAPE = 0.25
-"""The parameter a of the prior of the noise, which counts as much as half a reading."""
-
-RECENT = 10.0
-"""The number of readings by which the noise that was known before a change counts."""
-
-RESTARTS = (
-    *((10.0**k, t, math.inf) for k in (-1.5, -1.0, -0.5, 0.5, 1.0, 1.5) for t in (0.03, 0.3)),
-    *((1.0, t, window) for t in (0.01, 0.1, 1.0, 10.0) for window in (math.inf, 20.0)),
-)
-"""What A may be after a change: a factor of the estimate, the deviation of an entry in units of the rms eigenvalue,
-and the number of readings after which the new A is forgotten as well. All have the same probability, and so has an A of
-which the estimate says nothing."""
 
 OUTDATED = 10.0
 """The factor of all deviations of a filter that has learned without regressors on which the base load now depends."""
@@ -114,7 +82,7 @@ class Bank(Posterior):
     def begun(self, terms: Terms, index: IntArray, size: Array, context_size: Array) -> Bank:
         """Return the rows after some of them have begun to learn, now that typical sizes are known."""
         rest = np.setdiff1d(np.arange(len(self.size)), index)
-        new, filters = Bank.start(terms, len(index)), _fresh(terms, size, context_size)
+        new, filters = Bank.start(terms, len(index)), fresh_filters(terms, size, context_size)
         new = evolve(new, filters=filters, size=size, context_size=context_size)
         return Bank.join([new, self.take(rest)]).take(np.argsort(np.concatenate([index, rest]))) if rest.size else new
 
@@ -212,8 +180,8 @@ class Bank(Posterior):
         like : Filters
             A filter for each row, whose structure and whose load and offset are kept.
         """
-        around = _around(terms, self, M, noise, like)
-        fresh = _fresh(terms, self.size, self.context_size)
+        around = filters_around(terms, self.size, self.context_size, M, noise, like)
+        fresh = fresh_filters(terms, self.size, self.context_size)
         fresh = evolve(fresh, log_weight=fresh.log_weight - math.log(len(RESTARTS) + 1))
         values, vectors = Spectrum.of(M).values, Spectrum.of(M).vectors
         filters, zero = Filters.join([around, fresh]), np.zeros(len(M))
@@ -318,79 +286,6 @@ class Bank(Posterior):
         return rows @ Mixture.of(self.filters).leading().covariance(terms.extras) @ rows.mT
 
 
-def _fresh(terms: Terms, size: Array, context_size: Array) -> Filters:
-    """Return the filters of banks that know nothing but the typical sizes of u and of the context."""
-    count, m, e, d = size.size, terms.size, terms.extras, terms.dim
-    common = [RATIOS if one.probability > COMMON else FEW_RATIOS for _, one in terms.structures]
-    grid = [(*pair, rho) for pair, ratios in zip(terms.structures, common, strict=True) for rho in ratios]
-    kind, structures, ratios = zip(*grid, strict=True)
-    column = {name: np.array([getattr(one, name) for one in structures]) for name in Structure._fields}
-    ratio = np.array(ratios) / (0.5 * d * np.square(size))[:, None]
-    deviations = terms.deviations(size, context_size)
-    exists = np.array([terms.exist(one) for one in structures])
-    root, index = np.zeros((count, len(grid), m, m)), np.arange(e)
-    root[..., index, index] = (deviations[:, None] * exists) * ratio[..., None]
-    # A filter fixes sigma at about 1 / rho, and A at about one: only the ratio counts, since b learns the size.
-    root[..., e:, e:] = _root_along_identity(d) * ratio[..., None, None]
-    share = np.repeat(column["offset_step"][:, None], e, axis=1)
-    share[:, terms.walking :] = column["regressor_step"][:, None]
-    steps = deviations[:, None] * share * exists
-    # With an offset b that walks, the minimum 1/2 b'A b of the hitting cost walks as well.
-    steps[..., 0] = steps[..., terms.load + terms.factor] * math.sqrt(d) * size[:, None]
-    steps *= ratio[..., None]
-    steps[..., 0] += column["load_step"]
-    share[:, : terms.load + terms.factor] = 0.0
-    keep = np.sqrt(1.0 - np.square(share))
-    weights = column["probability"] / np.bincount(kind)[np.array(kind)]
-    n = count * len(grid)
-    return Filters(
-        group=np.repeat(np.arange(count), len(grid)),
-        kind=np.tile(kind, count),
-        root=root.reshape(n, m, m),
-        mean=np.zeros((n, m)),
-        a=np.full(n, SHAPE),
-        b=SHAPE * np.square(1.0 / ratio.ravel()),
-        log_weight=np.tile(np.log(weights / weights.sum()), count),
-        keep=np.tile(keep, (count, 1)),
-        steps=steps.reshape(n, e),
-        growth=np.ones(n),
-    )
-
-
-def _around(terms: Terms, bank: Bank, M: Array, noise: Array, like: Filters) -> Filters:
-    """Return the filters of banks that start around an estimate; ``like`` is one whose structure they keep."""
-    count, m, e, k = len(M), terms.size, terms.extras, len(RESTARTS)
-    factor, spread, window = (np.array(column) for column in zip(*RESTARTS, strict=True))
-    vector = svec(M)
-    length = np.maximum(np.sqrt(np.vecdot(vector, vector)), 1e-100)[:, None]
-    level = length / math.sqrt(terms.dim)
-    deviation = level * factor * spread
-    along = length * factor / deviation
-    direction = np.repeat(vector / length, k, axis=0)
-    shape = _root_along(direction, along.ravel()).reshape(count, k, m - e, m - e)
-    root, mean, index = np.zeros((count, k, m, m)), np.empty((count, k, m)), np.arange(e)
-    root[..., e:, e:] = shape * (deviation / noise[:, None])[..., None, None]
-    # The offset b stays, so that g = A b and the minimum 1/2 b'A b are multiplied as A is.
-    times = np.where((index >= terms.load) & (index < terms.walking), factor[:, None], 1.0)
-    exists = np.array([terms.exist(STRUCTURES[k]) for k in like.kind]).reshape(count, e)
-    others = terms.deviations(bank.size, bank.context_size) * exists * (level / noise[:, None])
-    root[..., index, index] = others[:, None] * np.where(index < terms.load, np.maximum(factor, 1.0)[:, None], times)
-    mean[..., :e] = like.mean[:, None, :e] * times
-    mean[..., e:] = vector[:, None] * factor[:, None]
-    return Filters(
-        group=np.repeat(np.arange(count), k),
-        kind=np.repeat(like.kind, k),
-        root=root.reshape(-1, m, m),
-        mean=mean.reshape(-1, m),
-        a=np.full(count * k, 0.5 * RECENT),
-        b=np.repeat(0.5 * RECENT * np.square(noise), k),
-        log_weight=np.full(count * k, -math.log(k + 1)),
-        keep=np.repeat(like.keep, k, axis=0),
-        steps=(like.steps[:, None] * times).reshape(-1, e),
-        growth=np.tile((1.0 - 1.0 / window) ** -0.5, count),
-    )
-
-
 def _depending(terms: Terms, bank: Bank) -> list[Filters]:
     """Return the best filters of some banks for each structure with regressors that has their offset or none."""
     best, parts, index = bank.filters.take(Mixture.of(bank.filters).best), [], np.arange(terms.extras)
@@ -408,16 +303,3 @@ def _depending(terms: Terms, bank: Bank) -> list[Filters]:
         kind, weight = np.full(len(odds), number), like.log_weight + odds
         parts.append(evolve(like, kind=kind, root=root, log_weight=weight, steps=steps, keep=keep))
     return parts
-
-
-@cache
-def _root_along_identity(d: int) -> Array:
-    """Return the upper triangular root of I + w^2 e e' with w^2 = ALONG^2 + d, where e is the identity's direction."""
-    root: Array = _root_along(svec(np.eye(d))[None] / math.sqrt(d), np.full(1, math.sqrt(ALONG**2 + d)))[0]
-    return root
-
-
-def _root_along(direction: Array, deviation: Array) -> Array:
-    """Return the upper triangular roots of I + w^2 e e' for directions e, shape (n, p), and deviations w."""
-    along = deviation[:, None] * direction
-    return upper_root(np.eye(direction.shape[1]) + along[:, :, None] * along[:, None, :])

@@ -21,7 +21,7 @@ from soqo._storage.registry import register
 from soqo.estimators.bayes import Posterior, Terms
 from soqo.policies._base import Reach
 from soqo.policies._runs import take_rows
-from soqo.policies.glide._beliefs import HEALTH_WINDOW
+from soqo.policies.glide._observation import HEALTH_WINDOW
 from soqo.typing import Array, BoolArray, IntArray
 
 ROUND_OFF = 1e-9

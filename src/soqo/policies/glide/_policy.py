@@ -7,7 +7,8 @@ C_t^{-1}, where x*_t is LAI's step from the player's own x_{t-1}: it is of secon
 
     filters     Bayesian regression, one filter for each hypothesis     soqo.estimators.bayes
     factored    the same for many dimensions, where A has a low rank    soqo.estimators.factored
-    beliefs     was a reading wrong, or has A changed?                  soqo.policies.glide._beliefs
+    beliefs     posteriors of A that differ in what they take for wrong soqo.policies.glide._beliefs
+    observation was a reading wrong, or has A changed?                  soqo.policies.glide._observation
     action      the action of the least expected regret                 soqo.policies.glide._action
     probes      deviations whose information is worth their price       soqo.policies.glide._probes
     drift       the predictable part of the steps of v                  soqo.policies.glide._drift
@@ -34,10 +35,10 @@ from soqo.estimators.bayes import MAX_DISTANCE, Reading, Terms
 from soqo.policies._base import Policy, State
 from soqo.policies.glide import _report
 from soqo.policies.glide._action import action
-from soqo.policies.glide._beliefs import observe
 from soqo.policies.glide._earlier_files import without_options
 from soqo.policies.glide._health import EVERY, judge, reached
 from soqo.policies.glide._memory import MAX_DENSE_DIM, Memory
+from soqo.policies.glide._observation import observe
 from soqo.policies.glide._probes import best_probes
 from soqo.typing import Array, Rng
 

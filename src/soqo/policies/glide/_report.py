@@ -9,9 +9,10 @@ import numpy as np
 from soqo._model.gains import advance
 from soqo._model.spectrum import Spectrum
 from soqo.policies._base import State
-from soqo.policies.glide._beliefs import MAX_BELIEFS, Beliefs
+from soqo.policies.glide._beliefs import Beliefs
 from soqo.policies.glide._health import CONFIDENT, FINDINGS, findings, numbers, verdict
 from soqo.policies.glide._memory import Memory
+from soqo.policies.glide._observation import MAX_BELIEFS
 from soqo.typing import Array
 
 
