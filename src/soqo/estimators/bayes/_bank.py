@@ -24,7 +24,7 @@ from soqo.typing import Array, BoolArray, IntArray
 OUTDATED = 10.0
 """The factor of all deviations of a filter that has learned without regressors on which the base load now depends."""
 
-NEGLIGIBLE_NATS = 20.0
+NEGLIGIBLE_NATS = 25.0
 """Hypotheses so far behind the best one are dropped. What a structure has in more unknowns counts against it until they
 are known, and a base load may show only after a day what it depends on: 12 would drop what proves right later."""
 
@@ -116,8 +116,16 @@ class Bank(Posterior):
         z = self.z if reading.z is None else np.where(np.isnan(reading.z), self.z, reading.z)
         rows, step = self._told(terms, z) if terms.regressors else (self, None)
         old, mixture = rows.filters, Mixture.of(rows.filters)
-        phi, censored = terms.features(reading), reading.censored
-        new, expected = learn(old, phi, reading.y, reading.r, step=step, censored=censored, noise_cap=noise_cap)
+        new, expected = learn(
+            old,
+            terms.features(reading),
+            reading.y,
+            reading.r,
+            step=step,
+            censored=reading.censored,
+            noise_cap=noise_cap,
+            resolution=reading.resolution,
+        )
         mean = mixture.mean(expected.mean)
         variance = mixture.mean(expected.scale2) + mixture.mean(np.square(expected.mean - mean[old.group]))
         density = Mixture(new, mixture.starts, mixture.segment).log_total - mixture.log_total

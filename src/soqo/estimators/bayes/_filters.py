@@ -166,6 +166,7 @@ def learn(
     step: Step | None = None,
     censored: BoolArray | None = None,
     noise_cap: float | None = None,
+    resolution: Array | None = None,
 ) -> tuple[Filters, Prediction]:
     """Return the filters after a reading, and what they expected.
 
@@ -183,12 +184,15 @@ def learn(
         The readings that say only that the true one is at least as large.
     noise_cap : float, optional
         A bound on sigma: the estimate b / a of sigma^2 never exceeds its square.
+    resolution : Array of shape (groups,), optional
+        The step h of the meter, whose rounding errors have the variance h^2 / 12: sigma^2 is never below.
     """
     of = filters.group
     # The bound on sigma^2 neither overflows nor vanishes.
     most = math.inf if noise_cap is None else min(max(noise_cap, 1e-100), 1e100) ** 2
     root, mean = _time_update(filters, step)
-    a, b = filters.a, np.minimum(filters.b, filters.a * most)
+    least = 0.0 if resolution is None else np.square(resolution)[of] / 12.0
+    a, b = filters.a, np.minimum(np.maximum(filters.b, filters.a * least), filters.a * most)
     own = phi[of]
     expected = np.vecdot(mean, own)
     f = np.matmul(own[:, None, :], root)[:, 0]
@@ -205,7 +209,7 @@ def learn(
     density = gammaln(a_new) - gammaln(a) + a * np.log(b) - a_new * np.log(b_new) - 0.5 * np.log(2.0 * np.pi * alpha)
     if tail is not None:
         density[tail] = tail_density
-    b_new = np.minimum(b_new, a_new * most)
+    b_new = np.minimum(np.maximum(b_new, a_new * least), a_new * most)
     mean, log_weight = mean + gain * (error / alpha)[:, None], filters.log_weight + density
     learned = evolve(filters, root=root, mean=mean, a=a_new, b=b_new, log_weight=log_weight)
     if is_finite_quick(log_weight) and is_finite_quick(mean):

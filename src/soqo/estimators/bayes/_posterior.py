@@ -53,6 +53,8 @@ class Reading(NamedTuple):
         The readings that say only that the true one is at least as large.
     z : Array of shape (n, m), or None
         The regressors of the base load: the minimizer, the time, and the covariates; NaN where one is not known.
+    resolution : Array of shape (n,), or None
+        The step of the meter; 0 for none.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Reading(NamedTuple):
     r: Array
     censored: BoolArray | None = None
     z: Array | None = None
+    resolution: Array | None = None
 
     def take(self, index: IntArray) -> Reading:
         """Return the readings of some rows.
@@ -87,7 +90,9 @@ class Reading(NamedTuple):
         u, y = clip_readings(self.u, self.y)
         w, z = (None if part is None else np.clip(part, -MAX_DISTANCE, MAX_DISTANCE) for part in (self.w, self.z))
         factor = None if self.factor is None else np.minimum(self.factor, MAX_DISTANCE)
-        return Reading(u, y, w, factor, np.minimum(self.r, MAX_READING), self.censored, z)
+        r = np.minimum(self.r, MAX_READING)
+        resolution = None if self.resolution is None else np.minimum(self.resolution, MAX_DISTANCE)
+        return Reading(u, y, w, factor, r, self.censored, z, resolution)
 
 
 def clip_readings(u: Array, y: Array) -> tuple[Array, Array]:

@@ -105,7 +105,7 @@ class Factored(Posterior):
 
     def learn(self, terms: Terms, reading: Reading, noise_cap: float | None = None) -> tuple[Factored, Expectation]:
         """Return the rows after a reading, and what they expected of it."""
-        u, y, _, factor, r, _, z = reading.clipped()
+        u, y, _, factor, r, _, z, _ = reading.clipped()
         # All readings get the same noise.
         h = 1.0 / np.sqrt(np.maximum(r, 1e-60))
         w = np.sqrt(h if factor is None else np.maximum(factor, 0.0) * h)

@@ -1,7 +1,8 @@
-r"""Meters that are stuck or saturated, which repeat a number exactly although x - v has changed.
+r"""Meters that are stuck, saturated or coarse, which repeat a number exactly although x - v has changed.
 
 Noise does not repeat a number, but a meter with coarse steps does. The share of rounds in which a repetition begins is
-therefore counted. While repetitions are rare, a reading that repeats the one before carries no information.
+therefore counted. While repetitions are rare, a reading that repeats the one before carries no information. The
+smallest difference of two readings in a row is the step of a coarse meter, whose rounding is a part of the noise.
 
 The limit of a saturated meter is the largest reading, again and again. It is reported, since a policy that is not told
 the limit takes it for a low cost.
@@ -10,6 +11,7 @@ the limit takes it for a low cost.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +27,12 @@ _SATURATED_COUNT = 3
 """A largest reading that came this many times is the limit of the meter."""
 
 
-@register("GLIDE.meter_faults")
+def _with_step(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a version that did not note the step of the meter."""
+    return {**fields, "step": np.full(len(fields["last_y"]), np.inf)}
+
+
+@register("GLIDE.meter_faults", version=2, migrations={1: _with_step})
 @dataclass(frozen=True)
 class MeterFaults(Value):
     """What is known about repeated readings, for each run.
@@ -40,6 +47,8 @@ class MeterFaults(Value):
         How many times in a row the last reading has been repeated.
     max_reading, max_count : Array, shape (runs,)
         The largest reading, and how often it came.
+    step : Array, shape (runs,)
+        The smallest difference of two readings in a row that are not equal; infinite for none.
     """
 
     last_u: Array
@@ -49,6 +58,7 @@ class MeterFaults(Value):
     stuck: Array
     max_reading: Array
     max_count: Array
+    step: Array
 
     @classmethod
     def start(cls, runs: int, dim: int) -> MeterFaults:
@@ -59,8 +69,8 @@ class MeterFaults(Value):
         runs, dim : int
             The number of runs, and of the entries of u.
         """
-        zeros = np.zeros(runs)
-        return cls(np.zeros((runs, dim)), np.full(runs, np.nan), zeros, zeros, zeros, np.full(runs, -np.inf), zeros)
+        zeros, infinite = np.zeros(runs), np.full(runs, np.inf)
+        return cls(np.zeros((runs, dim)), np.full(runs, np.nan), zeros, zeros, zeros, -infinite, zeros, infinite)
 
     def update(self, u: Array, y: Array) -> tuple[BoolArray, MeterFaults]:
         """Return the runs whose reading is only a repetition, and the new state.
@@ -71,34 +81,33 @@ class MeterFaults(Value):
             The readings; y is NaN for none.
         """
         equal = y == self.last_y
+        step = np.fmin(self.step, np.where(equal, np.inf, np.abs(y - self.last_y)))
         if not any_entry(equal) and not any_entry(self.stuck) and is_finite_quick(y):
-            if not any_entry(y >= self.max_reading):
-                return equal, evolve(self, last_u=u, last_y=y, readings=self.readings + 1.0)
-            higher = y > self.max_reading
-            return equal, MeterFaults(
-                u,
-                y,
-                self.readings + 1.0,
-                self.repetitions,
-                self.stuck,
-                np.where(higher, y, self.max_reading),
-                np.where(higher, 1.0, self.max_count + (y == self.max_reading)),
-            )
+            after = evolve(self, last_u=u, last_y=y, readings=self.readings + 1.0, step=step)
+            return equal, after._with_largest(y) if any_entry(y >= self.max_reading) else after
         seen = ~np.isnan(y)
         repeats = seen & equal & (u != self.last_u).any(axis=1)
-        begins = repeats & (self.stuck == 0.0)
-        readings, repetitions = self.readings + seen, self.repetitions + begins
-        higher = seen & (y > self.max_reading)
-        after = MeterFaults(
-            np.where(seen[:, None], u, self.last_u),
-            np.where(seen, y, self.last_y),
-            readings,
-            repetitions,
-            np.where(seen, np.where(repeats, self.stuck + 1.0, 0.0), self.stuck),
-            np.where(higher, y, self.max_reading),
-            np.where(higher, 1.0, self.max_count + (seen & (y == self.max_reading))),
+        readings, repetitions = self.readings + seen, self.repetitions + (repeats & (self.stuck == 0.0))
+        after = evolve(
+            self,
+            last_u=np.where(seen[:, None], u, self.last_u),
+            last_y=np.where(seen, y, self.last_y),
+            readings=readings,
+            repetitions=repetitions,
+            stuck=np.where(seen, np.where(repeats, self.stuck + 1.0, 0.0), self.stuck),
+            step=step,
         )
-        return repeats & (repetitions - 1.0 < _RARE_SHARE * readings), after
+        return repeats & (repetitions - 1.0 < _RARE_SHARE * readings), after._with_largest(y)
+
+    def _with_largest(self, y: Array) -> MeterFaults:
+        """Return the state that has counted the largest reading; NaN is none."""
+        higher = y > self.max_reading
+        count = np.where(higher, 1.0, self.max_count + (y == self.max_reading))
+        return evolve(self, max_reading=np.where(higher, y, self.max_reading), max_count=count)
+
+    def resolution(self) -> Array:
+        """Return the step of the meters that have repeated a number; 0 for those whose numbers are all different."""
+        return np.where((self.repetitions > 0.0) & (self.step < np.inf), self.step, 0.0)
 
     def is_stuck(self) -> BoolArray:
         """Return the runs whose meter repeats itself now."""

@@ -166,7 +166,8 @@ class GLIDE(Policy[Memory]):
         if self.trusted_distance is not None:
             noise = 1.0 + np.minimum(np.sqrt(np.vecdot(u, u)) / self.trusted_distance, 1e15) ** 4
         censored = at_limit if self.y_max is not None else None
-        reading = Reading(u, y, context, factor, noise, censored, z).clipped()
+        resolution = faults.resolution() / unit if faults.repetitions.any() else None
+        reading = Reading(u, y, context, factor, noise, censored, z, resolution).clipped()
         before = state.x if state.x_prev is None else state.x_prev
         beliefs = memory.beliefs.begun(memory.terms, reading, (before - state.v).reshape(u.shape))
         beliefs = observe(beliefs, memory.terms, reading, state.round, self.noise_cap)
