@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -319,3 +319,16 @@ def test_invalid_input_is_named() -> None:
     limited = Log(log.v, log.x, log.y, x0=log.x0, low=-1.0)
     with pytest.raises(ArgumentError, match="policy must be for an unweighted switching cost"):
         replay(Limited(LAI(np.eye(3)), low=-1.0, high=1.0), limited)
+
+
+def test_spikes_are_left_out() -> None:
+    v, noise = walk(5, 300, 10.0)
+    problem = Problem(random_curvature(3, 3, min_eigenvalue=0.2, max_eigenvalue=2.0, rng=5))
+    _, log = steer(Halfway(), problem, v, noise)
+    spikes = np.zeros(300)
+    spikes[np.random.default_rng(5).choice(300, 4, replace=False)] = 40.0 * log.y.std()
+    clean, spiked = (replay(GLIDE(), one, draws=8) for one in (log, replace(log, y=log.y + spikes)))
+    assert (clean.spikes, spiked.spikes) == (0, 4)
+    assert "Readings left out as spikes: 4." in str(spiked)
+    assert spiked.interval[0] < clean.saving < spiked.interval[1]
+    assert np.diff(spiked.interval) < 1.5 * np.diff(clean.interval)

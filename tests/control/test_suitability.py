@@ -215,6 +215,9 @@ def test_covariates_explain_a_base_load() -> None:
     )
     assert not quick(driven).suitable
     assert wrong(quick(driven, covariates=load[:, None])) == set()
+    assert wrong(quick(replace(driven, covariates=load[:, None]))) == set()
+    spikes = np.where(rng.random(ROUNDS) < 0.01, 200.0 * cost.std(), 0.0)
+    assert "base load" not in wrong(quick(replace(driven, y=driven.y + spikes), covariates=load[:, None]))
     with pytest.raises(ArgumentError, match=r"covariates must have shape \(400, k\), got \(400,\)"):
         check_log(driven, covariates=load)
 

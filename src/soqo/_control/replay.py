@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.ndimage import median_filter
 from scipy.special import stdtrit
 
 from soqo._control.log import Log
@@ -35,6 +36,9 @@ from soqo.typing import Array, BoolArray
 
 _SHARES = np.geomspace(0.02, 1.0, 28)
 """The fixed shares that are compared; from one to the next the cost hardly changes."""
+
+_SPIKE = 8.0
+"""A reading so many robust deviations away from its neighbors is a spike."""
 
 _LEARNED_RATIO = 4.0
 """A curvature of the size of A's is learned when it is so many deviations away from zero."""
@@ -93,6 +97,8 @@ class Replay(Value):
         hitting cost of the log.
     gain_error : float
         The relative deviation of the optimal gain over the draws.
+    spikes : int
+        The number of readings that were left out, since they are far from their neighbors.
     """
 
     policy: str
@@ -116,6 +122,7 @@ class Replay(Value):
     load_of_v: float
     hitting: float
     gain_error: float
+    spikes: int = 0
 
     @property
     def saving(self) -> float:
@@ -206,6 +213,8 @@ class Replay(Value):
                 f" The log informs about {self.learned} of {self.unknowns} directions of A only; in the others the "
                 "interval relies on the prior."
             )
+        if self.spikes:
+            text += f" Readings left out as spikes: {self.spikes}."
         if self.diverged.any():
             text += f" The policy diverged in {int(self.diverged.sum())} of {self.diverged.size} draws of A."
         return f"{text} {self.advice}".rstrip()
@@ -226,9 +235,10 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
 
     The estimate assumes that the base load in the readings would have been the same, that A did not change, and that v
     would have moved in the same way. The base load may drift, as a random walk does, and follow v, linearly or as a
-    quadratic function; the minimizers of the log may differ from the true ones by a constant. The policy is told the
-    factors, units, covariates and active actuators of the log. If the log says where readings were felt, the plant is
-    taken to follow any policy with the same lag, a first-order one that is fitted to the log.
+    quadratic function; the minimizers of the log may differ from the true ones by a constant. Spikes count as missing
+    readings. The policy is told the factors, units, covariates and active actuators of the log. If the log says where
+    readings were felt, the plant is taken to follow any policy with the same lag, a first-order one that is fitted to
+    the log.
 
     Parameters
     ----------
@@ -275,6 +285,7 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
     recorded = log if isinstance(log, Log) else Log.read(log)
     draws, seed = integer("draws", draws, least=4), integer("seed", seed, least=0)
     coordinates = Coordinates(recorded.switching_weight)
+    recorded, spikes = without_spikes(recorded, coordinates)
     readings = plain_readings(recorded, coordinates)
     regression = BayesianRegression.fit(*readings)
     learned, p = regression.informed_directions(), regression.unknowns
@@ -313,6 +324,7 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
         load_of_v=float(regression.driven_load(readings.drivers).std()),
         hitting=float((svec_rows(readings.u) @ regression.posterior(regression.scale)[0]).std()),
         gain_error=_gain_error(worlds.draws[~worlds.low_rank]),
+        spikes=spikes,
     )
 
 
@@ -367,6 +379,40 @@ def plain_readings(log: Log, coordinates: Coordinates) -> PlainReadings:
     spread = log.v.std(axis=0)
     w = (log.v - log.v.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
     return PlainReadings(u, y, [w, svec_rows(w)])
+
+
+def without_spikes(log: Log, coordinates: Coordinates) -> tuple[Log, int]:
+    """Return the log in which spikes are missing readings, and their number."""
+    is_spike = _find_spikes(plain_readings(log, coordinates))
+    return replace(log, y=np.where(is_spike, np.nan, log.y)), int(is_spike.sum())
+
+
+def _find_spikes(readings: PlainReadings) -> BoolArray:
+    """Return the readings that are far from their neighbors, given a quadratic fit without them."""
+    u, y = readings.u, readings.y
+    columns = np.column_stack([svec_rows(u), u, *readings.drivers[:1], np.ones(len(u))])
+    is_spike = np.zeros(len(u), dtype=bool)
+    for _ in range(3):
+        used = ~np.isnan(y) & ~is_spike
+        if used.sum() < 2 * columns.shape[1]:
+            break
+        solution, *_ = np.linalg.lstsq(columns[used], y[used])
+        known = np.flatnonzero(~np.isnan(y))
+        left = (y - columns @ solution)[known]
+        left -= median_filter(left, 9, mode="nearest")
+        spread = max(1.4826 * float(np.median(np.abs(left))), 0.5 * meter_step(y), 1e-9 * float(np.abs(y[known]).max()))
+        is_spike[known] = np.abs(left) > _SPIKE * spread
+    return is_spike
+
+
+def meter_step(y: Array) -> float:
+    """Return the step between the values of a meter, 0 if most of them are different."""
+    known = y[~np.isnan(y)]
+    values = np.unique(known)
+    if values.size < 2 or values.size > 0.8 * known.size:
+        return 0.0
+    steps = np.diff(values)
+    return float(steps[steps > 1e-9 * np.abs(values).max()].min(initial=np.inf))
 
 
 def _rounds_to_learn(log: Log, coordinates: Coordinates, regression: BayesianRegression, blind: BoolArray) -> float:

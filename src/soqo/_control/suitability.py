@@ -15,11 +15,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from scipy.ndimage import median_filter
 from scipy.special import fdtrc
 
 from soqo._control.log import Log
-from soqo._control.replay import Information, PlainReadings, Replay, plain_readings, replay
+from soqo._control.replay import Information, PlainReadings, Replay, meter_step, plain_readings, replay, without_spikes
 from soqo._foundation.arguments import finite_array
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.coordinates import Coordinates
@@ -27,15 +26,12 @@ from soqo.errors import ArgumentError
 from soqo.estimators import svec_rows
 from soqo.estimators.bayes import BayesianRegression, whiten
 from soqo.policies import GLIDE, Policy
-from soqo.typing import Array, ArrayLike, BoolArray
+from soqo.typing import Array, ArrayLike
 
 Level: TypeAlias = Literal["ok", "warning", "stop"]
 
 _SIGNIFICANT = 4.0
 """Deviations from which on an estimate has a sign."""
-
-_SPIKE = 8.0
-"""A reading so many robust deviations away from its neighbors is a spike."""
 
 _WEIGHT_FACTORS = (1.0 / 3.0, 1.0, 3.0)
 """The savings are estimated with the switching weight times these."""
@@ -161,7 +157,8 @@ def check_log(
     policy : Policy, optional
         The policy whose saving is estimated; :class:`soqo.GLIDE` by default.
     covariates : array_like, shape (T, k), optional
-        What may move the base load, such as the load of the plant and the weather. What they explain is subtracted.
+        What may move the base load, such as the load of the plant and the weather; those of the log unless given. What
+        they explain is subtracted.
     draws, seed : int
         As for :func:`soqo.replay`.
 
@@ -194,11 +191,13 @@ def check_log(
     given = log if isinstance(log, Log) else Log.read(log)
     player = GLIDE() if policy is None else policy
     coordinates = Coordinates(given.switching_weight)
-    clean = given if covariates is None else _without_covariates(given, coordinates, covariates)
-    readings = plain_readings(clean, coordinates)
-    is_spike, resolution = _find_spikes(readings), _resolution(given.y)
-    clean = replace(clean, y=np.where(is_spike, np.nan, clean.y))
-    readings = plain_readings(clean, coordinates)
+    if covariates is None and given.covariates is not None and not np.isnan(given.covariates).any():
+        covariates = given.covariates
+    clean, spikes = without_spikes(given, coordinates)
+    if covariates is not None:
+        clean, more = without_spikes(_without_covariates(clean, coordinates, covariates), coordinates)
+        spikes += more
+    readings, resolution = plain_readings(clean, coordinates), meter_step(given.y)
     fit = _Fit.of(readings)
     found = replay(player, clean, draws=draws, seed=seed)
     savings = {
@@ -220,7 +219,7 @@ def check_log(
         noise=fit.regression.noise,
         resolution=resolution,
         missing=float(np.isnan(given.y).mean()),
-        spikes=float(is_spike.mean()),
+        spikes=spikes / len(given),
         stuck=stuck,
         saturated=saturated,
         outside=_share_outside(given),
@@ -304,36 +303,6 @@ def _without_covariates(log: Log, coordinates: Coordinates, covariates: ArrayLik
     drivers = [w, svec_rows(w)]
     driven = BayesianRegression.fit(readings.u, readings.y, drivers).driven_load(drivers)
     return replace(log, y=log.y - (driven if log.unit is None else log.unit * driven))
-
-
-def _find_spikes(readings: PlainReadings) -> BoolArray:
-    """Return the readings that are far from their neighbors, given a quadratic fit without them."""
-    u, y = readings.u, readings.y
-    columns = np.column_stack([svec_rows(u), u, *readings.drivers[:1], np.ones(len(u))])
-    is_spike = np.zeros(len(u), dtype=bool)
-    for _ in range(3):
-        used = ~np.isnan(y) & ~is_spike
-        if used.sum() < 2 * columns.shape[1]:
-            break
-        solution, *_ = np.linalg.lstsq(columns[used], y[used])
-        known = np.flatnonzero(~np.isnan(y))
-        left = (y - columns @ solution)[known]
-        left -= median_filter(left, 9, mode="nearest")
-        spread = max(
-            1.4826 * float(np.median(np.abs(left))), 0.5 * _resolution(y), 1e-9 * float(np.abs(y[known]).max())
-        )
-        is_spike[known] = np.abs(left) > _SPIKE * spread
-    return is_spike
-
-
-def _resolution(y: Array) -> float:
-    """Return the step between the values of a meter, 0 if most of them are different."""
-    known = y[~np.isnan(y)]
-    values = np.unique(known)
-    if values.size < 2 or values.size > 0.8 * known.size:
-        return 0.0
-    steps = np.diff(values)
-    return float(steps[steps > 1e-9 * np.abs(values).max()].min(initial=np.inf))
 
 
 def _repeats(log: Log, u: Array) -> tuple[float, float]:
