@@ -18,7 +18,7 @@ TABLE = {"v_1": [1.0, 2.0], "v_2": [3.0, 4.0], "x_1": [5.0, 6.0], "x_2": [7.0, 8
 Reader = Callable[..., Log]
 
 
-def read_frame(table: Mapping[str, Sequence[Any]], folder: Path, **options: Any) -> Log:  # noqa: ARG001
+def read_frame(table: Mapping[str, Sequence[Any]], folder: Path, **options: Any) -> Log:  # noqa: ARG001 (a Reader)
     return Log.from_dataframe(pd.DataFrame(table), **options)
 
 

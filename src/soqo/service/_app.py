@@ -133,4 +133,4 @@ def _describe_security(app: FastAPI) -> None:
         document["security"] = [{"token": []}, {}]
         return document
 
-    app.openapi = described  # type: ignore[method-assign]
+    app.openapi = described  # type: ignore[method-assign]  # FastAPI documents this way to change its document

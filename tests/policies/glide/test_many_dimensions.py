@@ -75,3 +75,18 @@ def test_a_base_load_that_follows_covariates_is_not_taken_for_hitting_cost() -> 
     without = cost(told=False, slope=0.0)
     assert cost(told=True, slope=5.0) < 1.3 * without
     assert cost(told=True, slope=5.0) < cost(told=False, slope=5.0)
+
+
+def test_covariates_may_begin_after_the_first_reading() -> None:
+    policy, rng, v = GLIDE(), np.random.default_rng(0), np.zeros(14)
+    state = policy.start(np.zeros(14))
+    for t in range(160):
+        v = v + rng.standard_normal(14)
+        x, state = policy.act(state, v)
+        covariates = [rng.standard_normal()] if t >= 120 else None
+        state = policy.observe(state, float((x - v) @ (x - v)) + 0.01 * rng.standard_normal(), covariates=covariates)
+        if t == 119:
+            before = policy.diagnostics(state)["estimate"]
+    after = policy.diagnostics(state)["estimate"]
+    assert np.abs(before - 2.0 * np.eye(14)).max() < 0.2
+    assert np.abs(after - 2.0 * np.eye(14)).max() < 0.2

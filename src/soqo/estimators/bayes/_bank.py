@@ -277,7 +277,7 @@ class Bank(Posterior):
             mixture = Mixture.of(self.filters).leading()
             own = self.take(mixture.rows)
             estimate = Spectrum(own.values, own.vectors)
-            variances = mixture.offsets(terms, estimate, own.size, own.context_size)[1]
+            variances = mixture.offset_variances(terms, estimate, own.shift[:, :, 0], own.size)
             found[mixture.rows] = estimate.matrix(variances)
         return found
 

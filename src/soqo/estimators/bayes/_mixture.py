@@ -163,11 +163,7 @@ class Mixture:
         return Spectrum(np.maximum(values, 0.0), vectors)
 
     def shift(self, terms: Terms, estimate: Spectrum, size: Array, context_size: Array) -> Array:
-        """Return the offset b of each row, and how it depends on the context, shape (rows, d, 1 + k)."""
-        return self.offsets(terms, estimate, size, context_size)[0]
-
-    def offsets(self, terms: Terms, estimate: Spectrum, size: Array, context_size: Array) -> tuple[Array, Array]:
-        """Return :meth:`shift`, and the variances of b along the eigenvectors of the estimate, shape (rows, d).
+        """Return the offset b of each row, and how it depends on the context, shape (rows, d, 1 + k).
 
         Parameters
         ----------
@@ -181,10 +177,10 @@ class Mixture:
         d, k, e = terms.dim, terms.context, terms.extras
         first, n = terms.load + terms.factor, d * (1 + k)
         own_A = e - first
-        result, variances = np.zeros((len(size), d, 1 + k)), np.zeros((len(size), d))
+        result = np.zeros((len(size), d, 1 + k))
         exists = self.mean(_HAS_OFFSET[self.filters.kind]) > NEGLIGIBLE
         if not exists.any():
-            return result, variances
+            return result
         part, Q, values = self.of_rows(exists), estimate.vectors[exists], estimate.values[exists]
         joint = part.covariance(first)
         # What is known of g once A is the estimate.
@@ -203,11 +199,32 @@ class Mixture:
                 prior = prior / np.maximum(context_size[exists, j - 1], 1e-150)
             scale = np.maximum(np.square(values) + variance / np.square(prior)[:, None], 1e-300)
             result[exists, :, j] = np.matvec(Q, values * along / scale)
+        return result
+
+    def offset_variances(self, terms: Terms, estimate: Spectrum, b: Array, size: Array) -> Array:
+        """Return the variances of an offset b along the eigenvectors of the estimate, shape (rows, d).
+
+        Parameters
+        ----------
+        terms : Terms
+            The columns of the features.
+        estimate : Spectrum
+            The estimate of A.
+        b : Array, shape (rows, d)
+            The offset.
+        size : Array, shape (rows,)
+            The typical size of an entry of u.
+        """
+        d, first, variances = terms.dim, terms.load + terms.factor, np.zeros(b.shape)
+        exists = self.mean(_HAS_OFFSET[self.filters.kind]) > NEGLIGIBLE
+        if not exists.any():
+            return variances
+        joint, Q, values = self.of_rows(exists).covariance(first), estimate.vectors[exists], estimate.values[exists]
         # A is not known either: an error of b is one of g - A b, to the first order.
-        b, rows = result[exists, None, :, 0], np.zeros((len(Q), d, joint.shape[1]))
+        own, rows = b[exists, None], np.zeros((len(Q), d, joint.shape[1]))
         rows[:, :, terms.offset_columns(0)] = Q.mT
-        rows[:, :, own_A:] = -0.5 * (svec_rows(b + Q.mT) - svec_rows(b - Q.mT))
+        rows[:, :, terms.extras - first :] = -0.5 * (svec_rows(own + Q.mT) - svec_rows(own - Q.mT))
         variance = np.maximum(np.vecdot(rows @ joint, rows), 0.0)
         scale = np.square(values) + variance / np.square(size[exists])[:, None]
         variances[exists] = variance / np.maximum(scale, 1e-300)
-        return result, variances
+        return variances

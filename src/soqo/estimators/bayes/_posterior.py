@@ -268,6 +268,16 @@ class Posterior(Value, ABC):
         """
 
     @abstractmethod
+    def with_terms(self, terms: Terms) -> Self:
+        """Return rows for readings with more regressors, on which the base load may depend from now on.
+
+        Parameters
+        ----------
+        terms : Terms
+            What readings may contain from now on.
+        """
+
+    @abstractmethod
     def noise(self) -> Array:
         """Return the deviation of the noise, shape (n,)."""
 

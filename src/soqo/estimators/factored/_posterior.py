@@ -143,6 +143,19 @@ class Factored(Posterior):
         both = zip(self.rows, M, noise.tolist(), strict=True)
         return evolve(self, rows=tuple(row.around(own, sigma) for row, own, sigma in both))
 
+    def with_terms(self, terms: Terms) -> Factored:
+        """Return rows for readings with more regressors, which start again around their estimates."""
+        rows = []
+        for row in self.rows:
+            more = np.full(terms.regressors - row.z.size, np.nan)
+            prior = terms.deviations(np.array([row.size]), np.zeros((1, terms.regressors)))[0, -more.size :]
+            z, origin, deviations = (
+                np.append(*pair) for pair in ((row.z, more), (row.origin, more), (row.deviations, prior))
+            )
+            wide = evolve(row, z=z, origin=origin, deviations=deviations)
+            rows.append(wide.around(row.estimate(), row.sigma) if row.seen else wide.restarted)
+        return evolve(self, rows=tuple(rows))
+
     def _each(self, change: Callable[[Row], Row]) -> Factored:
         """Return changed rows; those of which the estimate would not be finite keep the last one."""
         rows = []
