@@ -14,7 +14,7 @@ from matplotlib.dates import date2num
 from matplotlib.figure import Figure
 
 from plant_logs import half_steps
-from soqo import GLIDE, Guarded, Log
+from soqo import FTM, GLIDE, Guarded, Log
 from soqo.errors import ArgumentError
 from soqo.typing import Array
 
@@ -164,3 +164,23 @@ def test_a_log_is_not_changed_by_its_picture() -> None:
     copy = Log(LOG.v, LOG.x, LOG.y, x0=LOG.x0, low=-30.0, high=[1e6, 30.0], switching_weight=[1.0, 4.0])
     LOG.plot()
     assert copy == LOG
+
+
+def test_a_policy_that_does_not_estimate_leaves_that_to_glide() -> None:
+    assert panel(LOG.plot(policy=FTM()), "Readings, and what GLIDE expected").has_data()
+
+
+@pytest.mark.parametrize("learn", [True, False])
+def test_a_log_with_everything_that_plants_tell_is_drawn(learn: bool) -> None:
+    log = Log(
+        np.mod(LOG.v, 360.0),
+        np.mod(LOG.x, 360.0),
+        LOG.y,
+        x0=LOG.x0,
+        factor=np.linspace(0.0, 2.0, 40),
+        unit=np.linspace(0.5, 2.0, 40),
+        active=np.random.default_rng(0).random((40, 2)) > 0.2,
+        at=np.mod(LOG.x + 0.25, 360.0),
+        period=360.0,
+    )
+    assert panel(log.plot(learn=learn), "Readings").has_data()

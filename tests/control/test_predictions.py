@@ -16,7 +16,7 @@ from soqo.policies import wrap_for_plant
 
 def predictions(log: Log, policy: Policy[Any] | None = None) -> Predictions:
     player = wrap_for_plant(policy or GLIDE(), switching_weight=log.switching_weight, low=log.low, high=log.high)
-    found = predict(player, player.start(log.x0, log.horizon, 0), log, log.v)
+    found = predict(player, player.start(log.x0, log.horizon, 0), log)
     assert found is not None
     return found
 
@@ -116,7 +116,7 @@ def test_the_rounds_of_the_guard_are_those_in_which_it_overruled_the_policy() ->
 def test_a_policy_without_an_estimate_predicts_nothing_and_one_without_a_band_has_none() -> None:
     log = half_steps(2, 20)
     player = FTM()
-    assert predict(player, player.start(log.x0, None, 0), log, log.v) is None
+    assert predict(player, player.start(log.x0, None, 0), log) is None
     found = predictions(log, RLS(noise=0.5))
     assert np.isnan(found.deviation).all()
     assert np.isnan(found.estimate_deviation).all()

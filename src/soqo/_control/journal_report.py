@@ -11,8 +11,7 @@ import numpy as np
 
 from soqo._control.calls import decode_call
 from soqo._control.log import Log
-from soqo._control.log_drawing import count_rounds, draw_with_predictions
-from soqo._control.log_figure import add_title, draw_estimate, new_figure
+from soqo._control.log_figure import add_title, count_rounds, draw_estimate, draw_with_predictions, new_figure
 from soqo._control.predictions import entry_deviations
 from soqo._control.snapshot import Snapshot, decode_snapshot
 from soqo._foundation.arguments import file_path

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from soqo._control.calls import Call, decode_call
-from soqo._control.log_angles import unroll_near
 from soqo._control.snapshot import decode_snapshot
+from soqo._foundation.angles import unroll_near
 from soqo._storage.journal_format import read_all
 from soqo.errors import ArgumentError
 from soqo.typing import Array, BoolArray

@@ -6,21 +6,21 @@ import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from soqo._control.journal_rounds import read_rounds
-from soqo._control.log_checks import check_fields
-from soqo._control.log_drawing import count_rounds, draw_with_predictions
-from soqo._control.log_figure import draw_log
+from soqo._control.log_columns import COLUMNS, check_fields
+from soqo._control.log_figure import count_rounds, draw_log, draw_with_predictions
 from soqo._control.log_files import (
-    PARQUET_MAGIC,
+    Settings,
     from_frame,
-    read_csv,
-    read_parquet,
+    read_fields,
+    read_table,
     to_frame,
     write_csv,
     write_parquet,
 )
+from soqo._control.predictions import player_on
 from soqo._control.timestamps import TimeArray
 from soqo._foundation.arguments import file_path
 from soqo._foundation.figure_style import ThemeName
@@ -28,7 +28,7 @@ from soqo._foundation.frozen_dataclasses import Value, set_fields
 from soqo._storage.checksummed import starts_with
 from soqo._storage.journal_format import is_journal
 from soqo.errors import ArgumentError, FileFormatError
-from soqo.policies import GLIDE, Policy, wrap_for_plant
+from soqo.policies import GLIDE, Policy
 from soqo.typing import Array, ArrayLike, BoolArray
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ class Log(Value):
     units : str or sequence of str, optional
         The unit of the positions, one for all actuators or one for each.
     factor : array_like, shape (T,), optional
-        What multiplied the hitting cost of each round, at least 0.
+        What multiplied the hitting cost of each round, at least 0; NaN for 1.
     unit : array_like, shape (T,), optional
-        The size of the noise and of the base load of each reading relative to others, above 0.
+        The size of the noise and of the base load of each reading relative to others, above 0; NaN for 1.
     active : array_like of bool, shape (T, d), optional
         The actuators that could move. The others did not count, and what v says about them is replaced by x.
     at : array_like, shape (T, d), optional
@@ -124,9 +124,9 @@ class Log(Value):
         start, stop, _ = rounds.indices(len(self))
         if start >= stop:
             raise ArgumentError(f"rounds must hold at least one of the {len(self)} rounds, got [{start}:{stop}]")
-        names = ("v", "x", "y", "time", "factor", "unit", "active", "at", "covariates")
+        columns = {name: getattr(self, name) for name in ("time", *COLUMNS)}
         parts: dict[str, Any] = {
-            name: None if (rows := getattr(self, name)) is None else rows[start:stop] for name in names
+            name: None if values is None else values[start:stop] for name, values in columns.items()
         }
         return replace(
             self,
@@ -193,34 +193,14 @@ class Log(Value):
         learner = GLIDE() if policy is None else policy
         if not isinstance(learner, Policy):
             raise ArgumentError(f"policy must be a Policy, got {type(learner).__name__}")
-        player = wrap_for_plant(
-            learner,
-            switching_weight=self.switching_weight,
-            low=self.low,
-            high=self.high,
-            rate=self.rate,
-            period=self.period,
-        )
+        player = player_on(self, learner)
         state = player.start(self.x0, self.horizon, 0)
         return draw_with_predictions(self, player, state, theme=theme, title=heading)
 
     # ---- files and tables ------------------------------------------------------------------------------------------
 
     @classmethod
-    def read(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        x0: ArrayLike | None = None,
-        low: ArrayLike | None = None,
-        high: ArrayLike | None = None,
-        rate: ArrayLike | None = None,
-        period: ArrayLike | None = None,
-        switching_weight: ArrayLike | None = None,
-        horizon: int | None = None,
-        actuators: Sequence[str] | None = None,
-        units: str | Sequence[str] | None = None,
-    ) -> Self:
+    def read(cls, path: str | os.PathLike[str], **settings: Unpack[Settings]) -> Self:
         r"""Read the journal of a controller, which may be in use, or a CSV or Parquet file.
 
         A table has the columns v_1, ..., v_d, x_1, ..., x_d and y, and optionally ``time`` (ISO 8601 with a zone),
@@ -232,9 +212,10 @@ class Log(Value):
         ----------
         path : path
             The file. Parquet needs the extra ``lab``.
-        x0, low, high, rate, period, switching_weight, horizon, actuators, units
-            As for a log, in place of what the file holds. If neither gives x0, it is the position of the first round,
-            as if the plant had not moved in it. ``actuators`` can also select columns of a table.
+        **settings
+            In place of what the file holds: ``x0``, ``low``, ``high``, ``rate``, ``period``, ``switching_weight``,
+            ``horizon``, ``actuators`` and ``units``, as for a log. If neither gives x0, it is the position of the first
+            round, as if the plant had not moved in it. ``actuators`` can also select columns of a table.
 
         Raises
         ------
@@ -258,28 +239,15 @@ class Log(Value):
         source = file_path("path", path)
         if not source.is_file():
             raise FileNotFoundError(f"there is no log {source}")
-        given = {
-            "x0": x0,
-            "low": low,
-            "high": high,
-            "rate": rate,
-            "period": period,
-            "switching_weight": switching_weight,
-            "horizon": horizon,
-            "units": units,
-        }
         if is_journal(source):
-            return cls._from_fields(read_rounds(source), {**given, "actuators": actuators})
+            return cls(**read_rounds(source))._with(settings)
         if starts_with(source, b"soqo-controller"):
             raise FileFormatError(f"{source} is a saved controller, which holds no rounds: use its journal")
-        table = read_parquet if starts_with(source, PARQUET_MAGIC) else read_csv
-        found = table(source, actuators)
         try:
-            return cls._from_fields(found, given)
+            log = cls(**read_fields(read_table(source), settings.pop("actuators", None)))
         except ArgumentError as error:
-            if given.get(str(error).split()[0]) is not None:
-                raise
             raise FileFormatError(f"{source}: {error}") from None
+        return log._with(settings)
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write a CSV file or, with the extra ``lab``, a Parquet file; :meth:`read` returns the same log.
@@ -321,30 +289,17 @@ class Log(Value):
         return target
 
     @classmethod
-    def from_dataframe(
-        cls,
-        frame: pandas.DataFrame,
-        *,
-        x0: ArrayLike | None = None,
-        low: ArrayLike | None = None,
-        high: ArrayLike | None = None,
-        rate: ArrayLike | None = None,
-        period: ArrayLike | None = None,
-        switching_weight: ArrayLike | None = None,
-        horizon: int | None = None,
-        actuators: Sequence[str] | None = None,
-        units: str | Sequence[str] | None = None,
-    ) -> Self:
+    def from_dataframe(cls, frame: pandas.DataFrame, **settings: Unpack[Settings]) -> Self:
         """Make a log from a data frame of pandas with the columns of :meth:`read` (extra ``lab``).
 
-        Timestamps are in the column ``time`` or in the index, and must have a zone. A cell of y that is NaN or missing
-        means that there was no reading.
+        Timestamps are in the column ``time`` or in the index, and must have a zone (``tz_localize``). A cell of y that
+        is NaN or missing means that there was no reading.
 
         Parameters
         ----------
         frame : pandas.DataFrame
             The rounds, one in each row.
-        x0, low, high, rate, period, switching_weight, horizon, actuators, units
+        **settings
             As in :meth:`read`; by default those of the log that the frame was made from (:meth:`to_dataframe`).
 
         Raises
@@ -359,17 +314,12 @@ class Log(Value):
         >>> Log.from_dataframe(frame, x0=[0.0], switching_weight=4.0)
         Log(2 rounds, 1 actuator)
         """
-        given = {
-            "x0": x0,
-            "low": low,
-            "high": high,
-            "rate": rate,
-            "period": period,
-            "switching_weight": switching_weight,
-            "horizon": horizon,
-            "units": units,
-        }
-        return cls._from_fields(from_frame(frame, actuators), given)
+        table = from_frame(frame)
+        try:
+            log = cls(**read_fields(table, settings.pop("actuators", None)))
+        except ArgumentError as error:
+            raise ArgumentError(f"frame: {error}") from None
+        return log._with(settings)
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return a data frame of pandas with the columns of :meth:`read`, indexed by round (extra ``lab``).
@@ -397,8 +347,7 @@ class Log(Value):
     def _fields(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    @classmethod
-    def _from_fields(cls, found: dict[str, Any], given: dict[str, Any]) -> Self:
-        """Make a log from what a file holds and from what was given in place of it."""
-        merged = {**found, **{name: value for name, value in given.items() if value is not None}}
-        return cls(**{"x0": merged["x"][0], **merged})
+    def _with(self, settings: Settings) -> Self:
+        """Return the log with what was given in place of what a file holds."""
+        given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+        return replace(self, **given)

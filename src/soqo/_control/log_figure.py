@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from soqo._control.predictions import Predictions, Rounds, switching_costs
-from soqo._control.timestamps import TimeArray
+from soqo._control.predictions import Predictions, follow_minimizer, player_on, predict, switching_costs
 from soqo._foundation.figure_style import Theme, ThemeName, find_theme, theme_context
 from soqo._foundation.optional_imports import require_extra
 from soqo._foundation.text import figure_text
-from soqo.typing import Array, ArrayLike
+from soqo.policies import GLIDE, Policy, State
+from soqo.typing import Array
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from soqo._control.log import Log
 
 _WIDTH = 11.0
 """The width of a picture in inches."""
@@ -35,36 +37,26 @@ _COLUMNS = 12
 """The columns of the grid that panels span."""
 
 
-class DrawnLog(Rounds, Protocol):
-    """The part of a log that is drawn."""
-
-    @property
-    def low(self) -> ArrayLike | None: ...
-    @property
-    def high(self) -> ArrayLike | None: ...
-    @property
-    def time(self) -> TimeArray | None: ...
-    @property
-    def actuators(self) -> Sequence[str] | None: ...
-    @property
-    def units(self) -> str | Sequence[str] | None: ...
+def draw_with_predictions(log: Log, player: Policy[Any], state: State[Any], *, theme: ThemeName, title: str) -> Figure:
+    """Draw a log with what a policy expected; GLIDE takes the place of one that does not estimate A."""
+    found = predict(player, state, log)
+    if found is None:
+        glide = player_on(log, GLIDE())
+        found = predict(glide, glide.start(log.x0, log.horizon, 0), log)
+    return draw_log(log, found, theme=theme, title=title)
 
 
-def follow_minimizer(log: DrawnLog) -> Array:
-    """Return the positions of a plant that follows v within the limits."""
-    low, high = (
-        np.asarray(limit)
-        for limit in (-np.inf if log.low is None else log.low, np.inf if log.high is None else log.high)
-    )
-    return np.clip(log.v, low, high)
+def count_rounds(count: int) -> str:
+    """Return a number of rounds in words."""
+    return f"{count} round{'' if count == 1 else 's'}"
 
 
-def draw_log(log: DrawnLog, predictions: Predictions | None, *, theme: ThemeName, title: str) -> Figure:
+def draw_log(log: Log, predictions: Predictions | None, *, theme: ThemeName, title: str) -> Figure:
     """Draw a log.
 
     Parameters
     ----------
-    log : DrawnLog
+    log : Log
         The log.
     predictions : Predictions, optional
         What a policy expected; without it, neither expected readings nor an estimate are drawn.
@@ -130,7 +122,7 @@ class _Clock(NamedTuple):
     has_time: bool
 
     @classmethod
-    def of(cls, log: DrawnLog) -> _Clock:
+    def of(cls, log: Log) -> _Clock:
         if log.time is not None and not np.isnat(log.time).any():
             return cls(log.time, True)
         return cls(np.arange(1, len(log.y) + 1), False)
@@ -154,7 +146,7 @@ class _Clock(NamedTuple):
             axes.set_xlim(first - 0.5, last + 0.5)
 
 
-def _draw_positions(axes: Axes, log: DrawnLog, k: int, clock: _Clock, colors: Theme) -> None:
+def _draw_positions(axes: Axes, log: Log, k: int, clock: _Clock, colors: Theme) -> None:
     """Draw the position of one actuator, its minimizer and its limits."""
     style: dict[str, Any] = {"linewidth": 1.1, "drawstyle": "steps-post"}
     axes.plot(clock.at, log.v[:, k], color=colors.minimizer, label="minimizer v", **style)
@@ -179,7 +171,7 @@ def _is_near(limit: float, *lines: Array) -> bool:
     return bool(low - (high - low) - 1e-12 <= limit <= high + (high - low) + 1e-12)
 
 
-def _draw_readings(axes: Axes, log: DrawnLog, predictions: Predictions | None, clock: _Clock, colors: Theme) -> None:
+def _draw_readings(axes: Axes, log: Log, predictions: Predictions | None, clock: _Clock, colors: Theme) -> None:
     """Draw readings and, if a policy predicted them, what it expected with a band of 95 %."""
     many = len(log.y) > _MANY_ROUNDS
     y, outliers, title = log.y, np.zeros(len(log.y), dtype=np.bool_), "Readings"
@@ -221,7 +213,7 @@ def _limits_of(values: Array) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _draw_cost(axes: Axes, log: DrawnLog, predictions: Predictions | None, clock: _Clock, colors: Theme) -> None:
+def _draw_cost(axes: Axes, log: Log, predictions: Predictions | None, clock: _Clock, colors: Theme) -> None:
     """Draw the total cost so far, and that of following v."""
     follow = follow_minimizer(log)
     own = switching_costs(log.x, log.x0, log.switching_weight)

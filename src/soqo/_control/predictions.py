@@ -8,39 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from soqo._control.log_columns import told
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._model.coordinates import Coordinates
-from soqo.policies import Policy, State
+from soqo.policies import Policy, State, wrap_for_plant
 from soqo.typing import Array, ArrayLike, BoolArray, IntArray
 
-
-class Rounds(Protocol):
-    """The part of a log that predictions and figures use."""
-
-    @property
-    def v(self) -> Array: ...
-    @property
-    def x(self) -> Array: ...
-    @property
-    def y(self) -> Array: ...
-    @property
-    def x0(self) -> Array: ...
-    @property
-    def switching_weight(self) -> ArrayLike | None: ...
-    @property
-    def factor(self) -> Array | None: ...
-    @property
-    def unit(self) -> Array | None: ...
-    @property
-    def active(self) -> BoolArray | None: ...
-    @property
-    def at(self) -> Array | None: ...
-    @property
-    def covariates(self) -> Array | None: ...
+if TYPE_CHECKING:
+    from soqo._control.log import Log
 
 
 @dataclass(frozen=True)
@@ -96,15 +75,19 @@ class _Known(NamedTuple):
 
     def errors(self, u: Array, active: BoolArray | None) -> Array:
         """Return the displacements from the true minimizer; actuators that are not active do not count."""
-        error = u + self.offset
-        return error if active is None else np.where(active, error, 0.0)
+        return np.asarray(np.where(True if active is None else active, u + self.offset, 0.0))
 
-    def hitting_cost(self, u: Array, active: BoolArray | None) -> Array:
-        error = self.errors(u, active)
-        return np.asarray(0.5 * np.vecdot(error, np.matvec(self.estimate, error)))
+    def hitting_cost(self, errors: Array) -> Array:
+        return np.asarray(0.5 * np.vecdot(errors, np.matvec(self.estimate, errors)))
 
 
-def predict(player: Policy[Any], state: State[Any], rounds: Rounds, follow: Array) -> Predictions | None:
+def player_on(log: Log, policy: Policy[Any]) -> Policy[Any]:
+    """Return a policy for the plant of a log: with its weight, its angles and its limits around it."""
+    limits = {name: getattr(log, name) for name in ("low", "high", "rate", "period", "switching_weight")}
+    return wrap_for_plant(policy, **limits)
+
+
+def predict(player: Policy[Any], state: State[Any], log: Log) -> Predictions | None:
     """Return what a policy expects and learns along a log; None if it does not estimate A.
 
     Parameters
@@ -113,56 +96,48 @@ def predict(player: Policy[Any], state: State[Any], rounds: Rounds, follow: Arra
         The policy within the limits and the weight of the plant.
     state : State
         Its state before the first round.
-    rounds : Rounds
+    log : Log
         The log.
-    follow : Array, shape (T, d)
-        The positions of a plant that follows v.
     """
-    if "estimate" not in player.diagnostics(state):
+    before = player.diagnostics(state)
+    if "estimate" not in before:
         return None
-    count, dim = rounds.v.shape
+    count, dim = log.v.shape
     expected, deviation = np.empty(count), np.empty(count)
     outliers, guarded = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
-    switching = switching_costs(rounds.x, rounds.x0, rounds.switching_weight)
-    includes_switching = _includes_switching(player)
+    switching = switching_costs(log.x, log.x0, log.switching_weight) * _includes_switching(player)
     first = state.round
     alarms: list[int] = []
     history: list[_Known] = []  # an alarm comes some rounds after the change, when the estimate has changed as well
     segments: list[tuple[int, _Known]] = []  # the end of each segment without a change of A, and what was known there
-    before = player.diagnostics(state)
-    felt = rounds.x if rounds.at is None else rounds.at
-    for t, (v, x, y) in enumerate(zip(rounds.v, rounds.x, rounds.y, strict=True)):
-        factor, unit, active, at = (
-            None if column is None else column[t] for column in (rounds.factor, rounds.unit, rounds.active, rounds.at)
-        )
-        scale, size = (1.0 if value is None else float(value) for value in (factor, unit))
-        _, state = player.act(state, v, factor=factor, active=active)
-        known, u = _Known.of(before, dim), felt[t] - v
+    felt = log.x if log.at is None else log.at
+    for t in range(count):
+        early, late = told(log, t, "act"), told(log, t, "observe")
+        scale, size = early.get("factor", 1.0), late.get("unit", 1.0)
+        _, state = player.act(state, log.v[t], **early)
+        known = _Known.of(before, dim)
         history.append(known)
-        moved = switching[t] if includes_switching else 0.0
-        expected[t] = scale * known.hitting_cost(u, active) + size * known.base_load + moved
-        spread = player.uncertainty_of(state, known.errors(u, active)[None])
+        error = known.errors(felt[t] - log.v[t], early.get("active"))
+        expected[t] = scale * known.hitting_cost(error) + size * known.base_load + switching[t]
+        spread = player.uncertainty_of(state, error[None])
         deviation[t] = np.hypot(size * known.noise, np.nan if spread is None else 0.5 * scale * spread[0])
-        told = None if rounds.covariates is None or np.isnan(rounds.covariates[t]).any() else rounds.covariates[t]
-        state = player.observe(state, y, applied=x, at=at, unit=unit, covariates=told)
+        state = player.observe(state, log.y[t], applied=log.x[t], **late)
         after = player.diagnostics(state)
         outliers[t] = after.get("outliers", 0.0) > before.get("outliers", 0.0)
         guarded[t] = bool(after.get("guarding", False))
         if after.get("alarms", 0.0) > before.get("alarms", 0.0):
-            start = int(np.clip(after["last_alarm"] - first - 1, alarms[-1] if alarms else 0, t))
-            alarms.append(start)
-            segments.append((start, history[start]))
+            alarms.append(int(np.clip(after["last_alarm"] - first - 1, alarms[-1] if alarms else 0, t)))
+            segments.append((alarms[-1], history[alarms[-1]]))
         before = after
     segments.append((count, _Known.of(before, dim)))
-    hitting, follow_hitting = (_segment_costs(segments, position, rounds) for position in (felt, follow))
-    last = segments[-1][1]
+    hitting, follow_hitting = (_segment_costs(segments, position, log) for position in (felt, follow_minimizer(log)))
     return Predictions(
         policy=_name(player),
         expected=expected,
         deviation=deviation,
         hitting=hitting,
         follow_hitting=follow_hitting,
-        estimate=last.estimate,
+        estimate=segments[-1][1].estimate,
         estimate_deviation=entry_deviations(player, state, dim),
         alarms=np.array(alarms, dtype=np.int64),
         outliers=outliers,
@@ -170,14 +145,21 @@ def predict(player: Policy[Any], state: State[Any], rounds: Rounds, follow: Arra
     )
 
 
-def _segment_costs(segments: Sequence[tuple[int, _Known]], positions: Array, rounds: Rounds) -> Array:
+def _segment_costs(segments: Sequence[tuple[int, _Known]], positions: Array, log: Log) -> Array:
     """Return the hitting cost of each round, by what was known at the end of the segment that it belongs to."""
-    u, costs, begin = positions - rounds.v, np.empty(len(positions)), 0
+    costs, begin = np.empty(len(positions)), 0
     for end, known in segments:
         here = slice(begin, end)
-        costs[here] = known.hitting_cost(u[here], None if rounds.active is None else rounds.active[here])
+        errors = known.errors(positions[here] - log.v[here], None if log.active is None else log.active[here])
+        costs[here] = known.hitting_cost(errors)
         begin = end
-    return costs if rounds.factor is None else costs * rounds.factor
+    return costs if log.factor is None else costs * log.factor
+
+
+def follow_minimizer(log: Log) -> Array:
+    """Return the positions of a plant that follows v within the limits."""
+    low, high = -np.inf if log.low is None else log.low, np.inf if log.high is None else log.high
+    return np.asarray(np.clip(log.v, np.asarray(low), np.asarray(high)))
 
 
 def entry_deviations(player: Policy[Any], state: State[Any], dim: int) -> Array:

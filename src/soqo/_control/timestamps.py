@@ -63,7 +63,9 @@ def utc_time(item: Any) -> np.datetime64:
     if not isinstance(moment, datetime):
         raise ArgumentError(f"must be a time in ISO 8601, such as 2026-03-01T12:00:00+01:00, got {item!r}")
     if moment.tzinfo is None:
-        raise ArgumentError(f"must have a time zone, such as 2026-03-01T12:00:00Z, got {str(item)!r}")
+        raise ArgumentError(
+            f"must have a time zone, such as 2026-03-01T12:00:00Z (in pandas: tz_localize), got {str(item)!r}"
+        )
     return np.datetime64(moment.astimezone(UTC).replace(tzinfo=None), _UNIT)
 
 

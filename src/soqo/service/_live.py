@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from anyio.to_thread import run_sync
 
-from soqo._control.log_angles import unroll_near
+from soqo._foundation.angles import unroll_near
 from soqo.service._api import event_table, plain_numbers
 from soqo.service._history import played_rounds
 from soqo.service._plant import Plant

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from soqo._control.fleets.batches import Batches, Part
-from soqo._control.log_angles import unroll_near
+from soqo._foundation.angles import unroll_near
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._foundation.random_streams import stream
 from soqo._model.coordinates import Coordinates

@@ -1,20 +1,10 @@
-"""Angles in a log: positions that are given modulo a period, counted on from turn to turn."""
+"""Angles: positions that are given modulo a period, which is infinite for positions that are no angles."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from soqo._foundation.arguments import numbers
-from soqo.errors import ArgumentError
-from soqo.typing import Array, ArrayLike
-
-
-def check_period(period: ArrayLike, dim: int) -> Array:
-    """Return the periods of the actuators, infinite where positions are no angles."""
-    periods = numbers("period", period)
-    if periods.shape not in ((), (dim,)) or not (periods > 0.0).all():
-        raise ArgumentError(f"period must be above 0, a number or one for each of {dim} actuators, got {period!r}")
-    return periods
+from soqo.typing import Array
 
 
 def unroll(x: Array, x0: Array, period: Array) -> Array:
