@@ -108,8 +108,12 @@ def test_arguments_take_the_place_of_what_a_file_holds(tmp_path: Path) -> None:
     log = Log.read(path, **given, horizon=7, actuators=LOGS["complete"].actuators)
     assert {name: np.asarray(getattr(log, name)).tolist() for name in given} == given
     assert log.horizon == 7
+    one: dict[str, Any] = {"x0": [0.1], "low": 0.0, "switching_weight": 2.0, "units": "K"}  # for one of two actuators
+    assert Log.read(path, actuators=["zone 1, north"], **one).dim == 1
     with pytest.raises(ArgumentError, match=r"^switching_weight must be positive, got -1"):
         Log.read(path, switching_weight=-1.0)
+    with pytest.raises(TypeError, match="weight"):
+        Log.read(path, weight=1.0)  # type: ignore[call-arg]
 
 
 def test_times_of_a_frame_are_in_a_column_or_in_the_index() -> None:

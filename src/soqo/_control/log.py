@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from soqo._control.journal_rounds import read_rounds
 from soqo._control.log_columns import COLUMNS, check_fields
 from soqo._control.log_figure import count_rounds, draw_log, draw_with_predictions
-from soqo._control.log_files import (
-    Settings,
-    from_frame,
-    read_fields,
-    read_table,
-    to_frame,
-    write_csv,
-    write_parquet,
-)
+from soqo._control.log_files import Settings, from_frame, read_fields, read_table, to_frame, write_table
 from soqo._control.predictions import player_on
 from soqo._control.timestamps import TimeArray
 from soqo._foundation.arguments import file_path
@@ -190,12 +182,8 @@ class Log(Value):
             if policy is not None:
                 raise ArgumentError(f"policy must be None if learn is False, got {policy!r}")
             return draw_log(self, None, theme=theme, title=heading)
-        learner = GLIDE() if policy is None else policy
-        if not isinstance(learner, Policy):
-            raise ArgumentError(f"policy must be a Policy, got {type(learner).__name__}")
-        player = player_on(self, learner)
-        state = player.start(self.x0, self.horizon, 0)
-        return draw_with_predictions(self, player, state, theme=theme, title=heading)
+        player = player_on(self, GLIDE() if policy is None else policy)
+        return draw_with_predictions(self, player, player.start(self.x0, self.horizon, 0), theme=theme, title=heading)
 
     # ---- files and tables ------------------------------------------------------------------------------------------
 
@@ -244,7 +232,7 @@ class Log(Value):
         if starts_with(source, b"soqo-controller"):
             raise FileFormatError(f"{source} is a saved controller, which holds no rounds: use its journal")
         try:
-            log = cls(**read_fields(read_table(source), settings.pop("actuators", None)))
+            log = cls(**read_fields(read_table(source), settings))
         except ArgumentError as error:
             raise FileFormatError(f"{source}: {error}") from None
         return log._with(settings)
@@ -280,12 +268,7 @@ class Log(Value):
         <BLANKLINE>
         """
         target = file_path("path", path)
-        writers = {".csv": write_csv, ".parquet": write_parquet}
-        if target.suffix not in writers:
-            raise ArgumentError(f"path must end with .csv or .parquet, got {target.name}")
-        if is_journal(target):
-            raise ArgumentError(f"path must not be a journal, which has more in it, got {path}")
-        writers[target.suffix](target, self._fields)
+        write_table(target, self._fields)
         return target
 
     @classmethod
@@ -316,7 +299,7 @@ class Log(Value):
         """
         table = from_frame(frame)
         try:
-            log = cls(**read_fields(table, settings.pop("actuators", None)))
+            log = cls(**read_fields(table, settings))
         except ArgumentError as error:
             raise ArgumentError(f"frame: {error}") from None
         return log._with(settings)

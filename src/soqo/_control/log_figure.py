@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from soqo._control.actuators import check_names
 from soqo._control.predictions import Predictions, follow_minimizer, player_on, predict, switching_costs
 from soqo._foundation.figure_style import Theme, ThemeName, find_theme, theme_context
 from soqo._foundation.optional_imports import require_extra
@@ -78,23 +79,23 @@ def draw_log(log: Log, predictions: Predictions | None, *, theme: ThemeName, tit
     with theme_context(colors):
         figure = new_figure(_WIDTH, sum(heights) + 0.7)
         grid = figure.add_gridspec(len(heights), _COLUMNS, height_ratios=heights)
-        clock = _Clock.of(log)
+        at = _horizontal(log)
         panels: list[Any] = []
         for k in range(shown):
             row, column = divmod(k, across)
             width = _COLUMNS // across
             place = grid[row, column * width : (column + 1) * width]
             panels.append(figure.add_subplot(place, sharex=panels[0] if panels else None))
-            _draw_positions(panels[-1], log, k, clock, colors)
+            _draw_positions(panels[-1], log, k, at, colors)
         readings = figure.add_subplot(grid[rows, :], sharex=panels[0])
-        _draw_readings(readings, log, predictions, clock, colors)
+        _draw_readings(readings, log, predictions, at, colors)
         cost = figure.add_subplot(grid[rows + 1, : _COLUMNS if predictions is None else 7], sharex=panels[0])
-        _draw_cost(cost, log, predictions, clock, colors)
+        _draw_cost(cost, log, predictions, at, colors)
         panels += [readings, cost]
         for axes in panels:
-            clock.label(axes, is_lowest=axes not in panels[: (rows - 1) * across])
+            _label_rounds(axes, at, is_lowest=axes not in panels[: (rows - 1) * across])
         if predictions is not None:
-            _draw_marks(panels, predictions, clock, colors)
+            _draw_marks(panels, predictions, at, colors)
             estimate = figure.add_subplot(grid[rows + 1, 7:])
             draw_estimate(estimate, predictions.estimate, predictions.estimate_deviation, log.actuators, colors)
         hidden = log.v.shape[1] - shown
@@ -115,63 +116,43 @@ def add_title(figure: Figure, title: str) -> None:
     figure.suptitle(figure_text(title), x=0.008, ha="left", weight="bold", size="large")
 
 
-class _Clock(NamedTuple):
-    """The horizontal axis: the time of each round, or its number."""
-
-    at: Any
-    has_time: bool
-
-    @classmethod
-    def of(cls, log: Log) -> _Clock:
-        if log.time is not None and not np.isnat(log.time).any():
-            return cls(log.time, True)
-        return cls(np.arange(1, len(log.y) + 1), False)
-
-    def label(self, axes: Axes, *, is_lowest: bool) -> None:
-        """Label the axis, with numbers below the lowest panels only."""
-        if self.has_time:
-            dates = require_extra("matplotlib.dates", "lab")
-            locator = dates.AutoDateLocator(maxticks=8)
-            axes.xaxis.set_major_locator(locator)
-            axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
-        else:
-            ticker = require_extra("matplotlib.ticker", "lab")
-            axes.xaxis.set_major_locator(ticker.MaxNLocator("auto", integer=True, steps=[1, 2, 2.5, 5, 10]))
-            axes.set_xlabel("round" if is_lowest else "")
-        axes.tick_params(axis="x", labelbottom=is_lowest)
-        first, last = self.at[0], self.at[-1]
-        if first < last:
-            axes.set_xlim(first, last)
-        elif not self.has_time:
-            axes.set_xlim(first - 0.5, last + 0.5)
+def _horizontal(log: Log) -> Any:
+    """Return the place of each round on the horizontal axis: its time, or its number if a time is not known."""
+    return np.arange(1, len(log) + 1) if log.time is None or np.isnat(log.time).any() else log.time
 
 
-def _draw_positions(axes: Axes, log: Log, k: int, clock: _Clock, colors: Theme) -> None:
+def _label_rounds(axes: Axes, at: Any, *, is_lowest: bool) -> None:
+    """Label the horizontal axis, with numbers below the lowest panels only."""
+    if at.dtype.kind != "M":
+        locator: Any = axes.xaxis.get_major_locator()
+        locator.set_params(integer=True)
+        axes.set_xlabel("round" if is_lowest else "")
+    axes.tick_params(axis="x", labelbottom=is_lowest)
+    axes.margins(x=0.0)
+
+
+def _marker(log: Log) -> str:
+    """Return the marker of lines: a log of one round is shown as dots, since a line needs two."""
+    return "o" if len(log) == 1 else ""
+
+
+def _draw_positions(axes: Axes, log: Log, k: int, at: Any, colors: Theme) -> None:
     """Draw the position of one actuator, its minimizer and its limits."""
-    style: dict[str, Any] = {"linewidth": 1.1, "drawstyle": "steps-post"}
-    axes.plot(clock.at, log.v[:, k], color=colors.minimizer, label="minimizer v", **style)
-    axes.plot(clock.at, log.x[:, k], color=colors.position, label="position x", **{**style, "linewidth": 1.5})
+    style: dict[str, Any] = {"drawstyle": "steps-post", "marker": _marker(log)}
+    axes.plot(at, log.v[:, k], color=colors.minimizer, label="minimizer v", linewidth=1.1, **style)
+    axes.plot(at, log.x[:, k], color=colors.position, label="position x", linewidth=1.5, **style)
+    lines = np.concatenate([log.v[:, k], log.x[:, k]])
+    lowest, highest = float(lines.min()), float(lines.max())
+    reach = highest - lowest + 1e-12  # a limit further away would compress the lines to less than half of the panel
     for limit in (log.low, log.high):
-        if limit is None:
-            continue
-        value = float(np.broadcast_to(np.asarray(limit), log.v.shape[1:])[k])
-        if np.isfinite(value) and _is_near(value, log.v[:, k], log.x[:, k]):
+        value = np.nan if limit is None else float(np.broadcast_to(np.asarray(limit), log.v.shape[1:])[k])
+        if lowest - reach <= value <= highest + reach:
             axes.axhline(value, color=colors.line, linestyle="--", linewidth=1.0, label="limit")
-    name = f"Actuator {k + 1}" if log.actuators is None else log.actuators[k]
-    unit = log.units if log.units is None or isinstance(log.units, str) else log.units[k]
-    axes.set_title(figure_text(name))
-    if unit:
-        axes.set_ylabel(figure_text(unit))
-    _mark_single_round(axes)
+    axes.set_title(figure_text(f"Actuator {k + 1}" if log.actuators is None else log.actuators[k]))
+    axes.set_ylabel(figure_text(check_names(None, log.units, log.dim).unit(k)))
 
 
-def _is_near(limit: float, *lines: Array) -> bool:
-    """Return whether a limit can be shown without compressing the lines to less than half of the panel."""
-    low, high = min(line.min() for line in lines), max(line.max() for line in lines)
-    return bool(low - (high - low) - 1e-12 <= limit <= high + (high - low) + 1e-12)
-
-
-def _draw_readings(axes: Axes, log: Log, predictions: Predictions | None, clock: _Clock, colors: Theme) -> None:
+def _draw_readings(axes: Axes, log: Log, predictions: Predictions | None, at: Any, colors: Theme) -> None:
     """Draw readings and, if a policy predicted them, what it expected with a band of 95 %."""
     many = len(log.y) > _MANY_ROUNDS
     y, outliers, title = log.y, np.zeros(len(log.y), dtype=np.bool_), "Readings"
@@ -182,12 +163,12 @@ def _draw_readings(axes: Axes, log: Log, predictions: Predictions | None, clock:
             y, expected = y - expected, np.zeros(len(y))
             title = f"Difference of the readings from what {predictions.policy} expected"
         band: dict[str, Any] = {"color": colors.expected, "alpha": 0.28, "linewidth": 0, "zorder": 1}
-        axes.fill_between(clock.at, expected - spread, expected + spread, label="95 % band", **band)
-        axes.plot(clock.at, expected, color=colors.expected, linewidth=1.2, label="expected")
-    dots: dict[str, Any] = {"linestyle": "", "marker": ".", "markersize": 2.5 if many else 4.5}
-    if len(y) > _MANY_ROUNDS:
-        dots |= {"alpha": 0.6, "rasterized": True}  # thousands of dots would make a vector file large
-    axes.plot(clock.at, y, color=colors.reading, label="reading", **dots)
+        axes.fill_between(at, expected - spread, expected + spread, label="95 % band", **band)
+        axes.plot(at, expected, color=colors.expected, linewidth=1.2, label="expected")
+    dots: dict[str, Any] = {"markersize": 2.5, "alpha": 0.6} if many else {"markersize": 4.5}
+    axes.plot(
+        at, y, ".", color=colors.reading, label="reading", rasterized=many, **dots
+    )  # many would make a file large
     axes.set_title(title)
     low, high = _limits_of(y[~outliers & ~np.isnan(y)])
     axes.set_ylim(low, high)
@@ -195,11 +176,11 @@ def _draw_readings(axes: Axes, log: Log, predictions: Predictions | None, clock:
     if outliers.any():  # those beyond the limits are at the edge
         mark |= {"marker": "o", "markersize": 6, "markerfacecolor": "none"}
         shown = np.clip(y[outliers], low + 0.04 * (high - low), high - 0.04 * (high - low))
-        axes.plot(clock.at[outliers], shown, color=colors.alarm, label="outlier", **mark)
+        axes.plot(at[outliers], shown, color=colors.alarm, label="outlier", **mark)
     missing = np.isnan(log.y)
     if missing.any():
         mark |= {"marker": "|", "markersize": 6, "transform": axes.get_xaxis_transform()}
-        axes.plot(clock.at[missing], np.zeros(missing.sum()), color=colors.line, label="no reading", **mark)
+        axes.plot(at[missing], np.zeros(missing.sum()), color=colors.line, label="no reading", **mark)
 
 
 def _limits_of(values: Array) -> tuple[float, float]:
@@ -213,7 +194,7 @@ def _limits_of(values: Array) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _draw_cost(axes: Axes, log: Log, predictions: Predictions | None, clock: _Clock, colors: Theme) -> None:
+def _draw_cost(axes: Axes, log: Log, predictions: Predictions | None, at: Any, colors: Theme) -> None:
     """Draw the total cost so far, and that of following v."""
     follow = follow_minimizer(log)
     own = switching_costs(log.x, log.x0, log.switching_weight)
@@ -227,21 +208,15 @@ def _draw_cost(axes: Axes, log: Log, predictions: Predictions | None, clock: _Cl
         ((others, colors.follow, "following v"), (own, colors.position, "this plant"))
     ):
         total = np.cumsum(cost)
-        axes.plot(clock.at, total, color=color, linewidth=1.8)
+        axes.plot(at, total, color=color, linewidth=1.8, marker=_marker(log))
         place: dict[str, Any] = {"transform": axes.transAxes, "va": "top", "color": color}
-        axes.text(0.015, 0.97 - 0.1 * k, f"{label}: {_short(total[-1])}", **place)  # a sum is small on the left
+        axes.text(0.015, 0.97 - 0.1 * k, f"{label}: {_rounded(total[-1], 4)}", **place)  # a sum is small on the left
     axes.set_title(f"Total cost so far, {source}")
-    _mark_single_round(axes)
-
-
-def _short(value: float) -> str:
-    """Format a number with four digits, and thousands with commas."""
-    return f"{value:,.0f}" if 1000.0 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
 def _rounded(value: float, digits: int) -> str:
     """Format a number with a few digits, without an exponent if it is not very large or small."""
-    return f"{float(f'{value:.{digits}g}'):g}"
+    return f"{float(f'{value:.{digits}g}'):,g}"
 
 
 def draw_estimate(
@@ -295,24 +270,17 @@ def draw_estimate(
             axes.text(j, i, text, ha="center", va="center", color=color, fontsize=9 if d <= 4 else 7)
 
 
-def _draw_marks(panels: Sequence[Axes], predictions: Predictions, clock: _Clock, colors: Theme) -> None:
+def _draw_marks(panels: Sequence[Axes], predictions: Predictions, at: Any, colors: Theme) -> None:
     """Mark alarms by lines, and interventions of the guard by triangles."""
     for axes in panels:
         for t in predictions.alarms:
-            axes.axvline(clock.at[t], color=colors.alarm, linewidth=1.1, linestyle=":", label="alarm")
+            axes.axvline(at[t], color=colors.alarm, linewidth=1.1, linestyle=":", label="alarm")
         guarded = predictions.guarded
         if guarded.any() and axes is not panels[-1]:  # where the total cost is written
             transform = axes.get_xaxis_transform()
             mark: dict[str, Any] = {"linestyle": "", "marker": "v", "markersize": 4}
             height = np.full(guarded.sum(), 0.96)
-            axes.plot(clock.at[guarded], height, color=colors.guard, transform=transform, label="guard", **mark)
-
-
-def _mark_single_round(axes: Axes) -> None:
-    """Show a log of one round as dots, since a line needs two."""
-    for line in axes.get_lines():
-        if np.size(line.get_xdata()) == 1:
-            line.set_marker("o")
+            axes.plot(at[guarded], height, color=colors.guard, transform=transform, label="guard", **mark)
 
 
 def _add_legend(figure: Figure, panels: Sequence[Axes]) -> None:

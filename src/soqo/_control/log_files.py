@@ -22,9 +22,10 @@ which pandas writes to Parquet files::
 from __future__ import annotations
 
 import csv
-import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
@@ -35,6 +36,7 @@ from soqo._control.timestamps import format_times, utc_time
 from soqo._foundation.optional_imports import require_extra
 from soqo._storage.atomic import replacing
 from soqo._storage.checksummed import starts_with
+from soqo._storage.journal_format import is_journal
 from soqo.errors import ArgumentError
 from soqo.typing import Array, ArrayLike
 
@@ -59,7 +61,7 @@ class Settings(TypedDict, total=False):
 _ROUND = "round"
 """The name of the index of a data frame. The position x0 belongs to a frame that begins with round 1."""
 
-_FLAGS = {text: value for word, value in (("true", 1.0), ("false", 0.0)) for text in (word, word.title(), word.upper())}
+_FLAGS = {"true": 1.0, "false": 0.0}
 """How other programs write whether an actuator is active."""
 
 _APPLIED = Column("actuator", "finite, or {empty} for x")
@@ -70,74 +72,74 @@ class Table(NamedTuple):
 
     Attributes
     ----------
-    columns : dict
-        The cells of each column; None or an empty text where there is nothing.
-    rows : list of str
-        What messages call the rows.
+    names : list of str
+        The names of the columns.
+    rows : sequence of (str, sequence)
+        What messages call each row, and its cells; None where there is nothing.
     settings : dict
         What it says beside its columns.
     """
 
-    columns: dict[str, list[Any]]
-    rows: list[str]
+    names: list[str]
+    rows: Sequence[tuple[str, Sequence[Any]]]
     settings: dict[str, Any]
 
-    def numbers(self, name: str) -> Array:
-        """Return the numbers in a column; NaN for empty cells, and where there is no such column."""
-        found = np.full(len(self.rows), np.nan)
-        for row, cell in enumerate(self.columns.get(name, ())):
+    def column(self, name: str, convert: Callable[[Any], Any]) -> np.ndarray[Any, Any]:
+        """Return what the cells of a column say; they are empty where there is no such column."""
+        found, k = [], self.names.index(name) if name in self.names else None
+        for row, cells in self.rows:
             try:
-                if cell is not None and cell != "":
-                    found[row] = _FLAGS.get(cell, cell)
-            except (TypeError, ValueError):
-                place = f"{self.rows[row]}, column {name}"
-                raise ArgumentError(f"{place}: the cell must be a number, got {cell!r}") from None
-        return found
-
-    def times(self, name: str) -> list[np.datetime64]:
-        """Return the timestamps in a column."""
-        found = []
-        for place, cell in zip(self.rows, self.columns[name], strict=True):
-            try:
-                found.append(utc_time(cell or None))
+                found.append(convert(None if k is None else cells[k]))
             except ArgumentError as error:
-                raise ArgumentError(f"{place}, column {name}: the cell {error}") from None
-        return found
+                raise ArgumentError(f"{row}, column {name}: the cell {error}") from None
+        return np.array(found)
+
+
+def _number(cell: Any) -> float:
+    """Return the number in a cell, NaN for an empty one; the message of an error continues the name of a cell."""
+    try:
+        return math.nan if cell is None else float(_FLAGS.get(str(cell).lower(), cell))
+    except (TypeError, ValueError):
+        raise ArgumentError(f"must be a number, got {cell!r}") from None
 
 
 # ---- what a table holds ----------------------------------------------------------------------------------------------
 
 
-def read_fields(table: Table, actuators: Sequence[str] | None) -> dict[str, Any]:
-    """Return the arguments of the log in a table.
+def read_fields(table: Table, given: Settings) -> dict[str, Any]:
+    """Return the arguments of the log in a table, but for what is given in place of its settings.
 
     Raises
     ------
     ArgumentError
         The message names the column, and the row of a cell that is wrong.
     """
-    settings = dict(table.settings)
-    stored = settings.pop("actuators", None)
-    labels, names = _find_actuators(list(table.columns), stored if actuators is None else actuators)
+    settings = {name: value for name, value in table.settings.items() if given.get(name) is None}
+    names = table.names
+    labels, actuators = _find_actuators(names, given.get("actuators") or settings.get("actuators"))
     if not table.rows:
         raise ArgumentError("there must be at least one round, got none")
     found: dict[str, Any] = {}
     for name, column in {"applied": _APPLIED, **COLUMNS}.items():
-        entries = _count_entries(name, column, table.columns) if column.each == "entry" else labels
-        cells = _cell_names(name, column, entries)
-        if not any(cell in table.columns for cell in cells):
+        entries = [cell for cell in names if re.fullmatch(f"{_stem(name)}_[0-9]+", cell)]
+        cells = _cell_names(name, column, labels, len(entries))
+        missing = [cell for cell in cells if cell not in names]
+        if missing and (name in ("x", "y") or column.each == "entry"):
+            advice = "; select columns with actuators=" if name == "x" else ""
+            raise ArgumentError(f"the column {missing[0]} is missing{advice}; there are {', '.join(names)}")
+        if missing == cells:
             continue
-        values = np.stack([table.numbers(cell) for cell in cells], axis=1)
+        values = np.stack([table.column(cell, _number) for cell in cells], axis=1)
         if name == "x" and "applied" in found:
             values = np.where(np.isnan(found["applied"]), values, found.pop("applied"))
-        column.check(values, "empty", lambda row, k: f"{table.rows[row]}, column {cells[k]}: the cell")  # noqa: B023
+        column.check(values, "empty", lambda row, k: f"{table.rows[row][0]}, column {cells[k]}: the cell")  # noqa: B023
         found[name] = values[:, 0] if column.each == "round" else values
-    if "time" in table.columns:
-        found["time"] = table.times("time")
-    return {"x0": found["x"][0], **settings, **found, "actuators": names}
+    if "time" in names:
+        found["time"] = table.column("time", utc_time)
+    return {"x0": found["x"][0], **settings, **found, "actuators": actuators}
 
 
-def _find_actuators(names: Sequence[str], actuators: Sequence[str] | None) -> tuple[list[str], Sequence[str] | None]:
+def _find_actuators(names: Sequence[str], actuators: Sequence[str] | None) -> tuple[list[str], list[str] | None]:
     """Return what the names of columns end with, one for each actuator, and the names of the actuators if they have.
 
     Parameters
@@ -147,55 +149,52 @@ def _find_actuators(names: Sequence[str], actuators: Sequence[str] | None) -> tu
     actuators : sequence of str, optional
         The actuators: those of the columns that are wanted, in this order, or names for numbered columns.
     """
-    labels = [name.removeprefix("v_") for name in names if name.startswith("v_") and name != "v_"]
+    if twice := [name for k, name in enumerate(names) if name in names[:k]]:
+        raise ArgumentError(f"the columns must have different names, got {twice[0]!r} twice")
+    labels, positions = ([name[2:] for name in names if name[:2] == stem and name != stem] for stem in ("v_", "x_"))
     if not labels:
         raise ArgumentError(f"there must be columns v_1, x_1 and y, got {', '.join(names) or 'no columns'}")
-    numbered = sorted(labels) == sorted(str(k + 1) for k in range(len(labels)))
-    if numbered:
-        labels.sort(key=int)
-    chosen: Sequence[str] | None = None if numbered else tuple(labels)
-    if actuators is not None:
-        chosen = tuple(actuators)
-        if all(f"v_{name}" in names for name in chosen):
-            labels = list(chosen)
-        elif not numbered or len(labels) != len(chosen):
-            there = ", ".join(f"v_{label}" for label in labels)
-            raise ArgumentError(f"actuators must name columns among {there}, got {list(chosen)}")
-    for name in [*(f"x_{label}" for label in labels), "y"]:
-        if name not in names:
-            advice = "; select columns with actuators=" if name != "y" and len(labels) > 1 else ""
-            raise ArgumentError(f"the column {name} is missing{advice}; there are {', '.join(names)}")
-    alone = {name for name in names if name.startswith("x_") and name != "x_"} - {f"x_{label}" for label in labels}
-    if actuators is None and alone:
-        raise ArgumentError(f"the column {min(alone)} has no column v_{min(alone)[2:]} beside it")
+    is_numbered = sorted(labels) == sorted(_numbers(len(labels)))
+    labels = _numbers(len(labels)) if is_numbered else labels
+    if actuators is None:
+        if alone := sorted(set(positions) - set(labels)):
+            raise ArgumentError(f"the column x_{alone[0]} has no column v_{alone[0]} beside it")
+        return labels, None if is_numbered else labels
+    chosen = list(actuators)
+    if set(chosen) <= set(labels):
+        return chosen, chosen
+    if not is_numbered or len(labels) != len(chosen):
+        there = ", ".join(f"v_{label}" for label in labels)
+        raise ArgumentError(f"actuators must name columns among {there}, got {chosen}")
     return labels, chosen
 
 
-def _cell_names(name: str, column: Column, labels: Sequence[str]) -> list[str]:
-    """Return the names of the columns of a quantity, with an entry for each actuator or for each label."""
-    stem = name.removesuffix("s") if column.each == "entry" else name
-    return [name] if column.each == "round" else [f"{stem}_{label}" for label in labels]
+def _cell_names(name: str, column: Column, labels: Sequence[str], entries: int) -> list[str]:
+    """Return the names of the columns of a quantity."""
+    if column.each == "round":
+        return [name]
+    return [f"{_stem(name)}_{label}" for label in (labels if column.each == "actuator" else _numbers(entries))]
 
 
-def _count_entries(name: str, column: Column, present: Iterable[str]) -> list[str]:
-    """Return the numbers of the columns of a quantity that has any number of entries."""
-    (stem,) = _cell_names(name, column, [""])
-    found = [cell for cell in present if cell.startswith(stem) and cell.removeprefix(stem).isdecimal()]
-    for number in range(1, len(found) + 1):
-        if f"{stem}{number}" not in found:
-            raise ArgumentError(f"the column {stem}{number} is missing; there are {', '.join(present)}")
-    return [str(k + 1) for k in range(len(found))]
+def _stem(name: str) -> str:
+    """Return how the names of the columns of a quantity begin: one of the covariates is a covariate."""
+    return name.removesuffix("s")
+
+
+def _numbers(count: int) -> list[str]:
+    return [str(k + 1) for k in range(count)]
 
 
 def _to_columns(fields: Mapping[str, Any]) -> dict[str, Array]:
     """Return the columns of a log, but for its timestamps, from the arguments of the log."""
+    count, dim = fields["v"].shape
     columns: dict[str, Array] = {}
     for name, column in COLUMNS.items():
         if fields[name] is not None:
-            table = fields[name].reshape(len(fields["v"]), -1)
-            numbers = [str(k + 1) for k in range(table.shape[1])]
-            labels = fields["actuators"] if column.each == "actuator" and fields["actuators"] else numbers
-            columns |= dict(zip(_cell_names(name, column, labels), table.T, strict=True))
+            parts = fields[name].reshape(count, -1).T
+            columns |= zip(
+                _cell_names(name, column, fields["actuators"] or _numbers(dim), len(parts)), parts, strict=True
+            )
     return columns
 
 
@@ -208,7 +207,7 @@ def _plain_settings(fields: Mapping[str, Any]) -> dict[str, Any]:
 # ---- CSV -------------------------------------------------------------------------------------------------------------
 
 
-def read_csv(path: Path) -> Table:
+def _read_csv(path: Path) -> Table:
     """Return the table in a CSV file."""
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -217,23 +216,21 @@ def read_csv(path: Path) -> Table:
         raise ArgumentError(f"{expected} ({error})") from error
     lines = text.splitlines(keepends=True)
     start = next((k for k, line in enumerate(lines) if not line.lstrip().startswith("#")), len(lines))
-    settings = _read_comments(lines[:start])
     reader = csv.reader(lines[start:], strict=True)
     try:
-        rows = [(f"line {start + reader.line_num}", [cell.strip() for cell in cells]) for cells in reader]
+        found = [(f"line {start + reader.line_num}", [cell.strip() or None for cell in cells]) for cells in reader]
     except csv.Error as error:
         raise ArgumentError(f"line {start + reader.line_num}: not valid CSV: {error}") from error
-    rows = [(place, cells) for place, cells in rows if any(cells)]
+    rows = [(place, cells) for place, cells in found if any(cells)]
     if not rows:
         raise ArgumentError("there must be a header such as v_1,x_1,y, and there is none")
-    (line, names), *body = rows
-    for place, cells in body:
+    names = [name or "" for name in rows[0][1]]
+    if len(names) == 1 and set(";\t") & set(names[0]):
+        raise ArgumentError(f"{rows[0][0]}: the cells must be separated by commas, got {names[0]}")
+    for place, cells in rows:
         if len(cells) != len(names):
             raise ArgumentError(f"{place}: a row must have {len(names)} cells, got {len(cells)}")
-    if len(names) == 1 and set(";\t") & set(names[0]):
-        raise ArgumentError(f"{line}: the cells must be separated by commas, got {names[0]}")
-    columns = zip(*(cells for _, cells in body), strict=True) if body else [() for _ in names]
-    return Table(_by_name(names, columns), [place for place, _ in body], settings)
+    return Table(names, rows[1:], _read_comments(lines[:start]))
 
 
 def _read_comments(lines: Sequence[str]) -> dict[str, Any]:
@@ -249,28 +246,18 @@ def _read_comments(lines: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
-def _by_name(names: Sequence[str], columns: Iterable[Iterable[Any]]) -> dict[str, list[Any]]:
-    twice = [name for k, name in enumerate(names) if name in names[:k]]
-    if twice:
-        raise ArgumentError(f"the columns must have different names, got {twice[0]!r} twice")
-    return {name: list(cells) for name, cells in zip(names, columns, strict=True)}
-
-
-def write_csv(path: Path, fields: Mapping[str, Any]) -> None:
-    """Write the arguments of a log to a CSV file, atomically. Reading the file gives the same numbers."""
-    text = io.StringIO(newline="")
-    text.write("# soqo log\n")
-    for name, value in _plain_settings(fields).items():
-        text.write(f"# {name} = {json.dumps(value)}\n")
+def _write_csv(path: Path, fields: Mapping[str, Any]) -> None:
+    """Write the arguments of a log to a CSV file. Reading the file gives the same numbers."""
     columns: dict[str, list[Any]] = {} if fields["time"] is None else {"time": format_times(fields["time"])}
     for name, values in _to_columns(fields).items():
         cells = (values.astype(int) if values.dtype == np.bool_ else values).tolist()
         columns[name] = ["" if cell != cell else cell for cell in cells]
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    with replacing(path) as temporary:
-        temporary.write_text(text.getvalue(), encoding="utf-8", newline="")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write("# soqo log\n")
+        file.writelines(f"# {name} = {json.dumps(value)}\n" for name, value in _plain_settings(fields).items())
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
 
 
 # ---- data frames and Parquet -----------------------------------------------------------------------------------------
@@ -285,12 +272,11 @@ def from_frame(frame: pandas.DataFrame) -> Table:
     settings = {name: stored[name] for name in Settings.__annotations__ if name in stored}
     if frame.index.name != _ROUND or not len(frame) or frame.index[0] != 1:
         settings.pop("x0", None)  # rows of a longer log, whose first position this is not
-    cells = frame.astype(object).where(frame.notna(), None)
-    names = [str(name) for name in frame.columns]
-    columns = _by_name(names, (cells.iloc[:, k] for k in range(len(names))))
-    if isinstance(frame.index, pd.DatetimeIndex):
-        columns.setdefault("time", list(frame.index))
-    return Table(columns, [f"row {label}" for label in frame.index], settings)
+    if isinstance(frame.index, pd.DatetimeIndex) and "time" not in frame:
+        frame = frame.assign(time=frame.index)
+    cells = frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None)
+    rows = [(f"row {label}", row) for label, row in zip(frame.index, cells, strict=True)]
+    return Table([str(name) for name in frame.columns], rows, settings)
 
 
 def to_frame(fields: Mapping[str, Any]) -> pandas.DataFrame:
@@ -303,7 +289,7 @@ def to_frame(fields: Mapping[str, Any]) -> pandas.DataFrame:
     return frame  # type: ignore[no-any-return]  # pandas is imported at run time, hence untyped
 
 
-def read_parquet(path: Path) -> Table:
+def _read_parquet(path: Path) -> Table:
     """Return the table in a Parquet file."""
     pd = require_extra("pandas", "lab")
     require_extra("pyarrow", "lab")
@@ -316,14 +302,27 @@ def read_parquet(path: Path) -> Table:
     return from_frame(frame)
 
 
-def write_parquet(path: Path, fields: Mapping[str, Any]) -> None:
-    """Write the arguments of a log to a Parquet file, atomically."""
+def _write_parquet(path: Path, fields: Mapping[str, Any]) -> None:
+    """Write the arguments of a log to a Parquet file."""
     require_extra("pyarrow", "lab")
-    frame = to_frame(fields)
-    with replacing(path) as temporary:
-        frame.to_parquet(temporary, engine="pyarrow")
+    to_frame(fields).to_parquet(path, engine="pyarrow")
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+_WRITERS = {".csv": _write_csv, ".parquet": _write_parquet}
 
 
 def read_table(path: Path) -> Table:
     """Return the table in a CSV or Parquet file."""
-    return read_parquet(path) if starts_with(path, b"PAR1") else read_csv(path)
+    return _read_parquet(path) if starts_with(path, b"PAR1") else _read_csv(path)
+
+
+def write_table(path: Path, fields: Mapping[str, Any]) -> None:
+    """Write the arguments of a log to a file, atomically, in the format that its suffix says."""
+    if path.suffix not in _WRITERS:
+        raise ArgumentError(f"path must end with .csv or .parquet, got {path.name}")
+    if is_journal(path):
+        raise ArgumentError(f"path must not be a journal, which has more in it, got {path}")
+    with replacing(path) as temporary:
+        _WRITERS[path.suffix](temporary, fields)

@@ -17,6 +17,7 @@ FIGURE_RC: dict[str, Any] = {
     "axes.spines.top": False,
     "axes.titlelocation": "left",
     "axes.titlesize": "medium",
+    "date.converter": "concise",
     "figure.dpi": 110,
     "font.size": 9.5,
     "grid.alpha": 0.25,
