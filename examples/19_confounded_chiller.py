@@ -62,7 +62,8 @@ def main() -> None:
     print(f"raw power: {[one.topic for one in found.findings if one.level == 'stop']} is a stop")
 
     # The log tells the remedy: a curve of power by load. A model, or the data sheet of the chiller, does it too.
-    curve = np.polynomial.Polynomial.fit(load, log.y, 2)
+    known = ~np.isnan(log.y)
+    curve = np.polynomial.Polynomial.fit(load[known], log.y[known], 2)
     less = soqo.check_log(replace(log, y=log.y - curve(load)))
     print(f"power less a curve of the load: {less.level}")
 

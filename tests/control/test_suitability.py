@@ -55,7 +55,11 @@ def quick(log: Log, **options: Any) -> LogCheck:
 
 def wrong(found: LogCheck) -> set[str]:
     """Return the topics with a warning or a stop; a policy that follows v may well lose to a fixed share."""
-    return {one.topic for one in found.findings if one.level != "ok" and one.topic != "saving"}
+    return {one.topic for one in found.findings if one.level in ("warning", "stop") and one.topic != "saving"}
+
+
+def unknown(found: LogCheck) -> set[str]:
+    return {one.topic for one in found.findings if one.level == "unknown"}
 
 
 def test_at_most_one_of_twenty_clean_logs_has_a_warning() -> None:
@@ -169,6 +173,7 @@ def test_a_log_at_v_and_a_log_in_one_direction_say_what_to_do() -> None:
     assert at_v.level == "stop"
     assert "rounds" in wrong(at_v)
     assert "only half of the way to v for at least" in str(at_v)
+    assert unknown(at_v) == {"hitting cost", "base load", "weight", "saving"}
     v, x = np.array(log.v), np.array(log.x)
     v[:, 1] = x[:, 1] = 0.0
     u = x[:, 0] - v[:, 0]
@@ -177,6 +182,29 @@ def test_a_log_at_v_and_a_log_in_one_direction_say_what_to_do() -> None:
     assert one_way.suitable
     assert "rounds" in wrong(one_way)
     assert "v of right hardly moves" in str(one_way)
+
+
+def test_a_log_that_moves_half_of_the_way_is_not_told_to() -> None:
+    noisy = quick(half_steps(2, 200, noise=100.0, switching_weight=1.0))
+    assert noisy.replay.moved
+    assert "half of the way" not in str(noisy)
+    assert "rounds like these, and repeat" in str(noisy)
+    log, _ = plant(2)  # it moves 75 % of the way, which is the best share
+    assert quick(log).replay.share == pytest.approx(0.75, abs=0.05)
+    assert "go on as in the log, without learning" in str(quick(log))
+    assert "move 65% of the way to v, without learning" in str(quick(half_steps(2, 200, switching_weight=1.0)))
+
+
+def test_what_cannot_be_told_is_neither_right_nor_wrong() -> None:
+    log = half_steps(2, 100, switching_weight=1.0)
+    still = quick(replace(log, x=np.zeros((100, 2))))
+    assert "v" in unknown(still)
+    few = quick(half_steps(2, 11, noise=0.0, switching_weight=1.0))  # fewer readings than unknowns and their errors
+    assert unknown(few) == {"hitting cost", "base load", "weight"}
+    not_told = replace(few, findings=tuple(one for one in few.findings if one.level in ("ok", "unknown")))
+    assert (not_told.level, not_told.suitable) == ("unknown", True)
+    verdict = "Nothing speaks against it, but the log does not tell: hitting cost, base load, weight"
+    assert str(not_told).startswith(f"{verdict}\n")
 
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------

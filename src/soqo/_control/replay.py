@@ -19,10 +19,14 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.ndimage import median_filter
+from scipy.signal import lfilter
 from scipy.special import stdtrit
 
+from soqo._control.actuators import check_names
 from soqo._control.log import Log
+from soqo._control.log_columns import told
+from soqo._control.predictions import player_on
+from soqo._control.readings import plain_readings, without_spikes
 from soqo._foundation.arguments import integer
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._foundation.random_streams import streams
@@ -31,14 +35,11 @@ from soqo._model.gains import advance
 from soqo.errors import ArgumentError
 from soqo.estimators import svec_rows
 from soqo.estimators.bayes import BayesianRegression
-from soqo.policies import Policy, State, wrap_for_plant
+from soqo.policies import Policy, State
 from soqo.typing import Array, BoolArray
 
 _SHARES = np.geomspace(0.02, 1.0, 28)
 """The fixed shares that are compared; from one to the next the cost hardly changes."""
-
-_SPIKE = 8.0
-"""A reading so many robust deviations away from its neighbors is a spike."""
 
 _LEARNED_RATIO = 4.0
 """A curvature of the size of A's is learned when it is so many deviations away from zero."""
@@ -90,8 +91,11 @@ class Replay(Value):
         The total cost of this share, and of following v, for each draw of A.
     uninformed : tuple of str
         The actuators about whose curvature the log says nothing.
+    moved : bool
+        Whether the log moves these actuators about as far from v as going half of the way to v does.
     rounds_to_learn : float
-        About how many rounds of going half of the way to v would inform about them; infinite if v does not move.
+        About how many rounds would inform about them, of going half of the way to v, or like those of the log if it
+        does; infinite if v does not move.
     load_of_v, hitting : float
         The deviation of the part of the base load that moves with v, zero if the readings show none; and that of the
         hitting cost of the log.
@@ -118,6 +122,7 @@ class Replay(Value):
     share_cost: Array = field(repr=False)
     following_cost: Array = field(repr=False)
     uninformed: tuple[str, ...]
+    moved: bool
     rounds_to_learn: float
     load_of_v: float
     hitting: float
@@ -165,20 +170,23 @@ class Replay(Value):
             )
         low, high = self.interval
         if self.uninformed:
-            names, about = " and ".join(self.uninformed), self.rounds_to_learn
-            advice.append(
-                f"v of {names} hardly moves, so there is nothing to learn or to save."
-                if math.isinf(about)
-                else f"Move {names} only half of the way to v for at least {about:.2g} rounds, and repeat."
-            )
+            advice.append(self._advice_to_learn())
         elif self._is_informed and low <= 0.0 <= high:
             needed = self.rounds * (0.5 * (high - low) / max(abs(self.saving), 1e-300)) ** 2
             advice.append(
-                f"The interval contains 0: about {needed:.2g} rounds like these would decide."
+                f"The interval contains 0: about {about(needed)} rounds like these would decide."
                 if self.saving > 0.0 and needed < 100.0 * self.rounds
                 else "The interval contains 0: the policy of the log costs no more."
             )
         return " ".join(advice)
+
+    def _advice_to_learn(self) -> str:
+        names, needed = " and ".join(self.uninformed), self.rounds_to_learn
+        if math.isinf(needed):
+            return f"v of {names} hardly moves, so there is nothing to learn or to save."
+        if self.moved:
+            return f"The noise hides what {names} cost: record at least {about(needed)} rounds like these, and repeat."
+        return f"Move {names} only half of the way to v for at least {about(needed)} rounds, and repeat."
 
     def _interval(self, saved: Array) -> tuple[float, float]:
         if not self._is_informed:
@@ -284,24 +292,21 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
         )
     recorded = log if isinstance(log, Log) else Log.read(log)
     draws, seed = integer("draws", draws, least=4), integer("seed", seed, least=0)
-    coordinates = Coordinates(recorded.switching_weight)
-    recorded, spikes = without_spikes(recorded, coordinates)
-    readings = plain_readings(recorded, coordinates)
+    recorded, spikes = without_spikes(recorded)
+    readings, coordinates = plain_readings(recorded), Coordinates(recorded.switching_weight)
     regression = BayesianRegression.fit(*readings)
     learned, p = regression.informed_directions(), regression.unknowns
     worlds = regression.sample(draws, np.random.default_rng(seed))
     every = np.concatenate([worlds.mode[None], worlds.draws])
     offsets = np.concatenate([worlds.mode_offset[None], worlds.offsets])
-    play = _play(policy, recorded, coordinates, every, offsets, seed)
+    play = _play(policy, recorded, every, offsets, seed)
     many = _SHARES.size
-    fixed = _FixedShares(np.repeat(_SHARES, draws))
-    shares = _play(
-        fixed, recorded, coordinates, np.tile(worlds.draws, (many, 1, 1)), np.tile(worlds.offsets, (many, 1)), seed
-    ).cost.reshape(many, draws)
+    fixed, tiled = _FixedShares(np.repeat(_SHARES, draws)), np.tile(worlds.draws, (many, 1, 1))
+    shares = _play(fixed, recorded, tiled, np.tile(worlds.offsets, (many, 1)), seed).cost.reshape(many, draws)
     best = int(shares.mean(axis=1).argmin())
-    axes = coordinates.to_plain(np.eye(recorded.dim))
-    names = recorded.actuators or [f"actuator {k + 1}" for k in range(recorded.dim)]
-    blind = ~regression.informs(axes)
+    names = check_names(recorded.actuators, recorded.units, recorded.dim)
+    blind = ~regression.informs(coordinates.to_plain(np.eye(recorded.dim)))
+    moved, rounds_to_learn = _rounds_to_learn(recorded, regression, blind)
     return Replay(
         policy=type(policy).__name__,
         rounds=len(recorded),
@@ -319,13 +324,25 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
         share=float(_SHARES[best]),
         share_cost=shares[best],
         following_cost=shares[-1],
-        uninformed=tuple(name for name, is_blind in zip(names, blind, strict=True) if is_blind),
-        rounds_to_learn=_rounds_to_learn(recorded, coordinates, regression, blind),
+        uninformed=tuple(names.name(k) for k in np.flatnonzero(blind).tolist()),
+        moved=moved,
+        rounds_to_learn=rounds_to_learn,
         load_of_v=float(regression.driven_load(readings.drivers).std()),
         hitting=float((svec_rows(readings.u) @ regression.posterior(regression.scale)[0]).std()),
         gain_error=_gain_error(worlds.draws[~worlds.low_rank]),
         spikes=spikes,
     )
+
+
+def about(count: float) -> str:
+    """Return a number of rounds with two digits, at least 1.
+
+    Examples
+    --------
+    >>> about(5124.3)
+    '5,100'
+    """
+    return f"{max(1.0, float(f'{count:.2g}')):,.0f}"
 
 
 def _gain_error(draws: Array) -> float:
@@ -358,74 +375,23 @@ class _Play(NamedTuple):
     diverged: BoolArray
 
 
-class PlainReadings(NamedTuple):
-    """The readings of a log as those of a plant with a factor and a unit of one, in plain coordinates."""
+def _rounds_to_learn(log: Log, regression: BayesianRegression, blind: BoolArray) -> tuple[bool, float]:
+    """Return whether the log moves these actuators as half steps do, and how many rounds would inform about them.
 
-    u: Array
-    y: Array
-    drivers: list[Array]
-
-
-def plain_readings(log: Log, coordinates: Coordinates) -> PlainReadings:
-    """Return the displacements and readings of a log, and v and its products, which may drive the base load.
-
-    With y = s 1/2 u'A u + r (base load + noise), y / r is a reading at (s / r)^{1/2} u.
+    If A has the size that was found, the information about A_kk in a reading is the variance of 1/2 u_k^2, in units of
+    the noise.
     """
-    u, y = coordinates.to_plain((log.x if log.at is None else log.at) - log.v), log.y
-    if log.factor is not None or log.unit is not None:
-        unit = np.ones(len(log)) if log.unit is None else log.unit
-        factor = np.ones(len(log)) if log.factor is None else log.factor
-        u, y = np.sqrt(factor / unit)[:, None] * u, y / unit
-    spread = log.v.std(axis=0)
-    w = (log.v - log.v.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-    return PlainReadings(u, y, [w, svec_rows(w)])
-
-
-def without_spikes(log: Log, coordinates: Coordinates) -> tuple[Log, int]:
-    """Return the log in which spikes are missing readings, and their number."""
-    is_spike = _find_spikes(plain_readings(log, coordinates))
-    return replace(log, y=np.where(is_spike, np.nan, log.y)), int(is_spike.sum())
-
-
-def _find_spikes(readings: PlainReadings) -> BoolArray:
-    """Return the readings that are far from their neighbors, given a quadratic fit without them."""
-    u, y = readings.u, readings.y
-    columns = np.column_stack([svec_rows(u), u, *readings.drivers[:1], np.ones(len(u))])
-    is_spike = np.zeros(len(u), dtype=bool)
-    for _ in range(3):
-        used = ~np.isnan(y) & ~is_spike
-        if used.sum() < 2 * columns.shape[1]:
-            break
-        solution, *_ = np.linalg.lstsq(columns[used], y[used])
-        known = np.flatnonzero(~np.isnan(y))
-        left = (y - columns @ solution)[known]
-        left -= median_filter(left, 9, mode="nearest")
-        spread = max(1.4826 * float(np.median(np.abs(left))), 0.5 * meter_step(y), 1e-9 * float(np.abs(y[known]).max()))
-        is_spike[known] = np.abs(left) > _SPIKE * spread
-    return is_spike
-
-
-def meter_step(y: Array) -> float:
-    """Return the step between the values of a meter, 0 if most of them are different."""
-    known = y[~np.isnan(y)]
-    values = np.unique(known)
-    if values.size < 2 or values.size > 0.8 * known.size:
-        return 0.0
-    steps = np.diff(values)
-    return float(steps[steps > 1e-9 * np.abs(values).max()].min(initial=np.inf))
-
-
-def _rounds_to_learn(log: Log, coordinates: Coordinates, regression: BayesianRegression, blind: BoolArray) -> float:
-    """Return how many rounds of half steps would inform about these actuators, if A has the size that was found.
-
-    With steps of v of variance q, half steps have displacements of variance q / 3, and readings of A_kk the information
-    E[u^4] / 4 = q^2 / 12, in units of the noise.
-    """
-    q = np.square(np.diff(coordinates.to_plain(log.v), axis=0)).sum(axis=0)[blind] / max(len(log) - 1, 1)
     if not blind.any():
-        return 0.0
-    signal = np.square(regression.scale * q / regression.noise) / 12.0
-    return float(np.max(_LEARNED_RATIO**2 / signal)) if signal.min() > 0.0 else math.inf
+        return True, 0.0
+    half_steps = log.x0 + lfilter([0.5], [1.0, -0.5], log.v - log.x0, axis=0)
+    own, half = (
+        np.var(0.5 * np.square(plain_readings(one).u[:, blind]), axis=0)
+        for one in (log, replace(log, x=half_steps, at=None))
+    )
+    moved = bool((own >= 0.5 * half).all())
+    signal = float((own if moved else half).min()) * (regression.scale / regression.noise) ** 2
+    needed = _LEARNED_RATIO**2 / signal if signal > 0.0 else math.inf
+    return moved, max(needed, 2.0 * len(log)) if moved else needed
 
 
 def _fit_lag(log: Log) -> float:
@@ -446,59 +412,38 @@ def _in_plant_units(coordinates: Coordinates, curvature: Array) -> Array:
     return coordinates.to_plain(coordinates.to_plain(curvature).mT)
 
 
-def _play(
-    policy: Policy[Any], log: Log, coordinates: Coordinates, curvatures: Array, offsets: Array, seed: int
-) -> _Play:
+def _play(policy: Policy[Any], log: Log, curvatures: Array, offsets: Array, seed: int) -> _Play:
     """Play the policy on the log for every A and b, in plain coordinates, at once."""
+    coordinates = Coordinates(log.switching_weight)
     A, b = _in_plant_units(coordinates, curvatures), coordinates.from_plain(offsets)
 
     def hitting_cost(u: Array, t: int) -> Array:
-        error = u + b
-        if log.active is not None:
-            error = np.where(log.active[t], error, 0.0)
-        cost = 0.5 * np.vecdot(error, np.matvec(A, error))
-        return np.asarray(cost if log.factor is None else log.factor[t] * cost)
+        error = np.where(True if log.active is None else log.active[t], u + b, 0.0)
+        return np.asarray((1.0 if log.factor is None else log.factor[t]) * 0.5 * np.vecdot(error, np.matvec(A, error)))
 
-    player = wrap_for_plant(
-        policy,
-        switching_weight=log.switching_weight,
-        low=log.low,
-        high=log.high,
-        rate=log.rate,
-        period=log.period,
-    )
-    many = len(curvatures)
+    def switching_cost(step: Array) -> Array:
+        plain = coordinates.to_plain(step)
+        return np.asarray(0.5 * np.vecdot(plain, plain))
+
+    player, many = player_on(log, policy), len(curvatures)
     x = felt = np.tile(log.x0, (many, 1))
     state = player.start(x, log.horizon, streams(seed, range(many), "policy"))
     actions, recorded, cost = np.empty(log.v.shape), np.zeros(many), np.zeros(many)
-    logged_before, keep = log.x0, _fit_lag(log)
-    for t, (v, logged, y) in enumerate(zip(log.v, log.x, log.y, strict=True)):
-        logged_cost = hitting_cost(((logged if log.at is None else log.at[t]) - v)[None], t)
-        move = coordinates.to_plain(logged - logged_before)
-        recorded += logged_cost + 0.5 * np.vecdot(move, move)
-        logged_before, before = logged, x
-        x, state = player.act(state, np.broadcast_to(v, x.shape), **_told_before(log, t, many))
+    logged_steps, logged_felt, keep = np.diff(log.x, axis=0, prepend=log.x0[None]), log.x, _fit_lag(log)
+    if log.at is not None:
+        logged_felt = log.at
+    for t, (v, y) in enumerate(zip(log.v, log.y, strict=True)):
+        logged_cost = hitting_cost((logged_felt[t] - v)[None], t)
+        recorded += logged_cost + switching_cost(logged_steps[t])
+        target, before = np.broadcast_to(v, x.shape), x
+        x, state = player.act(state, target, **told(log, t, "act", (many,)))
         felt = x + keep * (felt - x)
-        target = np.broadcast_to(v, x.shape)
         own_cost = hitting_cost(felt - player.nearest(target, felt), t)
-        move = coordinates.to_plain(x - before)
-        cost += own_cost + 0.5 * np.vecdot(move, move)
+        cost += own_cost + switching_cost(x - before)
+        late = told(log, t, "observe", (many,))
+        if log.at is not None:
+            late["at"] = np.where(True if log.active is None else log.active[t], felt, x)
         noise = 0.0 * y if player.exact_feedback else y - logged_cost
-        told: dict[str, Any] = {} if log.unit is None else {"unit": np.full(many, log.unit[t])}
-        if log.covariates is not None and not np.isnan(log.covariates[t]).any():
-            told["covariates"] = np.tile(log.covariates[t], (many, 1))
-        if keep:
-            told["at"] = felt if log.active is None else np.where(log.active[t], felt, x)
-        state = player.observe(state, own_cost + noise, **told)
+        state = player.observe(state, own_cost + noise, **late)
         actions[t] = x[0]
     return _Play(actions, recorded, cost, player.diverged(state))
-
-
-def _told_before(log: Log, t: int, many: int) -> dict[str, Any]:
-    """Return what a policy is told in a round beside v."""
-    found: dict[str, Any] = {}
-    if log.factor is not None:
-        found["factor"] = np.full(many, log.factor[t])
-    if log.active is not None:
-        found["active"] = log.active[t]
-    return found

@@ -11,24 +11,35 @@ from __future__ import annotations
 import math
 import os
 import textwrap
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import fdtrc
 
+from soqo._control.actuators import check_names
 from soqo._control.log import Log
-from soqo._control.replay import Information, PlainReadings, Replay, meter_step, plain_readings, replay, without_spikes
+from soqo._control.predictions import follow_minimizer
+from soqo._control.readings import PlainReadings, meter_step, plain_readings, with_squares, without_spikes
+from soqo._control.replay import Information, Replay, about, replay
 from soqo._foundation.arguments import finite_array
 from soqo._foundation.frozen_dataclasses import Value
-from soqo._model.coordinates import Coordinates
 from soqo.errors import ArgumentError
 from soqo.estimators import svec_rows
 from soqo.estimators.bayes import BayesianRegression, whiten
 from soqo.policies import GLIDE, Policy
 from soqo.typing import Array, ArrayLike
 
-Level: TypeAlias = Literal["ok", "warning", "stop"]
+Level: TypeAlias = Literal["ok", "unknown", "warning", "stop"]
+
+_VERDICTS: dict[Level, str] = {
+    "ok": "Suitable.",
+    "unknown": "Nothing speaks against it, but the log does not tell:",
+    "warning": "Suitable, with reservations:",
+    "stop": "Not suitable as it is:",
+}
+"""What is said of a plant whose worst finding has this level, from the best to the worst."""
 
 _SIGNIFICANT = 4.0
 """Deviations from which on an estimate has a sign."""
@@ -49,10 +60,10 @@ class Finding(Value):
     topic : str
         What it is about: ``"v"``, ``"meter"``, ``"hitting cost"``, ``"base load"``, ``"weight"``, ``"rounds"`` or
         ``"saving"``.
-    level : {"ok", "warning", "stop"}
-        Whether soqo can steer such a plant, can do so at a loss, or cannot.
+    level : {"ok", "unknown", "warning", "stop"}
+        Whether soqo can steer such a plant, the log does not tell, soqo can do so at a loss, or cannot.
     text, advice : str
-        What was found, and what to do about it; the advice is empty if nothing is wrong.
+        What was found, and what to do about it; the advice is empty if nothing is wrong or known.
     """
 
     topic: str
@@ -75,8 +86,8 @@ class LogCheck(Value):
         The saving of the policy over the log with the switching weight times 1/3, 1 and 3.
     rounds_needed : float
         About how many rounds like these it takes to know the optimal gain within 5 %.
-    curvature : float
-        The size of A relative to W along the displacements of the log.
+    curvature, significance : float
+        The size of A relative to W along the displacements of the log; and in deviations of its estimate.
     explained : float
         The share of the variance of the readings that a quadratic function of x - v explains, without the base load.
     autocorrelation : float
@@ -100,6 +111,7 @@ class LogCheck(Value):
     savings: dict[float, float] = field(repr=False)
     rounds_needed: float
     curvature: float
+    significance: float
     explained: float
     autocorrelation: float
     cubic: float
@@ -117,8 +129,7 @@ class LogCheck(Value):
     @property
     def level(self) -> Level:
         """The worst level of the findings."""
-        levels: tuple[Level, ...] = ("stop", "warning", "ok")
-        return next(level for level in levels if any(found.level == level for found in self.findings))
+        return max((found.level for found in self.findings), key=list(_VERDICTS).index)
 
     @property
     def suitable(self) -> bool:
@@ -126,15 +137,15 @@ class LogCheck(Value):
         return self.level != "stop"
 
     def __str__(self) -> str:
-        wrong = [found for found in self.findings if found.level == self.level != "ok"]
-        verdict = {"ok": "Suitable.", "warning": "Suitable, with reservations:", "stop": "Not suitable as it is:"}
-        lines = [f"{verdict[self.level]} {', '.join(dict.fromkeys(found.topic for found in wrong))}".rstrip(), ""]
+        worst = [found for found in self.findings if found.level == self.level]
+        topics = "" if self.level == "ok" else ", ".join(dict.fromkeys(found.topic for found in worst))
+        lines = [f"{_VERDICTS[self.level]} {topics}".rstrip(), ""]
         for found in self.findings:
             head = f"{found.level:8} {found.topic:13}"
             for text in (found.text, found.advice and f"-> {found.advice}"):
                 lines += textwrap.wrap(text, 118, initial_indent=head, subsequent_indent=" " * 22)
                 head = " " * 22
-        step = wrong[0].advice if wrong else "let GLIDE run beside the plant, told what was applied, before it steers."
+        step = worst[0].advice or "let GLIDE run beside the plant, told what was applied, before it steers."
         return "\n".join([*lines, "", *textwrap.wrap(f"Next: {step}", 118)])
 
 
@@ -190,96 +201,81 @@ def check_log(
         raise ArgumentError(f"log must be a Log or the path of one, got {type(log).__name__}")
     given = log if isinstance(log, Log) else Log.read(log)
     player = GLIDE() if policy is None else policy
-    coordinates = Coordinates(given.switching_weight)
+    clean, spikes = without_spikes(given)
     if covariates is None and given.covariates is not None and not np.isnan(given.covariates).any():
         covariates = given.covariates
-    clean, spikes = without_spikes(given, coordinates)
     if covariates is not None:
-        clean, more = without_spikes(_without_covariates(clean, coordinates, covariates), coordinates)
+        clean, more = without_spikes(_without_covariates(clean, covariates))
         spikes += more
-    readings, resolution = plain_readings(clean, coordinates), meter_step(given.y)
-    fit = _Fit.of(readings)
+    readings = plain_readings(clean)
     found = replay(player, clean, draws=draws, seed=seed)
-    savings = {
-        factor: found.saving if factor == 1.0 else _saving(player, clean, factor, seed) for factor in _WEIGHT_FACTORS
-    }
+    weight = np.asarray(1.0 if clean.switching_weight is None else clean.switching_weight)
+    others = {factor: replace(clean, switching_weight=weight * factor) for factor in _WEIGHT_FACTORS if factor != 1.0}
+    savings = {factor: replay(player, log, draws=6, seed=seed).saving for factor, log in others.items()}
     stuck, saturated = _repeats(given, readings.u)
-    hitting = max(found.hitting, 1e-300)
     result = LogCheck(
         findings=(),
         replay=found,
-        savings=savings,
+        savings=dict(sorted({**savings, 1.0: found.saving}.items())),
         rounds_needed=len(given) * (found.gain_error / _GAIN_ACCURACY) ** 2,
-        curvature=fit.curvature,
-        explained=fit.explained,
-        autocorrelation=fit.autocorrelation,
-        cubic=fit.cubic,
-        load_of_v=found.load_of_v / hitting,
-        load_correlation=fit.load_correlation,
-        noise=fit.regression.noise,
-        resolution=resolution,
+        load_of_v=found.load_of_v / max(found.hitting, 1e-300),
+        resolution=meter_step(given.y),
         missing=float(np.isnan(given.y).mean()),
         spikes=spikes / len(given),
         stuck=stuck,
         saturated=saturated,
         outside=_share_outside(given),
         following=_following(given),
+        **_fit(readings),
     )
-    findings = [*_judge_v(given, result, fit), *_judge_meter(result), _judge_cost(result, fit)]
-    findings += [_judge_load(given, result, fit), _judge_weight(given, result, fit), _judge_rounds(result)]
-    return replace(result, findings=(*findings, _judge_saving(result)))
+    findings: list[Finding] = []
+    for topic, judge in _JUDGES.items():
+        *wrong, otherwise = (Finding(topic, *finding) for finding in judge(given, result))
+        findings += wrong or [otherwise]
+    return replace(result, findings=tuple(findings))
 
 
 # ---- what the log shows ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Fit:
-    """The unconstrained quadratic fit of the readings, in whitened rows: what it explains, and what it leaves."""
+def _fit(readings: PlainReadings) -> dict[str, float]:
+    """Return what an unconstrained quadratic fit of the readings explains, and what it leaves, in whitened rows.
 
-    regression: BayesianRegression
-    curvature: float
-    significance: float
-    explained: float
-    autocorrelation: float
-    cubic: float
-    load_correlation: float
-
-    @classmethod
-    def of(cls, readings: PlainReadings) -> _Fit:
-        """Return the fit; NaN where there are too few readings."""
-        u, observed = readings.u, ~np.isnan(readings.y)
-        regression = BayesianRegression.fit(*readings)
-        w = u / np.maximum(np.abs(u).max(axis=0), 1e-300)
-        rows, extra = svec_rows(u), np.column_stack([w**3, w * np.abs(w)])
-        load = [*readings.drivers[: regression.drivers], np.ones((len(u), 1))]
-        cost = [rows, u] if regression.has_offset else [rows]
-        table = np.column_stack([*cost, *load, extra, readings.y])[observed]
-        if regression.walk_speed and len(table) > 1:
-            table, _ = whiten(table, np.flatnonzero(observed).astype(float), np.ones(len(table)), regression.walk_speed)
-        p, q, y = rows.shape[1], extra.shape[1], table[:, -1]
-        costs = p + (u.shape[1] if regression.has_offset else 0)
-        k = table.shape[1] - 1 - q
-        free = len(table) - k - q
-        if free < k:
-            return cls(regression, *[math.nan] * 6)
-        without, rest, more = (_residual(table[:, c], y) for c in (slice(costs, k), slice(0, k), slice(0, k + q)))
-        squares = [float(np.square(part).sum()) for part in (without, rest, more)]
-        gained, left = max(squares[0] - squares[1], 0.0), max(squares[2], 1e-300)
-        is_cubic = fdtrc(q, free, (squares[1] - squares[2]) / q / (left / free)) < 1e-6
-        inverse = np.linalg.pinv(table[:, :k], rcond=1e-10)
-        theta, noise = (inverse @ y)[:p], math.sqrt(squares[1] / (free + q)) + 1e-300
-        mean = rows.mean(axis=0)
-        driven = np.diff(regression.driven_load(readings.drivers))
-        return cls(
-            regression=regression,
-            curvature=float(mean @ theta / max(0.5 * np.square(u).sum(axis=1).mean(), 1e-300)),
-            significance=float(mean @ theta / (noise * np.linalg.norm(mean @ inverse[:p]) + 1e-300)),
-            explained=gained / max(squares[0], 1e-300),
-            autocorrelation=float(rest[1:] @ rest[:-1] / max(squares[1], 1e-300)),
-            cubic=math.sqrt((squares[1] - squares[2]) / gained) if is_cubic and gained > 0.0 else 0.0,
-            load_correlation=float(max(abs(_correlation(driven, column)) for column in u[1:].T)),
-        )
+    All but the noise is NaN where there are too few readings.
+    """
+    u, observed = readings.u, ~np.isnan(readings.y)
+    regression = BayesianRegression.fit(*readings)
+    names = ("curvature", "significance", "explained", "autocorrelation", "cubic", "load_correlation")
+    found = {**dict.fromkeys(names, math.nan), "noise": regression.noise}
+    w = u / np.maximum(np.abs(u).max(axis=0), 1e-300)
+    rows, extra = svec_rows(u), np.column_stack([w**3, w * np.abs(w)])
+    load = [*readings.drivers[: regression.drivers], np.ones((len(u), 1))]
+    cost = [rows, u] if regression.has_offset else [rows]
+    table = np.column_stack([*cost, *load, extra, readings.y])[observed]
+    if regression.walk_speed and len(table) > 1:
+        table, _ = whiten(table, np.flatnonzero(observed).astype(float), np.ones(len(table)), regression.walk_speed)
+    p, q, y = rows.shape[1], extra.shape[1], table[:, -1]
+    costs, k = sum(part.shape[1] for part in cost), table.shape[1] - 1 - q
+    free = len(table) - k - q
+    if free < k:
+        return found
+    without, rest, more = (_residual(table[:, part], y) for part in (slice(costs, k), slice(0, k), slice(0, k + q)))
+    squares = [float(np.square(part).sum()) for part in (without, rest, more)]
+    gained, left = max(squares[0] - squares[1], 0.0), max(squares[2], 1e-300)
+    is_cubic = fdtrc(q, free, (squares[1] - squares[2]) / q / (left / free)) < 1e-6
+    inverse = np.linalg.pinv(table[:, :k], rcond=1e-10)
+    theta, noise = (inverse @ y)[:p], math.sqrt(squares[1] / (free + q)) + 1e-300
+    mean = rows.mean(axis=0)
+    driven = np.diff(regression.driven_load(readings.drivers))
+    return {
+        **found,
+        "curvature": float(mean @ theta / max(0.5 * np.square(u).sum(axis=1).mean(), 1e-300)),
+        "significance": float(mean @ theta / (noise * np.linalg.norm(mean @ inverse[:p]) + 1e-300)),
+        "explained": gained / max(squares[0], 1e-300),
+        "autocorrelation": float(rest[1:] @ rest[:-1] / max(squares[1], 1e-300)),
+        "cubic": math.sqrt((squares[1] - squares[2]) / gained) if is_cubic and gained > 0.0 else 0.0,
+        "load_correlation": float(max(abs(_correlation(driven, column)) for column in u[1:].T)),
+    }
 
 
 def _residual(columns: Array, y: Array) -> Array:
@@ -292,15 +288,12 @@ def _correlation(one: Array, other: Array) -> float:
     return float(one @ other) / max(float(np.linalg.norm(one) * np.linalg.norm(other)), 1e-300)
 
 
-def _without_covariates(log: Log, coordinates: Coordinates, covariates: ArrayLike) -> Log:
+def _without_covariates(log: Log, covariates: ArrayLike) -> Log:
     """Return the log without what covariates, and their squares, explain of the base load."""
     w = finite_array("covariates", covariates)
     if w.ndim != 2 or len(w) != len(log):
         raise ArgumentError(f"covariates must have shape ({len(log)}, k), got {w.shape}")
-    spread = w.std(axis=0)
-    w = (w - w.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-    readings = plain_readings(log, coordinates)
-    drivers = [w, svec_rows(w)]
+    readings, drivers = plain_readings(log), with_squares(w)
     driven = BayesianRegression.fit(readings.u, readings.y, drivers).driven_load(drivers)
     return replace(log, y=log.y - (driven if log.unit is None else log.unit * driven))
 
@@ -315,10 +308,10 @@ def _repeats(log: Log, u: Array) -> tuple[float, float]:
     lengths = np.diff(starts)
     repeat = min(max(float((lengths > 1).mean()), 1e-3), 0.95)  # how often a working meter shows a value again
     longest = max(6.0, 1.0 + math.log(1e-4 / y.size) / math.log(repeat))
-    runs = [slice(a, a + n) for a, n in zip(starts, lengths, strict=False) if n >= longest]
     stuck = np.zeros(y.size, dtype=bool)
-    for run in runs:
-        stuck[run] = np.ptp(u[known[run]], axis=0).max() > 0.0
+    for start, length in zip(starts, lengths, strict=False):
+        run = slice(start, start + length)
+        stuck[run] = length >= longest and np.ptp(u[known[run]], axis=0).max() > 0.0
     values, counts = np.unique(y[~stuck], return_counts=True)
     if values.size < 3 or counts[-1] < max(5.0, 0.01 * y.size, 3.0 * counts[-2]):
         return float(stuck.mean()), 0.0
@@ -326,9 +319,7 @@ def _repeats(log: Log, u: Array) -> tuple[float, float]:
 
 
 def _share_outside(log: Log) -> float:
-    low = -np.inf if log.low is None else np.asarray(log.low)
-    high = np.inf if log.high is None else np.asarray(log.high)
-    return float(((log.v < low) | (log.v > high)).any(axis=1).mean())
+    return float((follow_minimizer(log) != log.v).any(axis=1).mean())
 
 
 def _following(log: Log) -> float:
@@ -340,25 +331,20 @@ def _following(log: Log) -> float:
     if not moves.any() or len(log) < 4 * log.dim:
         return math.nan
     steps = steps[:, moves] / spread[moves]
-    columns = np.column_stack([away, np.ones(len(away))])
-    left = np.column_stack([_residual(columns, step) for step in steps.T])
+    left = _residual(np.column_stack([away, np.ones(len(away))]), steps)
     return float(1.0 - np.square(left).sum() / np.square(steps - steps.mean(axis=0)).sum())
 
 
-def _saving(policy: Policy[Any], log: Log, factor: float, seed: int) -> float:
-    """Return the saving with another switching weight."""
-    weight = np.asarray(1.0 if log.switching_weight is None else log.switching_weight) * factor
-    return replay(policy, replace(log, switching_weight=weight), draws=6, seed=seed).saving
-
-
 # ---- what it means ---------------------------------------------------------------------------------------------------
+# Each function yields what is wrong, and last of all what is said if nothing is.
+
+_Judgment: TypeAlias = Iterator[tuple[Level, str, str]]
 
 
-def _judge_v(log: Log, found: LogCheck, fit: _Fit) -> list[Finding]:
+def _judge_v(log: Log, found: LogCheck) -> _Judgment:
     """Judge v against positions, limits and readings."""
     u = log.x - log.v
     shift, spread = np.abs(u.mean(axis=0)), np.maximum(u.std(axis=0), 1e-12 * np.abs(log.v).max())
-    findings = []
     centered = log.v - log.v.mean(axis=0)
     slopes = (centered * log.x).sum(axis=0) / np.maximum(np.square(centered).sum(axis=0), 1e-300)
     is_fahrenheit = np.abs(slopes * 1.8 - 1.0) < 0.15
@@ -367,124 +353,118 @@ def _judge_v(log: Log, found: LogCheck, fit: _Fit) -> list[Finding]:
         k = int(np.argmax(np.where(far, shift / spread, 0.0)))
         guess = ", as if v were in degF and x in degC" if is_fahrenheit[k] else ""
         text = f"x - v of {_name(log, k)} is {u[:, k].mean():.3g} with a deviation of {spread[k]:.2g}{guess}"
-        findings.append(Finding("v", "stop", text, "give v in the unit and with the zero of the positions."))
+        yield "stop", text, "give v in the unit and with the zero of the positions."
     if found.outside > 0.05:
         text = f"v is out of low and high in {found.outside:.0%} of the rounds"
-        level: Level = "stop" if found.outside > 0.5 else "warning"
-        findings.append(Finding("v", level, text, "check the unit of v, and clip v to the limits of the plant."))
-    if found.following < 0.2 and not fit.significance > _SIGNIFICANT:
-        text = (
-            f"steps of x have little to do with v (v - x explains {found.following:.0%} of them), and readings do not "
-            "rise with the distance from v"
-        )
-        advice = "check that v is that of this plant, with actuators in this order."
-        findings.append(Finding("v", "stop", text, advice))
-    if not findings:
-        text = (
-            "positions do not move" if math.isnan(found.following) else f"v explains {found.following:.0%} of the steps"
-        )
-        findings.append(Finding("v", "ok", f"{text}; x - v has a deviation of {_list(spread)}"))
-    return findings
+        advice = "check the unit of v, and clip v to the limits of the plant."
+        yield "stop" if found.outside > 0.5 else "warning", text, advice
+    explained = f"v - x explains {found.following:.0%} of the steps"
+    if found.following < 0.2 and not _rises(found):
+        text = f"{explained}, so that they have little to do with v, and readings do not rise with the distance from v"
+        yield "stop", text, "check that v is that of this plant, with actuators in this order."
+    away = f"x - v has a deviation of {_list(spread)}"
+    if math.isnan(found.following):
+        yield "unknown", f"there are too few steps of x to compare them with v; {away}", ""
+    yield "ok", f"{explained}; {away}", ""
 
 
-def _judge_meter(found: LogCheck) -> list[Finding]:
+def _judge_meter(_: Log, found: LogCheck) -> _Judgment:
     """Judge the meter."""
-    repeated = f"{found.stuck:.0%} of the readings are repeated while the plant moves: the meter is stuck"
-    largest = f"{found.saturated:.0%} of the readings are at the largest value"
-    coarse = f"the meter has steps of {found.resolution:.2g}, twice the noise or more"
-    silent = f"{found.missing:.0%} of the rounds have no reading"
-    repair = "observe NaN for a value that is repeated, and repair the meter."
-    problems: list[tuple[bool, Level, str, str]] = [
-        (found.stuck > 0.01, "stop" if found.stuck > 0.3 else "warning", repeated, repair),
-        (found.saturated > 0.01, "warning", largest, "if that is its limit, tell it: GLIDE(y_max=...)."),
-        (found.resolution > 2.0 * found.noise, "warning", coarse, "log the reading with more digits."),
-        (found.missing > 0.2, "warning", silent, "expect to learn more slowly."),
-        (found.spikes > 0.03, "warning", f"{found.spikes:.1%} of the readings are spikes", "filter the meter."),
-    ]
-    wrong = [Finding("meter", level, text, advice) for is_wrong, level, text, advice in problems if is_wrong]
+    if found.stuck > 0.01:
+        text = f"{found.stuck:.0%} of the readings are repeated while the plant moves: the meter is stuck"
+        advice = "observe NaN for a value that is repeated, and repair the meter."
+        yield "stop" if found.stuck > 0.3 else "warning", text, advice
+    if found.saturated > 0.01:
+        text = f"{found.saturated:.0%} of the readings are at the largest value"
+        yield "warning", text, "if that is its limit, tell it: GLIDE(y_max=...)."
+    if found.resolution > 2.0 * found.noise:
+        text = f"the meter has steps of {found.resolution:.2g}, twice the noise or more"
+        yield "warning", text, "log the reading with more digits."
+    if found.missing > 0.2:
+        yield "warning", f"{found.missing:.0%} of the rounds have no reading", "expect to learn more slowly."
+    if found.spikes > 0.03:
+        yield "warning", f"{found.spikes:.1%} of the readings are spikes", "filter the meter."
     step = f", steps of {found.resolution:.2g}" if found.resolution else ""
-    text = f"noise of {found.noise:.2g}{step}, {found.missing:.1%} missing, {found.spikes:.1%} spikes"
-    return wrong or [Finding("meter", "ok", text)]
+    yield "ok", f"noise of {found.noise:.2g}{step}, {found.missing:.1%} missing, {found.spikes:.1%} spikes", ""
 
 
-def _judge_cost(found: LogCheck, fit: _Fit) -> Finding:
+def _judge_cost(_: Log, found: LogCheck) -> _Judgment:
     """Judge whether readings are a quadratic function of x - v with its minimum at v."""
-    if fit.significance < -_SIGNIFICANT:
-        text = "readings fall as x moves away from v"
-        advice = "check the sign of y (a cost, not a yield: observe -y), and that v is the best position."
-        return Finding("hitting cost", "stop", text, advice)
     text = (
         f"a quadratic function of x - v explains {found.explained:.0%} of what the base load leaves "
         f"(autocorrelation {found.autocorrelation:.2f} after it, cubic and one-sided terms {found.cubic:.0%})"
     )
-    if not fit.significance > _SIGNIFICANT and found.replay.information is Information.FULL:
+    if found.significance < -_SIGNIFICANT:
+        advice = "check the sign of y (a cost, not a yield: observe -y), and that v is the best position."
+        yield "stop", "readings fall as x moves away from v", advice
+    elif math.isnan(found.significance) or not (_rises(found) or found.replay.information is Information.FULL):
+        yield "unknown", "the readings do not tell whether they rise with the distance from v", ""
+    elif not _rises(found):
         advice = "check that y is what being away from v costs, and belongs to the round of its x."
-        return Finding("hitting cost", "warning", "readings hardly rise with the distance from v", advice)
-    if found.cubic > 0.12:
+        yield "warning", "readings hardly rise with the distance from v", advice
+    elif found.cubic > 0.12:
         advice = "expect less than the saving below; GLIDE(trusted_distance=...) says up to where it is quadratic."
-        return Finding("hitting cost", "warning", f"the cost is not quadratic: {text}", advice)
-    if abs(found.autocorrelation) > 0.35:
+        yield "warning", f"the cost is not quadratic: {text}", advice
+    elif abs(found.autocorrelation) > 0.35:
         advice = "check that readings are not averages over several rounds, and belong to the round of their x."
-        return Finding("hitting cost", "warning", f"errors are correlated: {text}", advice)
-    return Finding("hitting cost", "ok", text)
+        yield "warning", f"errors are correlated: {text}", advice
+    yield "ok", text, ""
 
 
-def _judge_load(log: Log, found: LogCheck, fit: _Fit) -> Finding:
+def _judge_load(log: Log, found: LogCheck) -> _Judgment:
     """Judge whether the base load moves with v, and the offset of v."""
     advice = "subtract what the plant is expected to read at v, by load and weather, before you observe the readings."
-    if found.replay.information is Information.NONE or not fit.significance > _SIGNIFICANT:
-        return Finding("base load", "ok", "it cannot be told from the hitting cost")
-    if found.replay.confounded:
+    offset = found.replay.offset
+    if not _compares(found):
+        yield "unknown", "it cannot be told from the hitting cost", ""
+    elif found.replay.confounded:
         text = (
             f"it moves with v, by {found.load_of_v:.2g} times the deviation of the hitting cost; its changes have a "
             f"correlation of {found.load_correlation:.2f} with x - v, so a policy takes them for hitting cost"
         )
-        return Finding("base load", "stop" if found.load_of_v > 1.0 else "warning", text, advice)
-    offset = found.replay.offset
-    k = int(np.argmax(np.abs(offset)))
-    if (np.abs(offset) > np.maximum(log.v.std(axis=0), 3.0 * (log.x - log.v).std(axis=0))).any():
+        yield "stop" if found.load_of_v > 1.0 else "warning", text, advice
+    elif (np.abs(offset) > np.maximum(log.v.std(axis=0), 3.0 * (log.x - log.v).std(axis=0))).any():
+        k = int(np.argmax(np.abs(offset)))
         text = f"v of {_name(log, k)} seems to be off by {offset[k]:.2g}, more than it varies"
-        return Finding("base load", "warning", text, f"check v; if it is right, something moves the readings: {advice}")
+        yield "warning", text, f"check v; if it is right, something moves the readings: {advice}"
     shift = f"; v seems to be off by {_list(offset)}" if offset.any() else ""
-    return Finding("base load", "ok", f"the readings do not show that it moves with v{shift}")
+    yield "ok", f"the readings do not show that it moves with v{shift}", ""
 
 
-def _judge_weight(log: Log, found: LogCheck, fit: _Fit) -> Finding:
+def _judge_weight(log: Log, found: LogCheck) -> _Judgment:
     """Judge the size of A against the switching weight."""
     given = "" if log.switching_weight is not None else " (none is given, so 1)"
     third, one, three = (f"{saving:.3g}" for saving in found.savings.values())
-    savings, seen = f"{third} with a third of it, {one} with it, {three} with three times it", found.replay.policy
-    text = f"the curvature of the cost is {found.curvature:.2g} times the weight{given}; {seen} saves {savings}"
-    if found.replay.information is Information.NONE or not fit.significance > _SIGNIFICANT:
-        return Finding("weight", "ok", f"it cannot be compared with the cost{given}")
-    if found.curvature > 100.0:
-        advice = "moving is almost free, and following v the best: is y in W and the weight in kW?"
-        return Finding("weight", "stop", text, advice)
-    if found.curvature < 3e-3:
-        advice = "being away is almost free, and standing still the best: is y in kW and the weight in W?"
-        return Finding("weight", "stop", text, advice)
-    return Finding("weight", "ok", text)
+    savings, policy = f"{third} with a third of it, {one} with it, {three} with three times it", found.replay.policy
+    text = f"the curvature of the cost is {found.curvature:.2g} times the weight{given}; {policy} saves {savings}"
+    if not _compares(found):
+        yield "unknown", f"it cannot be compared with the cost{given}", ""
+    elif found.curvature > 100.0:
+        yield "stop", text, "moving is almost free, and following v the best: is y in W and the weight in kW?"
+    elif found.curvature < 3e-3:
+        yield "stop", text, "being away is almost free, and standing still the best: is y in kW and the weight in W?"
+    yield "ok", text, ""
 
 
-def _judge_rounds(found: LogCheck) -> Finding:
+def _judge_rounds(_: Log, found: LogCheck) -> _Judgment:
     """Judge how much the log says about A."""
     seen = found.replay
     text = f"{seen.rounds} rounds inform about {seen.learned} of {seen.unknowns} directions of A"
     if seen.information is Information.NONE:
-        return Finding("rounds", "stop", text, seen.advice or "record more rounds.")
-    text += f"; the gain is known within 5 % after about {found.rounds_needed:.2g}"
+        yield "stop", text, seen.advice or "record more rounds."
+    text += f"; the gain is known within 5 % after about {about(found.rounds_needed)}"
     if seen.information is Information.PARTIAL:
-        return Finding("rounds", "warning", text, seen.advice or "record more rounds.")
-    slow = found.rounds_needed > 30.0 * seen.rounds
-    advice = "the noise hides the cost: average the meter over longer rounds." if slow else ""
-    return Finding("rounds", "warning" if slow else "ok", text, advice)
+        yield "warning", text, seen.advice or "record more rounds."
+    elif found.rounds_needed > 30.0 * seen.rounds:
+        yield "warning", text, "the noise hides the cost: average the meter over longer rounds."
+    yield "ok", text, ""
 
 
-def _judge_saving(found: LogCheck) -> Finding:
+def _judge_saving(_: Log, found: LogCheck) -> _Judgment:
     """Judge what the policy saves, beside the best fixed share."""
     seen = found.replay
     if seen.information is Information.NONE:
-        return Finding("saving", "ok", "it cannot be estimated")
+        yield "unknown", "it cannot be estimated", ""
     logged, share = float(seen.recorded.mean()), float(seen.share_cost.mean())
     low, high = seen.interval
     text = (
@@ -492,15 +472,37 @@ def _judge_saving(found: LogCheck) -> Finding:
         f"fixed share, x += {seen.share:.2f} (v - x), {share:.4g}; {seen.policy} would have cost "
         f"{logged - seen.saving:.4g}, and saves {seen.saving:.3g} of the log ({low:.3g} .. {high:.3g}, 95 %)"
     )
-    if low <= 0.0 <= high:
-        text += ", which may be nothing"
+    text += ", which may be nothing" if low <= 0.0 <= high else ""
     if seen.interval_over_share[1] < 0.0 and seen.saving_over_share < -0.1 * share:
-        return Finding("saving", "warning", text, f"move {seen.share:.0%} of the way to v, without learning.")
-    return Finding("saving", "ok", text)
+        is_best = logged < 1.05 * share
+        advice = "go on as in the log" if is_best else f"move {seen.share:.0%} of the way to v"
+        yield "warning", text, f"{advice}, without learning."
+    yield "ok", text, ""
+
+
+_JUDGES: dict[str, Callable[[Log, LogCheck], _Judgment]] = {
+    "v": _judge_v,
+    "meter": _judge_meter,
+    "hitting cost": _judge_cost,
+    "base load": _judge_load,
+    "weight": _judge_weight,
+    "rounds": _judge_rounds,
+    "saving": _judge_saving,
+}
+
+
+def _rises(found: LogCheck) -> bool:
+    """Return whether readings rise with the distance from v, beyond doubt."""
+    return found.significance > _SIGNIFICANT
+
+
+def _compares(found: LogCheck) -> bool:
+    """Return whether the log tells the size of the hitting cost."""
+    return _rises(found) and found.replay.information is not Information.NONE
 
 
 def _name(log: Log, k: int) -> str:
-    return f"actuator {k + 1}" if log.actuators is None else log.actuators[k]
+    return check_names(log.actuators, log.units, log.dim).name(k)
 
 
 def _list(values: Array) -> str:
