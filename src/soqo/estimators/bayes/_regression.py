@@ -203,36 +203,35 @@ class BayesianRegression(Value):
         scale : float
             The scale s of A.
         """
-        mean, root = self._joint_posterior(scale)
         p = self.unknowns
-        return mean[:p], np.asarray(np.linalg.cholesky(root[:p] @ root[:p].T))
+        R = self._factor(scale)[-p:, -1 - p :]
+        root = np.asarray(np.linalg.inv(R[:, :p]), dtype=np.float64)
+        return root @ R[:, p], np.asarray(np.linalg.cholesky(root @ root.T))
 
-    def _joint_posterior(self, scale: float) -> tuple[Array, Array]:
-        """Return the mean of all unknowns, shape (p + q,), and a root of their covariance."""
+    def _factor(self, scale: float) -> Array:
+        """Return [R, z], such that R theta - z is standard normal: first the base load, then g, then svec(A).
+
+        R is triangular, so its last rows give the distribution of A, and those before them that of g given A.
+        """
         p, d, k = self.unknowns, self.dim, int(self.rows.shape[1])
-        prior = np.zeros((k, k))
+        prior = np.zeros((k, k + 1))
         prior[:p, :p] = np.linalg.inv(scale * _prior_root(d))
-        prior[p:, p:] = np.diag(1.0 / self.other_deviations)
-        center = np.append(scale * svec(np.eye(d)), np.zeros(k - p))
-        rows = np.concatenate([self.rows / self.noise, prior])
-        target = np.concatenate([self.target / self.noise, prior @ center])
-        R = _triangular_factor(np.column_stack([rows, target]))
-        root = np.asarray(np.linalg.inv(R[:k, :k]), dtype=np.float64)
-        return root @ R[:k, -1], root
+        prior[p:, p:k] = np.diag(1.0 / self.other_deviations)
+        prior[:, k] = prior[:, :p] @ (scale * svec(np.eye(d)))
+        readings = np.column_stack([self.rows, self.target]) / self.noise
+        start = p + d * self.has_offset
+        order = np.r_[start:k, p:start, :p, k]
+        return _triangular_factor(np.concatenate([readings, prior])[:, order])[:k]
 
     def _offset(self, scale: float, matrix: Array, rng: np.random.Generator | None) -> Array:
         """Return b for a given A, shape (d,): its mean, or a draw."""
         if not self.has_offset:
             return np.zeros(self.dim)
-        mean, root = self._joint_posterior(scale)
-        covariance, p, stop = root @ root.T, self.unknowns, self.unknowns + self.dim
-        regression = np.linalg.solve(covariance[:p, :p], covariance[:p, p:stop]).T
-        g = mean[p:stop] + regression @ (svec(matrix) - mean[:p])
-        if rng is not None:
-            rest = covariance[p:stop, p:stop] - regression @ covariance[:p, p:stop]
-            values, vectors = np.linalg.eigh(0.5 * (rest + rest.T))
-            g += vectors @ (np.sqrt(np.maximum(values, 0.0)) * rng.standard_normal(self.dim))
-        return np.asarray(np.linalg.pinv(matrix, rcond=_RELATIVE_RANK_TOLERANCE, hermitian=True) @ g)
+        p, d = self.unknowns, self.dim
+        R = self._factor(scale)[-p - d : -p, -1 - p - d :]
+        right = R[:, -1] - R[:, d:-1] @ svec(matrix) + (0.0 if rng is None else rng.standard_normal(d))
+        inverse = np.linalg.pinv(matrix, rcond=_RELATIVE_RANK_TOLERANCE, hermitian=True)
+        return np.asarray(inverse @ np.linalg.solve(R[:, :d], right))
 
     def informs(self, u: Array) -> BoolArray:
         """Return whether the readings are informative about u'Au, shape (n,).
@@ -257,8 +256,9 @@ class BayesianRegression(Value):
         """
         if not self.drivers:
             return np.zeros(len(drivers[0]) if drivers else 0)
-        columns, (mean, _) = np.column_stack(drivers[: self.drivers]), self._joint_posterior(self.scale)
-        return np.asarray(columns @ mean[-1 - columns.shape[1] : -1])
+        columns, factor = np.column_stack(drivers[: self.drivers]), self._factor(self.scale)
+        theta = np.linalg.solve(factor[:, :-1], factor[:, -1])  # begins with the columns and the constant
+        return np.asarray(columns @ theta[: columns.shape[1]])
 
     def informed_directions(self) -> int:
         """Return the number of the p directions of svec(A) about which the readings are informative."""
