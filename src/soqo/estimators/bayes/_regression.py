@@ -8,9 +8,9 @@ The readings contain a base load, which is a random walk. Its speed rho, the dev
 is the most likely of a grid. For a given rho the covariance of the readings is known, and the Kalman filter of a local
 level whitens the rows: from each row (and reading) it subtracts the level that the rows before predict, and divides by
 the deviation of that prediction; the first row starts the level and is used up. For rho = 0 the base load is a
-constant, which is one more unknown. If the minimizer that the log holds differs from the true one by a constant b,
-then a reading at u = x - v is 1/2 (u + b)'A(u + b) plus the base load, which is linear in A, in g = A b and in the base
-load. The unknowns g are in the model if the readings support them by the Bayesian information criterion.
+constant. If the minimizer that the log holds differs from the true one by a constant b, then a reading at u = x - v is
+1/2 (u + b)'A(u + b) plus the base load, which is linear in A, in g = A b and in the base load. The unknowns g are in
+the model if the readings support them by the Bayesian information criterion.
 
 What moves the minimizer may move the base load, too. Since x lags behind v, the steps of such a base load correlate
 with u, and would be taken for hitting cost. The base load may therefore be a linear combination of columns that are
@@ -117,8 +117,7 @@ class BayesianRegression(Value):
     dim : int
         The dimension d.
     other_deviations : Array, shape (q,)
-        The prior deviations of the other unknowns: of g, if it is in the model, of the base load's columns, and of the
-        constant base load.
+        The prior deviations of the other unknowns: of g, if it is in the model, and of the base load's columns.
     walk_speed : float
         The deviation rho of a step of the base load, in units of the noise.
     has_offset : bool
@@ -161,33 +160,25 @@ class BayesianRegression(Value):
             Groups of columns that the base load may follow; a group is used only together with those before it.
         """
         observed, d = ~np.isnan(y), u.shape[1]
-        if not observed.any():
-            p = svec_rows(u[:1]).shape[1]
-            return cls(np.zeros((1, p + 1)), np.zeros(1), 1.0, 1.0, d, np.ones(1))
+        p = d * (d + 1) // 2
+        if observed.sum() < 2:  # one reading only tells the base load
+            return cls(np.zeros((1, p)), np.zeros(1), 1.0, 1.0, d, np.ones(0))
         times = np.flatnonzero(observed).astype(np.float64)
         u, y = clip_readings(u[observed], y[observed])
         tables = [table[observed] for table in drivers]
         rows, square = svec_rows(u), np.vecdot(u, u)
         noise = _residual_deviation(np.column_stack([rows, np.ones_like(y)]), y)
-        weight = 1.0 / np.hypot(1.0, _RELATIVE_ERROR * square / noise)
-        speed, with_offset, groups = _most_likely_model(rows, u, tables, y, times, weight)
-        blocks = [*([u] if with_offset else []), *tables[:groups], np.ones((y.size, 1))]
-        table = np.column_stack([rows, *blocks, y, 0.5 * square])
-        if speed > 0.0:  # the constant is zero in whitened rows
-            table, _ = whiten(table, times, 1.0 / np.square(weight), speed)
-        else:
-            table = weight[:, None] * table
-        p = rows.shape[1]
+        variances = 1.0 + np.square(_RELATIVE_ERROR * square / noise)
+        speed, with_offset, groups = _most_likely_model(rows, u, tables, y, times, variances)
+        blocks = [*([u] if with_offset else []), *tables[:groups]]
+        table, _ = whiten(np.column_stack([rows, *blocks, y, 0.5 * square]), times, variances, speed)
         rows, y, square = table[:, :-2], table[:, -2], table[:, -1]
-        noise = _residual_deviation(rows, y)
-        others = rows[:, p:]
         solution, *_ = np.linalg.lstsq(rows, y)
-        found = np.split(solution[p:], np.cumsum([block.shape[1] for block in blocks])[:-1])
-        sizes = [max(float(np.linalg.norm(part)), 1e-100) for part in found]
-        sizes[-1] = max(noise, sizes[-1])
-        deviations = np.concatenate([np.full(part.size, size) for part, size in zip(found, sizes, strict=True)])
-        factor = _triangular_factor(table[:, :-1])
-        scale = _fit_scale(square, others, y, noise)
+        widths = np.array([block.shape[1] for block in blocks], dtype=np.int64)
+        parts = np.split(solution[p:], np.cumsum(widths))[: len(blocks)]
+        deviations = np.repeat([max(float(np.linalg.norm(part)), 1e-100) for part in parts], widths)
+        noise, factor = _residual_deviation(rows, y), _triangular_factor(table[:, :-1])
+        scale = _fit_scale(square, rows[:, p:], y, noise)
         return cls(factor[:, :-1], factor[:, -1], noise, scale, d, deviations, speed, with_offset, groups)
 
     @property
@@ -257,7 +248,7 @@ class BayesianRegression(Value):
         if not self.drivers:
             return np.zeros(len(drivers[0]) if drivers else 0)
         columns, factor = np.column_stack(drivers[: self.drivers]), self._factor(self.scale)
-        theta = np.linalg.solve(factor[:, :-1], factor[:, -1])  # begins with the columns and the constant
+        theta = np.linalg.solve(factor[:, :-1], factor[:, -1])  # begins with the columns
         return np.asarray(columns @ theta[: columns.shape[1]])
 
     def informed_directions(self) -> int:
@@ -426,7 +417,7 @@ def whiten(table: Array, times: Array, variances: Array, speed: float) -> tuple[
 
 
 def _most_likely_model(
-    rows: Array, u: Array, drivers: Sequence[Array], y: Array, times: Array, weight: Array
+    rows: Array, u: Array, drivers: Sequence[Array], y: Array, times: Array, variances: Array
 ) -> tuple[float, bool, int]:
     """Return the speed of the base load, whether the minimizer is off by a constant, and how many groups drive it."""
     n, p, d = y.size - 1, rows.shape[1], u.shape[1]
@@ -434,7 +425,6 @@ def _most_likely_model(
         return 0.0, False, 0
     ends = np.cumsum([0, *(group.shape[1] for group in drivers)])
     ends = ends[n >= _MIN_READINGS_PER_UNKNOWN * (p + d + ends)]
-    variances = 1.0 / np.square(weight)
     table = np.column_stack([rows, u, *drivers[: len(ends) - 1], y])
     models = [(with_offset, groups) for with_offset in (0, 1) for groups in range(len(ends))]
     columns = [np.r_[:p, p : p + d * offset, p + d : p + d + ends[groups]] for offset, groups in models]
