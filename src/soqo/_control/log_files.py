@@ -74,25 +74,37 @@ class Table(NamedTuple):
     ----------
     names : list of str
         The names of the columns.
-    rows : sequence of (str, sequence)
-        What messages call each row, and its cells; None where there is nothing.
+    rows : list of str
+        What messages call the rows.
+    cells : array of objects, shape (rows, columns)
+        The cells; None where there is nothing.
     settings : dict
-        What it says beside its columns.
+        What the table says beside its columns.
     """
 
     names: list[str]
-    rows: Sequence[tuple[str, Sequence[Any]]]
+    rows: list[str]
+    cells: np.ndarray[Any, np.dtype[np.object_]]
     settings: dict[str, Any]
 
-    def column(self, name: str, convert: Callable[[Any], Any]) -> np.ndarray[Any, Any]:
-        """Return what the cells of a column say; they are empty where there is no such column."""
-        found, k = [], self.names.index(name) if name in self.names else None
-        for row, cells in self.rows:
+    def convert(self, name: str, kind: Callable[[Any], Any]) -> np.ndarray[Any, Any]:
+        """Return what the cells of a column say."""
+        found = []
+        for row, cell in zip(self.rows, self.cells[:, self.names.index(name)], strict=True):
             try:
-                found.append(convert(None if k is None else cells[k]))
+                found.append(kind(cell))
             except ArgumentError as error:
                 raise ArgumentError(f"{row}, column {name}: the cell {error}") from None
         return np.array(found)
+
+    def numbers(self, name: str) -> Array:
+        """Return the numbers in a column; NaN for empty cells, and where there is no such column."""
+        if name not in self.names:
+            return np.full(len(self.rows), np.nan)
+        try:
+            return self.cells[:, self.names.index(name)].astype(np.float64)
+        except (TypeError, ValueError):  # of which some cell is the reason
+            return self.convert(name, _number)
 
 
 def _number(cell: Any) -> float:
@@ -129,13 +141,13 @@ def read_fields(table: Table, given: Settings) -> dict[str, Any]:
             raise ArgumentError(f"the column {missing[0]} is missing{advice}; there are {', '.join(names)}")
         if missing == cells:
             continue
-        values = np.stack([table.column(cell, _number) for cell in cells], axis=1)
+        values = np.stack([table.numbers(cell) for cell in cells], axis=1)
         if name == "x" and "applied" in found:
             values = np.where(np.isnan(found["applied"]), values, found.pop("applied"))
-        column.check(values, "empty", lambda row, k: f"{table.rows[row][0]}, column {cells[k]}: the cell")  # noqa: B023
+        column.check(values, "empty", lambda row, k: f"{table.rows[row]}, column {cells[k]}: the cell")  # noqa: B023
         found[name] = values[:, 0] if column.each == "round" else values
     if "time" in names:
-        found["time"] = table.column("time", utc_time)
+        found["time"] = table.convert("time", utc_time)
     return {"x0": found["x"][0], **settings, **found, "actuators": actuators}
 
 
@@ -230,7 +242,8 @@ def _read_csv(path: Path) -> Table:
     for place, cells in rows:
         if len(cells) != len(names):
             raise ArgumentError(f"{place}: a row must have {len(names)} cells, got {len(cells)}")
-    return Table(names, rows[1:], _read_comments(lines[:start]))
+    body = np.array([cells for _, cells in rows[1:]], dtype=object).reshape(-1, len(names))
+    return Table(names, [place for place, _ in rows[1:]], body, _read_comments(lines[:start]))
 
 
 def _read_comments(lines: Sequence[str]) -> dict[str, Any]:
@@ -274,9 +287,8 @@ def from_frame(frame: pandas.DataFrame) -> Table:
         settings.pop("x0", None)  # rows of a longer log, whose first position this is not
     if isinstance(frame.index, pd.DatetimeIndex) and "time" not in frame:
         frame = frame.assign(time=frame.index)
-    cells = frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None)
-    rows = [(f"row {label}", row) for label, row in zip(frame.index, cells, strict=True)]
-    return Table([str(name) for name in frame.columns], rows, settings)
+    cells = frame.astype(object).where(frame.notna(), None).to_numpy()
+    return Table([str(name) for name in frame.columns], [f"row {label}" for label in frame.index], cells, settings)
 
 
 def to_frame(fields: Mapping[str, Any]) -> pandas.DataFrame:

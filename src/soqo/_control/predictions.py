@@ -105,8 +105,9 @@ def predict(player: Policy[Any], state: State[Any], log: Log) -> Predictions | N
     count, dim = log.v.shape
     expected, deviation = np.empty(count), np.empty(count)
     outliers, guarded = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
-    switching = switching_costs(log.x, log.x0, log.switching_weight) * _includes_switching(player)
-    first = state.round
+    layers, first = _layers(player), state.round
+    is_told = any(getattr(layer, "switching_included", False) for layer in layers)
+    switching = is_told * switching_costs(log.x, log.x0, log.switching_weight)  # where the readings contain it
     alarms: list[int] = []
     history: list[_Known] = []  # an alarm comes some rounds after the change, when the estimate has changed as well
     segments: list[tuple[int, _Known]] = []  # the end of each segment without a change of A, and what was known there
@@ -132,7 +133,7 @@ def predict(player: Policy[Any], state: State[Any], log: Log) -> Predictions | N
     segments.append((count, _Known.of(before, dim)))
     hitting, follow_hitting = (_segment_costs(segments, position, log) for position in (felt, follow_minimizer(log)))
     return Predictions(
-        policy=_name(player),
+        policy=type(layers[-1]).__name__,
         expected=expected,
         deviation=deviation,
         hitting=hitting,
@@ -185,17 +186,6 @@ def switching_costs(x: Array, x0: Array, switching_weight: ArrayLike | None) -> 
     return np.asarray(0.5 * np.vecdot(steps, steps))
 
 
-def _includes_switching(player: Any) -> bool:
-    """Return whether the readings contain the switching cost, as some policy inside of wrappers was told."""
-    while player is not None:
-        if getattr(player, "switching_included", False):
-            return True
-        player = getattr(player, "policy", None)
-    return False
-
-
-def _name(player: Any) -> str:
-    """Return the name of the policy inside of wrappers."""
-    while hasattr(player, "policy"):
-        player = player.policy
-    return type(player).__name__
+def _layers(player: Any) -> list[Any]:
+    """Return a policy and those inside of it, from the outermost wrapper inwards."""
+    return [player, *_layers(player.policy)] if hasattr(player, "policy") else [player]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from scipy.ndimage import median_filter
 
 from soqo._control.log import Log
 from soqo._model.coordinates import Coordinates
+from soqo.errors import ArgumentError
 from soqo.estimators import svec_rows
 from soqo.typing import Array
 
@@ -23,6 +25,15 @@ class PlainReadings(NamedTuple):
     u: Array
     y: Array
     drivers: list[Array]
+
+
+def as_log(log: Log | str | os.PathLike[str]) -> Log:
+    """Return a log, or the one in a file."""
+    if not isinstance(log, Log | str | os.PathLike):
+        raise ArgumentError(
+            f"log must be a Log or the path of one, got {type(log).__name__}; Log.from_dataframe makes one of a table"
+        )
+    return log if isinstance(log, Log) else Log.read(log)
 
 
 def plain_readings(log: Log) -> PlainReadings:

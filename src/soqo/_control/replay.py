@@ -26,13 +26,12 @@ from soqo._control.actuators import check_names
 from soqo._control.log import Log
 from soqo._control.log_columns import told
 from soqo._control.predictions import player_on
-from soqo._control.readings import plain_readings, without_spikes
-from soqo._foundation.arguments import integer
+from soqo._control.readings import as_log, plain_readings, without_spikes
+from soqo._foundation.arguments import instance, integer
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._foundation.random_streams import streams
 from soqo._model.coordinates import Coordinates
 from soqo._model.gains import advance
-from soqo.errors import ArgumentError
 from soqo.estimators import svec_rows
 from soqo.estimators.bayes import BayesianRegression
 from soqo.policies import Policy, State
@@ -205,16 +204,13 @@ class Replay(Value):
                 f"for the cost to exceed the noise. The saving of {self.policy} cannot be estimated."
             )
             return f"{text} {self.advice}".rstrip()
-        low, high = self.interval
-        recorded = float(np.mean(self.recorded))
+        (low, high), (least, most) = self.interval, self.interval_over_share
+        recorded, share = float(np.mean(self.recorded)), float(np.mean(self.share_cost))
         text = (
             f"Over {self.rounds} rounds {self.policy} would have cost {recorded - self.saving:.4g} instead of "
-            f"{recorded:.4g}: a saving of {self.saving:.4g} ({low:.4g} .. {high:.4g}, 95 %)."
-        )
-        low, high = self.interval_over_share
-        text += (
-            f" The best fixed share, x += {self.share:.2f} (v - x), would have cost {np.mean(self.share_cost):.4g}: "
-            f"{self.policy} saves {self.saving_over_share:.4g} of that ({low:.4g} .. {high:.4g})."
+            f"{recorded:.4g}: a saving of {self.saving:.4g} ({low:.4g} .. {high:.4g}, 95 %). The best fixed share, "
+            f"x += {self.share:.2f} (v - x), would have cost {share:.4g}: {self.policy} saves "
+            f"{self.saving_over_share:.4g} of that ({least:.4g} .. {most:.4g})."
         )
         if self.information is Information.PARTIAL:
             text += (
@@ -284,15 +280,9 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
     >>> replay(soqo.GLIDE(), Log(v, v, y - y, x0=[0.0, 0.0])).information.name     # always at v
     'NONE'
     """
-    if not isinstance(policy, Policy):
-        raise ArgumentError(f"policy must be a Policy, got {type(policy).__name__}")
-    if not isinstance(log, Log | str | os.PathLike):
-        raise ArgumentError(
-            f"log must be a Log or the path of one, got {type(log).__name__}; Log.from_dataframe makes one of a table"
-        )
-    recorded = log if isinstance(log, Log) else Log.read(log)
+    instance("policy", policy, Policy)
+    recorded, spikes = without_spikes(as_log(log))
     draws, seed = integer("draws", draws, least=4), integer("seed", seed, least=0)
-    recorded, spikes = without_spikes(recorded)
     readings, coordinates = plain_readings(recorded), Coordinates(recorded.switching_weight)
     regression = BayesianRegression.fit(*readings)
     learned, p = regression.informed_directions(), regression.unknowns
@@ -310,7 +300,7 @@ def replay(policy: Policy[Any], log: Log | str | os.PathLike[str], *, draws: int
     return Replay(
         policy=type(policy).__name__,
         rounds=len(recorded),
-        information=_information(learned, p),
+        information=Information.NONE if not learned else Information.FULL if learned == p else Information.PARTIAL,
         learned=learned,
         unknowns=p,
         estimate=_in_plant_units(coordinates, worlds.mode),
@@ -358,12 +348,6 @@ def _prediction_interval(values: Array) -> tuple[float, float]:
     n = values.size
     half = float(stdtrit(n - 1, 0.975) * values.std(ddof=1) * np.sqrt(1.0 + 1.0 / n))
     return float(values.mean()) - half, float(values.mean()) + half
-
-
-def _information(learned: int, unknowns: int) -> Information:
-    if learned == 0:
-        return Information.NONE
-    return Information.FULL if learned == unknowns else Information.PARTIAL
 
 
 class _Play(NamedTuple):

@@ -21,7 +21,7 @@ from scipy.special import fdtrc
 from soqo._control.actuators import check_names
 from soqo._control.log import Log
 from soqo._control.predictions import follow_minimizer
-from soqo._control.readings import PlainReadings, meter_step, plain_readings, with_squares, without_spikes
+from soqo._control.readings import PlainReadings, as_log, meter_step, plain_readings, with_squares, without_spikes
 from soqo._control.replay import Information, Replay, about, replay
 from soqo._foundation.arguments import finite_array
 from soqo._foundation.frozen_dataclasses import Value
@@ -197,10 +197,7 @@ def check_log(
     >>> [found.topic for found in wrong.findings if found.level == "stop"]
     ['hitting cost']
     """
-    if not isinstance(log, Log | str | os.PathLike):
-        raise ArgumentError(f"log must be a Log or the path of one, got {type(log).__name__}")
-    given = log if isinstance(log, Log) else Log.read(log)
-    player = GLIDE() if policy is None else policy
+    given, player = as_log(log), GLIDE() if policy is None else policy
     clean, spikes = without_spikes(given)
     if covariates is None and given.covariates is not None and not np.isnan(given.covariates).any():
         covariates = given.covariates
