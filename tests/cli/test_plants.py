@@ -153,7 +153,7 @@ def test_mistakes_are_one_line(table: Path, tmp_path: Path) -> None:
     assert complaint("replay", tmp_path / "no.csv") == f"there is no log {tmp_path / 'no.csv'}"
     assert complaint("replay", table, "--draws", "1") == "draws must be an integer of at least 4, got 1"
     table.write_text("v_1,x_1,y\n1,2,3\n1,two,3\n")
-    expected = f"{table}, line 3, column x_1: the cell must be a number, got 'two'"
+    expected = f"{table}: line 3, column x_1: the cell must be a number, got 'two'"
     assert complaint("replay", table) == expected
     assert complaint("plot", table) == expected
 
