@@ -13,7 +13,7 @@ from soqo._foundation.figure_style import Theme, ThemeName, find_theme, theme_co
 from soqo._foundation.optional_imports import require_extra
 from soqo._foundation.text import figure_text
 from soqo.policies import GLIDE, Policy, State
-from soqo.typing import Array
+from soqo.typing import Array, ArrayLike, BoolArray
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -165,22 +165,25 @@ def _draw_readings(axes: Axes, log: Log, predictions: Predictions | None, at: An
         band: dict[str, Any] = {"color": colors.expected, "alpha": 0.28, "linewidth": 0, "zorder": 1}
         axes.fill_between(at, expected - spread, expected + spread, label="95 % band", **band)
         axes.plot(at, expected, color=colors.expected, linewidth=1.2, label="expected")
-    dots: dict[str, Any] = {"markersize": 2.5, "alpha": 0.6} if many else {"markersize": 4.5}
-    axes.plot(
-        at, y, ".", color=colors.reading, label="reading", rasterized=many, **dots
-    )  # many would make a file large
+    dots: dict[str, Any] = {"markersize": 4.5}
+    if many:  # thousands of dots would make a vector file large
+        dots = {"markersize": 2.5, "alpha": 0.6, "rasterized": True}
+    axes.plot(at, y, ".", color=colors.reading, label="reading", **dots)
     axes.set_title(title)
     low, high = _limits_of(y[~outliers & ~np.isnan(y)])
     axes.set_ylim(low, high)
-    mark: dict[str, Any] = {"linestyle": "", "clip_on": False}
-    if outliers.any():  # those beyond the limits are at the edge
-        mark |= {"marker": "o", "markersize": 6, "markerfacecolor": "none"}
-        shown = np.clip(y[outliers], low + 0.04 * (high - low), high - 0.04 * (high - low))
-        axes.plot(at[outliers], shown, color=colors.alarm, label="outlier", **mark)
-    missing = np.isnan(log.y)
-    if missing.any():
-        mark |= {"marker": "|", "markersize": 6, "transform": axes.get_xaxis_transform()}
-        axes.plot(at[missing], np.zeros(missing.sum()), color=colors.line, label="no reading", **mark)
+    edge = 0.04 * (high - low)  # where outliers beyond the limits are shown
+    shown = np.clip(y, low + edge, high - edge)
+    _mark(axes, at, outliers, shown, "o", colors.alarm, label="outlier", markersize=6, markerfacecolor="none")
+    bottom = axes.get_xaxis_transform()
+    _mark(axes, at, np.isnan(log.y), 0.0, "|", colors.line, label="no reading", markersize=6, transform=bottom)
+
+
+def _mark(axes: Axes, at: Any, where: BoolArray, height: ArrayLike, marker: str, color: str, **style: Any) -> None:
+    """Mark some rounds, if there are any."""
+    if where.any():
+        heights = np.broadcast_to(height, where.shape)[where]
+        axes.plot(at[where], heights, marker, color=color, clip_on=False, **style)
 
 
 def _limits_of(values: Array) -> tuple[float, float]:
@@ -239,11 +242,6 @@ def draw_estimate(
     d, is_known = len(estimate), bool(np.isfinite(deviation).any())
     uncertainty = " ± standard deviation" if d <= _MAX_ANNOTATED else " (dots: may be zero)"
     axes.set_title(f"Estimate of A{uncertainty if is_known else ''}")
-    if d == 1:  # a number
-        axes.set_axis_off()
-        text = _rounded(estimate[0, 0], 3) + (f" ± {_rounded(deviation[0, 0], 1)}" if is_known else "")
-        axes.text(0.5, 0.5, text, ha="center", va="center", fontsize=20, color=colors.position)
-        return
     ends = [colors.follow, colors.background, colors.position]
     largest = float(np.abs(estimate).max()) or 1.0
     scale = module.LinearSegmentedColormap.from_list("estimate", ends)
@@ -262,11 +260,8 @@ def draw_estimate(
         return
     for i in range(d):
         for j in range(d):
-            text = _rounded(estimate[i, j], 2)
-            if is_known:
-                text += f"\n± {_rounded(deviation[i, j], 1)}"
-            filled = abs(estimate[i, j]) > 0.6 * largest
-            color = colors.background if filled else colors.text
+            text = _rounded(estimate[i, j], 2) + (f"\n± {_rounded(deviation[i, j], 1)}" if is_known else "")
+            color = colors.background if abs(estimate[i, j]) > 0.6 * largest else colors.text
             axes.text(j, i, text, ha="center", va="center", color=color, fontsize=9 if d <= 4 else 7)
 
 
@@ -275,12 +270,9 @@ def _draw_marks(panels: Sequence[Axes], predictions: Predictions, at: Any, color
     for axes in panels:
         for t in predictions.alarms:
             axes.axvline(at[t], color=colors.alarm, linewidth=1.1, linestyle=":", label="alarm")
-        guarded = predictions.guarded
-        if guarded.any() and axes is not panels[-1]:  # where the total cost is written
-            transform = axes.get_xaxis_transform()
-            mark: dict[str, Any] = {"linestyle": "", "marker": "v", "markersize": 4}
-            height = np.full(guarded.sum(), 0.96)
-            axes.plot(at[guarded], height, color=colors.guard, transform=transform, label="guard", **mark)
+        if axes is not panels[-1]:  # where the total cost is written
+            place: dict[str, Any] = {"markersize": 4, "transform": axes.get_xaxis_transform()}
+            _mark(axes, at, predictions.guarded, 0.96, "v", colors.guard, label="guard", **place)
 
 
 def _add_legend(figure: Figure, panels: Sequence[Axes]) -> None:
