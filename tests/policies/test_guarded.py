@@ -90,6 +90,7 @@ KINDS = [
     "missing",
     "stuck",
     "saturated",
+    "told",
     "all",
 ]
 
@@ -138,10 +139,15 @@ def play(policy: Policy[Any], kind: str, *, rounds: int = ROUNDS, low: float = 0
         reading = np.minimum(reading, 1.0) if kind == "saturated" else reading
         lost = rng.random(PLANTS) < 0.5
         x_prev, y_prev, last = x, y, reading
-        post.append((t + 1, np.where(lost, np.nan, reading) if kind == "missing" else reading))
+        told: dict[str, Any] = {"round": t + 1} if delay else {}
+        if on("told"):
+            covariates = [500.0, 3e-3] + [100.0, 1e-3] * rng.standard_normal((PLANTS, 2))
+            reading = reading + covariates @ np.array([0.05, 2e3])
+            told |= {"covariates": covariates}
+        post.append((np.where(lost, np.nan, reading) if kind == "missing" else reading, told))
         if len(post) > delay:
-            number, reading = post.pop(0)
-            state = player.observe(state, reading, **({"round": number} if delay else {}))
+            reading, told = post.pop(0)
+            state = player.observe(state, reading, **told)
         follower = other.observe(follower, reading)
     return costs[0], costs[1], player.diagnostics(state)
 
@@ -201,6 +207,13 @@ def test_it_keeps_the_savings_of_a_policy_that_is_right(kind: str) -> None:
     # A spike among the first readings makes the guard doubt for hundreds of rounds: so in 4 of these 40 plants.
     assert (ratio > 1.06).sum() <= (4 if kind == "spikes" else 0)
     assert followed.sum() - cost.sum() > 0.93 * (followed.sum() - bare.sum())
+
+
+def test_it_keeps_the_savings_where_covariates_tell_the_load() -> None:
+    bare, followed, _ = play(GLIDE(), "told", rounds=200)
+    cost, _, _ = play(Guarded(GLIDE()), "told", rounds=200)
+    assert bare.sum() < 0.75 * followed.sum()
+    assert followed.sum() - cost.sum() > 0.95 * (followed.sum() - bare.sum())
 
 
 # ---- experts ---------------------------------------------------------------------------------------------------------

@@ -26,13 +26,14 @@ of v have mean zero given the past, the products of g and a step cancel in the m
 
 **The upper limit.** The readings are regressed on the squares of u = x - v (`soqo.policies._evidence`), whatever the
 policy believes. The limit is the estimate plus DEVIATIONS standard deviations. It is meant for readings of the form 1/2
-u'Au + load + noise, where the changes of the load, and the noise, have mean zero given the past: neither the policy nor
-v predicts them. Two deviations hold in most rounds, not in all of them at once: no probability is proved for that,
-since errors are clipped and the variance is estimated. The tests attack it. The load may be of any size, and may walk
-or swing, as long as it does not follow the squares of u. Spikes are clipped. Where the readings cannot tell the load
-from the hitting cost, for instance because the policy keeps u, there are none, or the meter repeats itself, the limit
-grows with every round until the guard plays y. There the hitting cost is that of the follower, and this is what tells
-them apart. So the guard tries y when it needs to know, and not otherwise.
+u'Au + h'z + load + noise, where z are the covariates, which x must not move, and the changes of the load, and the
+noise, have mean zero given the past and z: neither the policy nor v predicts them. Two deviations hold in most rounds,
+not in all of them at once: no probability is proved for that, since errors are clipped and the variance is estimated.
+The tests attack it. The load may be of any size, and may walk or swing, as long as it does not follow the squares of u.
+Spikes are clipped. Where the readings cannot tell the load from the hitting cost, for instance because the policy keeps
+u, there are none, or the meter repeats itself, the limit grows with every round until the guard plays y. There the
+hitting cost is that of the follower, and this is what tells them apart. So the guard tries y when it needs to know, and
+not otherwise.
 
 What does not hold: a meter that shows less than the cost (behind a limit that is not exact, or with the wrong sign)
 deceives the guard as it deceives the policy. With ``rate``, going back may take several rounds, whose hitting cost is
@@ -325,7 +326,9 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
         doubtful = repeated | (at_limit & ~memory.faults.is_saturated())  # until it is known, a limit looks like a cost
         reading = np.where(repeated | at_limit, np.nan, np.clip(reading, -1e60, 1e60))
         with np.errstate(over="ignore", invalid="ignore"):
-            evidence = memory.evidence.doubted(doubtful, d).learn(features(u, state.factor), reading, d)
+            covariates = None if state.covariates is None else _flat(state.covariates)
+            evidence, rows = memory.evidence.with_columns(features(u, state.factor), covariates)
+            evidence = evidence.doubted(doubtful, d).learn(rows, reading, d)
         return evolve(
             memory,
             inner=_told(self.policy, memory.inner, state, y),
