@@ -86,4 +86,4 @@ class Coordinates(Value):
 
 def _multiply(weight: Array, x: Array) -> Array:
     """Multiply by a number, a diagonal or a symmetric matrix."""
-    return np.asarray(x @ weight if weight.ndim == 2 else x * weight, dtype=np.float64)
+    return x @ weight if weight.ndim == 2 else x * weight
