@@ -173,7 +173,7 @@ class State(Value, Generic[_M]):
 class Policy(Value, ABC, Generic[_M]):
     """Base class of policies. Subclass it as a frozen dataclass, and implement ``decide`` (and ``begin``, ``learn``).
 
-    Do not override ``start``, ``act`` and ``observe``: simulations and wrappers bypass them through ``act_unchecked``
+    Do not override ``start``, ``act`` and ``observe``: simulations bypass them through ``act_unchecked``
     and ``observe_unchecked``.
 
     Examples
@@ -242,20 +242,6 @@ class Policy(Value, ABC, Generic[_M]):
             The reading; NaN for the runs that had none, whose memory must not change.
         """
         return state.memory
-
-    def make_room(self, memory: _M, max_delay: int) -> _M:
-        """Return the memory before the first round with room for readings that come up to ``max_delay`` rounds late.
-
-        Override it if the memory itself has something for each open round; a wrapper passes it on to the policy inside.
-
-        Parameters
-        ----------
-        memory
-            What ``begin`` returned.
-        max_delay : int
-            The number of rounds for which a round stays open after its own, at least 1.
-        """
-        return memory
 
     def take_runs(self, memory: _M, index: IntArray) -> _M:
         """Return the memory of some of the runs of a batch of shape (n,).
@@ -444,8 +430,6 @@ class Policy(Value, ABC, Generic[_M]):
         generators = np.random.default_rng(rng) if isinstance(rng, int | np.integer) else rng
         memory = self.begin(start, rounds, generators)
         diverged = np.zeros(start.shape[:-1], dtype=np.bool_)
-        if delay:
-            memory = self.make_room(memory, delay)
         return State(start, start.copy(), 0, False, rounds, diverged, memory, max_delay=delay)
 
     def act(
@@ -723,7 +707,7 @@ class Policy(Value, ABC, Generic[_M]):
         # If readings may be late, each run has its own mark of whether it waits for one.
         return None if mixes else state.round, state.max_delay > 0 or state.pending, state.runs_key()
 
-    # ---- the hot path: simulations and wrappers ----------------------------------------------------------------------
+    # ---- the hot path: simulations -----------------------------------------------------------------------------------
 
     def act_unchecked(
         self,

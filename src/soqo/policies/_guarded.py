@@ -346,9 +346,6 @@ class Guarded(Wrapper[GuardMemory]):
         """Return both memories after a change, given the policy and the name of its memory."""
         return {"inner": change(self.policy, "inner"), "follower": change(self._expert, "follower")}
 
-    def make_room(self, memory: GuardMemory, max_delay: int) -> GuardMemory:
-        return evolve(memory, **self._each(lambda policy, name: policy.make_room(getattr(memory, name), max_delay)))
-
     def take_runs(self, memory: GuardMemory, index: IntArray) -> GuardMemory:
         rest: GuardMemory = take_rows(evolve(memory, inner=None, follower=None), index)
         return evolve(rest, **self._each(lambda policy, name: policy.take_runs(getattr(memory, name), index)))

@@ -82,9 +82,6 @@ class Wrapper(Policy[_M], Generic[_M]):
     def learn(self, state: State[_M], y: Array) -> _M:
         return self.policy.learn(self.inside(state), y)
 
-    def make_room(self, memory: _M, max_delay: int) -> _M:
-        return self.policy.make_room(memory, max_delay)
-
     def take_runs(self, memory: _M, index: IntArray) -> _M:
         return self.policy.take_runs(memory, index)
 
