@@ -99,21 +99,22 @@ def _from_earlier(fields: dict[str, Any]) -> dict[str, Any]:
 def _without_states(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a memory of version 3, which had a state of each policy."""
     inner, follower = fields["inner"], fields["follower"]
-    here = {"position": follower.x, "factor": inner.factor}
+    before = follower.x if follower.x_prev is None else follower.x_prev
+    here = {"position": follower.x, "last_position": before, "last_target": follower.v, "factor": inner.factor}
     return {**fields, **here, "inner": inner.memory, "follower": follower.memory}
 
 
 @register("Guarded.memory", version=4, migrations={1: dict, 2: _from_earlier, 3: _without_states})
 @dataclass(frozen=True)
 class GuardMemory(Value):
-    """The memory of Guarded. But for the first four and the last three, arrays have the shape (runs, ...).
+    """The memory of Guarded. But for the first six and the last three, arrays have the shape (runs, ...).
 
     Attributes
     ----------
     inner, follower
         The memory of the policy inside, and that of the expert.
-    position : Array, shape (*batch, d)
-        The position y of the follower.
+    position, last_position, last_target : Array, shape (*batch, d)
+        The position y of the follower, that of the round before, and the minimizer that it was told.
     factor : Array of shape (*batch,), or None
         The factor of the last round.
     evidence : Evidence
@@ -139,6 +140,8 @@ class GuardMemory(Value):
     inner: Any
     follower: Any
     position: Array
+    last_position: Array
+    last_target: Array
     factor: Array | None
     evidence: Evidence
     faults: MeterFaults
@@ -160,7 +163,7 @@ class GuardMemory(Value):
         runs, none = len(rows), np.zeros(rows.shape)
         evidence, faults, zero = Evidence.start(runs, x0.shape[-1]), MeterFaults.start(runs, 1), np.zeros(runs)
         costs = (zero, zero, zero, none, none, zero, zero)
-        return cls(inner, follower, x0, None, evidence, faults, *costs, never.astype(np.bool_), never, never)
+        return cls(inner, follower, x0, x0, x0, None, evidence, faults, *costs, never.astype(np.bool_), never, never)
 
 
 @register("Guarded", version=3, migrations={1: dict, 2: _without_options})
@@ -253,7 +256,8 @@ class Guarded(Wrapper[GuardMemory]):
             proposal, inner = self.act_inside(state, v)
             # An inactive actuator of the follower stays at its own place.
             target = v if reach is None else reach(before, v)[1]
-            y, follower = self._expert.decided(evolve(state, x=before, memory=memory.follower), target)
+            there = {"x": before, "x_prev": memory.last_position, "v": memory.last_target}
+            y, follower = self._expert.decided(evolve(state, memory=memory.follower, **there), target)
             proposal, y = finite_or(state.x, proposal)[0], finite_or(before, y)[0]
             back = y
             if reach is not None:
@@ -279,6 +283,8 @@ class Guarded(Wrapper[GuardMemory]):
             inner=inner,
             follower=follower,
             position=y,
+            last_position=before,
+            last_target=target,
             factor=state.factor,
             followed=followed,
             budget=budget,
