@@ -181,6 +181,26 @@ def test_what_following_v_costs_is_known_without_trying(kind: str) -> None:
     np.testing.assert_allclose(switching["measured"], switching["followed"], rtol=1e-9)
 
 
+@dataclass(frozen=True)
+class Infinite(Policy[None]):
+    """Ask for an infinite action in the second run."""
+
+    def decide(self, state: State[None], v: Any) -> Any:
+        return v + np.array([[0.0], [np.inf]]), None
+
+
+def test_an_action_that_is_not_finite_is_an_intervention_at_most() -> None:
+    policy, v = Limited(Weighted(Guarded(Infinite()), 2.0), low=-1.0, rate=1.0), np.zeros((2, 1))
+    state = policy.start(v)
+    for k in range(10):
+        v = v + 0.5 * (-1.0) ** k
+        x, state = policy.act(state, v)
+        assert np.isfinite(x).all()
+        np.testing.assert_array_equal(x[0], v[0])
+        state = policy.observe(state, np.zeros(2))
+    assert not policy.diverged(state).any()
+
+
 # ---- the price -------------------------------------------------------------------------------------------------------
 
 

@@ -136,6 +136,18 @@ def test_limits_come_before_the_rate_if_both_cannot_hold() -> None:
     np.testing.assert_array_equal(x, [1.0, -1.0, 0.5])
 
 
+@pytest.mark.parametrize("action", [np.inf, -np.inf, np.nan])
+def test_an_action_that_is_not_finite_is_no_action_at_a_limit(action: float) -> None:
+    class Asks(Policy[None]):
+        def decide(self, state: State[None], v: Any) -> Any:
+            return v * [[1.0], [action]], None
+
+    policy = Limited(Weighted(Asks(), 2.0), low=-1.0, high=1.0, rate=0.5)
+    x, state = policy.act(policy.start([[0.25], [0.25]]), [[3.0], [3.0]])
+    np.testing.assert_array_equal(x, [[0.75], [0.25]])
+    np.testing.assert_array_equal(policy.diverged(state), [False, True])
+
+
 def test_an_infinite_entry_means_no_limit_for_that_actuator() -> None:
     policy = Limited(FTM(), low=[-np.inf, -1.0], high=[2.0, np.inf])
     x, _ = policy.act(policy.start(np.zeros((2, 2))), [[-50.0, -50.0], [50.0, 50.0]])
