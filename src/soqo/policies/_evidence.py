@@ -20,6 +20,7 @@ import numpy as np
 
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
+from soqo.policies._runs import join_rows, take_rows
 from soqo.typing import Array, BoolArray, IntArray
 
 GAINS = np.array([0.03, 0.25, 1.0, 0.15, 0.4])
@@ -137,20 +138,20 @@ class Evidence(Value):
 
     def with_columns(self, rows: Array, covariates: Array | None) -> tuple[Evidence, Array]:
         """Return the evidence, and features with their covariates, of the same number of columns; NaN for no number."""
-        known = self.moment.shape[2] - rows.shape[1]
-        z = np.zeros((len(rows), 0)) if covariates is None else np.clip(covariates, -1e40, 1e40)
-        after, more = self, z.shape[1] - known
-        if more > 0:
-            wide, new = ((0, 0), (0, 0), (0, more)), np.repeat(z[:, None, known:], GAINS.size, axis=1)
-            after = evolve(
-                self,
-                mean_features=np.concatenate([self.mean_features, new], axis=2),
-                trend_features=np.pad(self.trend_features, wide),
-                gram=np.pad(self.gram, (*wide, (0, more))),
-                moment=np.pad(self.moment, wide),
-            )
-        none = np.full((len(rows), max(-more, 0)), np.nan)
-        return after, np.concatenate([rows, z, none], axis=1)
+        given = [rows] if covariates is None else [rows, np.clip(covariates, -1e40, 1e40)]
+        columns = np.concatenate(given, axis=1)
+        more = columns.shape[1] - self.moment.shape[2]
+        if more <= 0:
+            return self, np.pad(columns, ((0, 0), (0, -more)), constant_values=np.nan)
+        wide, new = ((0, 0), (0, 0), (0, more)), np.repeat(columns[:, None, -more:], GAINS.size, axis=1)
+        after = evolve(
+            self,
+            mean_features=np.concatenate([self.mean_features, new], axis=2),
+            trend_features=np.pad(self.trend_features, wide),
+            gram=np.pad(self.gram, (*wide, (0, more))),
+            moment=np.pad(self.moment, wide),
+        )
+        return after, columns
 
     def learn(self, rows: Array, y: Array, d: int) -> Evidence:
         """Return what is known after a reading of each run, with the columns ``rows``; NaN for none."""
@@ -158,12 +159,10 @@ class Evidence(Value):
         if not seen.all():
             if not seen.any():
                 return self
-            index = np.flatnonzero(seen)
-            fields = {name: value.copy() for name, value in self.__dict__.items()}
-            part = Evidence(**{name: value[index] for name, value in fields.items()}).learn(rows[index], y[index], d)
-            for name, value in fields.items():
-                value[index] = part.__dict__[name]
-            return Evidence(**fields)
+            index, rest = np.flatnonzero(seen), np.flatnonzero(~seen)
+            parts = [take_rows(self, index).learn(rows[index], y[index], d), take_rows(self, rest)]
+            joined: Evidence = take_rows(join_rows(parts), np.argsort(np.concatenate([index, rest])))
+            return joined
         first, count = self.count == 0.0, self.count
         prior = _prior(d)
         variance, covariance, entries = _posterior(self.gram, self.moment, self.variance, prior, count[:, None])

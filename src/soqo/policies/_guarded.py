@@ -43,7 +43,7 @@ for hundreds of rounds: the guarantee holds, but the guard follows v meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -348,24 +348,22 @@ class Guarded(Wrapper[GuardMemory]):
 
     # ---- batches that change ---------------------------------------------------------------------------------------
 
-    def _each(self, change: Callable[[Policy[Any], str], Any]) -> dict[str, Any]:
-        """Return both memories after a change, given the policy and the name of its memory."""
-        return {"inner": change(self.policy, "inner"), "follower": change(self._expert, "follower")}
-
     def take_runs(self, memory: GuardMemory, index: IntArray) -> GuardMemory:
         rest: GuardMemory = take_rows(evolve(memory, inner=None, follower=None), index)
-        return evolve(rest, **self._each(lambda policy, name: policy.take_runs(getattr(memory, name), index)))
+        inner = self.policy.take_runs(memory.inner, index)
+        return evolve(rest, inner=inner, follower=self._expert.take_runs(memory.follower, index))
 
     def join_runs(self, memories: Sequence[GuardMemory]) -> GuardMemory:
         rest: GuardMemory = join_rows([evolve(memory, inner=None, follower=None) for memory in memories])
-        return evolve(
-            rest, **self._each(lambda policy, name: policy.join_runs([getattr(memory, name) for memory in memories]))
-        )
+        inner = self.policy.join_runs([memory.inner for memory in memories])
+        return evolve(rest, inner=inner, follower=self._expert.join_runs([memory.follower for memory in memories]))
 
     def shift_rounds(self, memory: GuardMemory, by: int) -> GuardMemory:
         last = memory.last_intervention
-        shifted = self._each(lambda policy, name: policy.shift_rounds(getattr(memory, name), by))
-        return evolve(memory, last_intervention=np.where(last > 0.0, last + by, last), **shifted)
+        last = np.where(last > 0.0, last + by, last)
+        inner = self.policy.shift_rounds(memory.inner, by)
+        follower = self._expert.shift_rounds(memory.follower, by)
+        return evolve(memory, inner=inner, follower=follower, last_intervention=last)
 
     # ---- reports ---------------------------------------------------------------------------------------------------
 
