@@ -752,11 +752,9 @@ class Policy(Value, ABC, Generic[_M]):
             before = evolve(before, forecast=forecast, context=context, factor=factor)
             state = evolve(state, context=context, factor=factor)
         x, memory = self.decided(before, v)
-        diverged = state.diverged
-        if not is_finite_quick(x):
-            # A plant cannot move to infinity: the run keeps its position and is reported as diverged.
-            x, bad = finite_or(state.x, x)
-            diverged = diverged | bad
+        # A plant cannot move to infinity: the run keeps its position and is reported as diverged.
+        x, bad = finite_or(state.x, x)
+        diverged = state.diverged if bad is None else state.diverged | bad
         x = numbers("x", x)  # a copy, since the policy may keep the array that it returned
         number = state.round + 1
         return x, evolve(state, x=x, v=v, round=number, pending=True, diverged=diverged, memory=memory, x_prev=state.x)
@@ -822,8 +820,10 @@ class Policy(Value, ABC, Generic[_M]):
         return evolve(state, open_rounds=replace_open(state.open_rounds, left), memory=self.learn(view, y))
 
 
-def finite_or(position: Array, x: Array) -> tuple[Array, BoolArray]:
-    """Return actions, or the position in the runs in which an action is not finite, and these runs."""
+def finite_or(position: Array, x: Array) -> tuple[Array, BoolArray | None]:
+    """Return actions, or the position in the runs in which an action is not finite, and these runs; None for none."""
+    if is_finite_quick(x):
+        return x, None
     bad = np.asarray(~np.isfinite(x).all(axis=-1))
     return np.where(bad[..., None], position, x), bad
 

@@ -141,8 +141,10 @@ class Evidence(Value):
         given = [rows] if covariates is None else [rows, np.clip(covariates, -1e40, 1e40)]
         columns = np.concatenate(given, axis=1)
         more = columns.shape[1] - self.moment.shape[2]
+        if more < 0:
+            columns = np.pad(columns, ((0, 0), (0, -more)), constant_values=np.nan)
         if more <= 0:
-            return self, np.pad(columns, ((0, 0), (0, -more)), constant_values=np.nan)
+            return self, columns
         wide, new = ((0, 0), (0, 0), (0, more)), np.repeat(columns[:, None, -more:], GAINS.size, axis=1)
         after = evolve(
             self,
@@ -228,8 +230,9 @@ def _posterior(gram: Array, moment: Array, variance: Array, prior: Array, count:
     trace = np.trace(gram[..., :m, :m], axis1=-2, axis2=-1)
     variance = np.maximum(variance, 1e-9 * trace) + 1e-100
     precision = gram / variance[..., None, None]
-    own = precision[..., z, z]
     precision[..., :m, :m] += prior
-    precision[..., z, z] += np.where(own > 0.0, own / np.clip(count, 1.0, WINDOW)[..., None], 1.0)
+    if z.size:
+        own = precision[..., z, z]
+        precision[..., z, z] += np.where(own > 0.0, own / np.clip(count, 1.0, WINDOW)[..., None], 1.0)
     covariance: Array = np.asarray(np.linalg.inv(precision))
     return variance, covariance, np.matvec(covariance, moment) / variance[..., None]
