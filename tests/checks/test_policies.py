@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import FTM, POL, Policy, State, Weighted
+from soqo import FTM, POL, Policy, State
 from soqo.checks import POLICY_CHECKS, check_policy
 from soqo.errors import ArgumentError, CheckError
 from soqo.policies import draw_per_run
@@ -235,14 +235,6 @@ class IgnoresApplied(Correct):
         return x, {**state.memory, "x": x}
 
 
-@dataclass(frozen=True, eq=False)
-class DropsApplied(Weighted[Any]):
-    """A wrapper that does not pass on the applied action."""
-
-    def learn(self, state: Any, y: Any) -> Any:
-        return self.policy.observe(state.memory, y)
-
-
 class MixesCovariates(Correct):
     def learn(self, state: Any, y: Any) -> Any:
         known = 0.0 if state.covariates is None else state.covariates.mean()
@@ -339,7 +331,6 @@ BROKEN: list[tuple[Policy[Any], str]] = [
     (LearnsFromNaN(), "missing reading"),
     (OneNaNForAll(), "missing reading"),
     (IgnoresApplied(), "applied"),
-    (DropsApplied(POL(0.02)), "applied"),
     (Overflows(), "huge numbers"),
     (GrowingMemory(), "memory"),
 ]

@@ -57,6 +57,7 @@ def controllers() -> dict[str, dict[str, Any]]:
         "GLIDE_many": {"policy": soqo.GLIDE(), "x0": np.ones(MANY_DIM)},
         "GLIDE_options": {"policy": soqo.GLIDE(offset=False, noise_cap=0.5, y_max=500.0)},
         "GLIDE_plant": {"policy": soqo.GLIDE(), **plant},
+        "Guarded_plant": {"policy": soqo.Guarded(soqo.GLIDE()), **plant},
         "Weighted": {"policy": soqo.Weighted(soqo.POL(1e-5), [[2.0, 0.3], [0.3, 1.0]])},
         "Limited": {"policy": soqo.Limited(soqo.Weighted(soqo.LAI(A), 3.0), low=-10.0, high=[9.0, 8.0])},
     }

@@ -37,7 +37,7 @@ from soqo.processes import Gaussian
     ids=repr,
 )
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
-def test_policy_passes_the_contract_checks(check: Any, policy: Guarded[Any]) -> None:
+def test_policy_passes_the_contract_checks(check: Any, policy: Guarded) -> None:
     if policy.expert is not None and check.__name__ == "_check_applied":  # the path of an expert is its own
         return
     check(policy, Scenario())
@@ -90,6 +90,7 @@ KINDS = [
     "missing",
     "stuck",
     "saturated",
+    "told",
     "all",
 ]
 
@@ -138,10 +139,15 @@ def play(policy: Policy[Any], kind: str, *, rounds: int = ROUNDS, low: float = 0
         reading = np.minimum(reading, 1.0) if kind == "saturated" else reading
         lost = rng.random(PLANTS) < 0.5
         x_prev, y_prev, last = x, y, reading
-        post.append((t + 1, np.where(lost, np.nan, reading) if kind == "missing" else reading))
+        told: dict[str, Any] = {"round": t + 1} if delay else {}
+        if on("told"):
+            covariates = [500.0, 3e-3] + [100.0, 1e-3] * rng.standard_normal((PLANTS, 2))
+            reading = reading + covariates @ np.array([0.05, 2e3])
+            told |= {"covariates": covariates}
+        post.append((np.where(lost, np.nan, reading) if kind == "missing" else reading, told))
         if len(post) > delay:
-            number, reading = post.pop(0)
-            state = player.observe(state, reading, **({"round": number} if delay else {}))
+            reading, told = post.pop(0)
+            state = player.observe(state, reading, **told)
         follower = other.observe(follower, reading)
     return costs[0], costs[1], player.diagnostics(state)
 
@@ -175,6 +181,26 @@ def test_what_following_v_costs_is_known_without_trying(kind: str) -> None:
     np.testing.assert_allclose(switching["measured"], switching["followed"], rtol=1e-9)
 
 
+@dataclass(frozen=True)
+class Infinite(Policy[None]):
+    """Ask for an infinite action in the second run."""
+
+    def decide(self, state: State[None], v: Any) -> Any:
+        return v + np.array([[0.0], [np.inf]]), None
+
+
+def test_an_action_that_is_not_finite_is_an_intervention_at_most() -> None:
+    policy, v = Limited(Weighted(Guarded(Infinite()), 2.0), low=-1.0, rate=1.0), np.zeros((2, 1))
+    state = policy.start(v)
+    for k in range(10):
+        v = v + 0.5 * (-1.0) ** k
+        x, state = policy.act(state, v)
+        assert np.isfinite(x).all()
+        np.testing.assert_array_equal(x[0], v[0])
+        state = policy.observe(state, np.zeros(2))
+    assert not policy.diverged(state).any()
+
+
 # ---- the price -------------------------------------------------------------------------------------------------------
 
 
@@ -201,6 +227,13 @@ def test_it_keeps_the_savings_of_a_policy_that_is_right(kind: str) -> None:
     # A spike among the first readings makes the guard doubt for hundreds of rounds: so in 4 of these 40 plants.
     assert (ratio > 1.06).sum() <= (4 if kind == "spikes" else 0)
     assert followed.sum() - cost.sum() > 0.93 * (followed.sum() - bare.sum())
+
+
+def test_it_keeps_the_savings_where_covariates_tell_the_load() -> None:
+    bare, followed, _ = play(GLIDE(), "told", rounds=200)
+    cost, _, _ = play(Guarded(GLIDE()), "told", rounds=200)
+    assert bare.sum() < 0.75 * followed.sum()
+    assert followed.sum() - cost.sum() > 0.95 * (followed.sum() - bare.sum())
 
 
 # ---- experts ---------------------------------------------------------------------------------------------------------
@@ -246,10 +279,10 @@ def test_counts_and_explanations_tell_when_the_guard_played() -> None:
     policy, rng = Guarded(LAI(np.zeros((1, 1)))), np.random.default_rng(0)
     state, v, count = policy.start(np.zeros(1)), 0.0, 0
     for _ in range(50):
-        v += rng.standard_normal()
+        v, before = v + rng.standard_normal(), state.x
         x, state = policy.act(state, [v])
         found = policy.diagnostics(state)
-        assert bool(found["guarding"]) == bool((x != state.memory.inner.x_prev).any())  # LAI would stay
+        assert bool(found["guarding"]) == bool((x != before).any())  # LAI would stay
         count += int(found["guarding"])
         assert int(policy.counts(state)["interventions"]) == int(found["interventions"]) == count
         assert ("The guard follows v in place of LAI" in policy.explain(state)) == bool(found["guarding"])

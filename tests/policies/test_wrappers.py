@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import FTM, GLIDE, LAI, OAL, POL, Limited, Policy, Problem, Weighted, random_curvature
+from soqo import FTM, GLIDE, LAI, OAL, POL, Limited, Policy, Problem, State, Weighted, random_curvature
 from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.policies import match_switching_weight
@@ -83,13 +83,24 @@ def test_the_inner_policy_learns_the_plain_curvature_and_diagnostics_are_in_plan
         _, state = policy.act(state, v)
         applied = v + rng.standard_normal(3)
         state = policy.observe(state, problem.hitting_cost(applied, v), applied=applied)
-    np.testing.assert_allclose(state.memory.memory.matrix, problem.plain.A, atol=1e-5)
+    np.testing.assert_allclose(state.memory.matrix, problem.plain.A, atol=1e-5)
     np.testing.assert_allclose(policy.diagnostics(state)["estimate"], A, atol=1e-4)
 
 
-def test_no_action_exceeds_its_limits_and_the_inner_policy_has_the_clipped_action() -> None:
+@dataclass(frozen=True)
+class LastSeen(Policy[Any]):
+    """Follow v, and remember the position from which a reading came."""
+
+    def decide(self, state: State[Any], v: Any) -> Any:
+        return v, state.memory
+
+    def learn(self, state: State[Any], y: Any) -> Any:
+        return state.x
+
+
+def test_no_action_exceeds_its_limits_and_the_inner_policy_learns_from_the_clipped_action() -> None:
     low, high = np.array([-0.1, -0.2, -0.3]), np.array([0.1, 0.2, 0.3])
-    policy = Limited(POL(0.5), low=low, high=high)
+    policy = Limited(LastSeen(), low=low, high=high)
     rng = np.random.default_rng(4)
     state = policy.start(np.zeros((5, 3)), 40)
     for _ in range(40):
@@ -97,12 +108,12 @@ def test_no_action_exceeds_its_limits_and_the_inner_policy_has_the_clipped_actio
         x, state = policy.act(state, v)
         assert ((low <= x) & (x <= high)).all()
         state = policy.observe(state, rng.uniform(size=5))
-        np.testing.assert_array_equal(state.memory.x, x)
+        np.testing.assert_array_equal(state.memory, x)
 
 
-def test_no_step_exceeds_its_rate_and_the_inner_policy_has_the_clipped_action() -> None:
+def test_no_step_exceeds_its_rate_and_the_inner_policy_learns_from_the_clipped_action() -> None:
     rate = np.array([0.1, np.inf, 0.3])
-    policy = Limited(POL(0.5), rate=rate, high=[0.2, np.inf, np.inf])
+    policy = Limited(LastSeen(), rate=rate, high=[0.2, np.inf, np.inf])
     rng = np.random.default_rng(4)
     state = policy.start(np.zeros((5, 3)), 40)
     clipped = 0
@@ -115,7 +126,7 @@ def test_no_step_exceeds_its_rate_and_the_inner_policy_has_the_clipped_action() 
         # Also if there is no reading, or the plant applied something else.
         applied = None if t % 3 else x + 0.01
         state = policy.observe(state, rng.uniform(size=5) if t % 2 else np.full(5, np.nan), applied=applied)
-        np.testing.assert_array_equal(state.memory.x, x if applied is None else applied)
+        np.testing.assert_array_equal(state.memory, x if applied is None else applied)
     assert clipped > 50
 
 
@@ -123,6 +134,18 @@ def test_limits_come_before_the_rate_if_both_cannot_hold() -> None:
     policy = Limited(FTM(), low=-1.0, high=1.0, rate=0.5)
     x, _ = policy.act(policy.start([9.0, -9.0, 0.0]), [9.0, 0.0, 9.0])
     np.testing.assert_array_equal(x, [1.0, -1.0, 0.5])
+
+
+@pytest.mark.parametrize("action", [np.inf, -np.inf, np.nan])
+def test_an_action_that_is_not_finite_is_no_action_at_a_limit(action: float) -> None:
+    class Asks(Policy[None]):
+        def decide(self, state: State[None], v: Any) -> Any:
+            return v * [[1.0], [action]], None
+
+    policy = Limited(Weighted(Asks(), 2.0), low=-1.0, high=1.0, rate=0.5)
+    x, state = policy.act(policy.start([[0.25], [0.25]]), [[3.0], [3.0]])
+    np.testing.assert_array_equal(x, [[0.75], [0.25]])
+    np.testing.assert_array_equal(policy.diverged(state), [False, True])
 
 
 def test_an_infinite_entry_means_no_limit_for_that_actuator() -> None:

@@ -33,6 +33,7 @@ class Coordinates(Value):
     switching_weight: Array | None
     root: Array = field(init=False)
     inverse_root: Array = field(init=False)
+    times: np.ufunc = field(init=False, repr=False)
 
     def __init__(self, switching_weight: ArrayLike | None = None) -> None:
         weight = finite_array("switching_weight", 1.0 if switching_weight is None else switching_weight)
@@ -57,7 +58,8 @@ class Coordinates(Value):
             root = np.asarray(np.sqrt(weight))
             inverse_root = np.asarray(1.0 / root)
         set_fields(self, switching_weight=None if switching_weight is None else freeze(weight))
-        set_fields(self, root=freeze(root), inverse_root=freeze(inverse_root))
+        times = np.matmul if weight.ndim == 2 else np.multiply
+        set_fields(self, root=freeze(root), inverse_root=freeze(inverse_root), times=times)
 
     @property
     def dim(self) -> int | None:
@@ -66,11 +68,13 @@ class Coordinates(Value):
 
     def to_plain(self, x: Array) -> Array:
         """Map from the plant's coordinates to those where switching is plain l2."""
-        return _multiply(self.root, x)
+        plain: Array = self.times(x, self.root)
+        return plain
 
     def from_plain(self, z: Array) -> Array:
         """Map from the coordinates where switching is plain l2 to the plant's."""
-        return _multiply(self.inverse_root, z)
+        x: Array = self.times(z, self.inverse_root)
+        return x
 
     def curvature(self, spectrum: Spectrum) -> Array:
         """Return W^{-1/2} A W^{-1/2}, which is A in plain coordinates, for the spectrum of A.
@@ -82,8 +86,3 @@ class Coordinates(Value):
         factor = self.from_plain(half)
         product = np.matmul(factor.swapaxes(-1, -2), factor)
         return np.asarray(0.5 * (product + product.swapaxes(-1, -2)))
-
-
-def _multiply(weight: Array, x: Array) -> Array:
-    """Multiply by a number, a diagonal or a symmetric matrix."""
-    return np.asarray(x @ weight if weight.ndim == 2 else x * weight, dtype=np.float64)

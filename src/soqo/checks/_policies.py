@@ -500,7 +500,7 @@ def _check_missing_reading(policy: Policy[Any], scenario: Scenario) -> None:
             x, acted = policy.act(state, walk[last])
             unobserved = policy.observe(acted, np.full(batch, np.nan))
             expect(
-                same(_innermost_memory(unobserved), _innermost_memory(acted)),
+                same(unobserved.memory, acted.memory),
                 f"a NaN reading in round {last + 1} changed the memory",
             )
             y = scenario.reading(last, batch, x - walk[last])
@@ -513,12 +513,6 @@ def _check_missing_reading(policy: Policy[Any], scenario: Scenario) -> None:
                 np.array_equal(partly[1:], fully[1:]) and np.array_equal(partly[0], silent[0]),
                 "a NaN in one run must leave that run as it was and the others as if nothing happened",
             )
-
-
-def _innermost_memory(state: State[Any]) -> Any:
-    """Return the memory of the innermost policy."""
-    memory = state.memory
-    return _innermost_memory(memory) if isinstance(memory, State) else memory
 
 
 def _check_applied(policy: Policy[Any], scenario: Scenario) -> None:

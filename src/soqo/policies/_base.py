@@ -39,12 +39,21 @@ Reach = Callable[[Array, Array], tuple[Array, Array]]
 """A function of a position and a minimizer: the position after the round, and the minimizer as it counts for it."""
 
 
+def _with_one_level(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a state of version 3, where the memory of a wrapper was the state of the policy inside."""
+    inner = fields["memory"]
+    if not isinstance(inner, State):
+        return fields
+    return {**fields, "memory": inner.memory, "diverged": np.asarray(fields["diverged"] | inner.diverged)}
+
+
 @register(
     "State",
-    version=3,
+    version=4,
     migrations={
         1: add_fields(context=None, factor=None, x_prev=None, max_delay=0, awaiting=None, open_rounds=()),
         2: add_fields(began=None),
+        3: _with_one_level,
     },
 )
 @dataclass(frozen=True)
@@ -164,7 +173,7 @@ class State(Value, Generic[_M]):
 class Policy(Value, ABC, Generic[_M]):
     """Base class of policies. Subclass it as a frozen dataclass, and implement ``decide`` (and ``begin``, ``learn``).
 
-    Do not override ``start``, ``act`` and ``observe``: simulations and wrappers bypass them through ``act_unchecked``
+    Do not override ``start``, ``act`` and ``observe``: simulations bypass them through ``act_unchecked``
     and ``observe_unchecked``.
 
     Examples
@@ -233,20 +242,6 @@ class Policy(Value, ABC, Generic[_M]):
             The reading; NaN for the runs that had none, whose memory must not change.
         """
         return state.memory
-
-    def make_room(self, memory: _M, max_delay: int) -> _M:
-        """Return the memory before the first round with room for readings that come up to ``max_delay`` rounds late.
-
-        Override it if the memory itself has something for each open round; a wrapper passes it on to the policy inside.
-
-        Parameters
-        ----------
-        memory
-            What ``begin`` returned.
-        max_delay : int
-            The number of rounds for which a round stays open after its own, at least 1.
-        """
-        return memory
 
     def take_runs(self, memory: _M, index: IntArray) -> _M:
         """Return the memory of some of the runs of a batch of shape (n,).
@@ -435,8 +430,6 @@ class Policy(Value, ABC, Generic[_M]):
         generators = np.random.default_rng(rng) if isinstance(rng, int | np.integer) else rng
         memory = self.begin(start, rounds, generators)
         diverged = np.zeros(start.shape[:-1], dtype=np.bool_)
-        if delay:
-            memory = self.make_room(memory, delay)
         return State(start, start.copy(), 0, False, rounds, diverged, memory, max_delay=delay)
 
     def act(
@@ -714,7 +707,7 @@ class Policy(Value, ABC, Generic[_M]):
         # If readings may be late, each run has its own mark of whether it waits for one.
         return None if mixes else state.round, state.max_delay > 0 or state.pending, state.runs_key()
 
-    # ---- the hot path: simulations and wrappers ----------------------------------------------------------------------
+    # ---- the hot path: simulations -----------------------------------------------------------------------------------
 
     def act_unchecked(
         self,
@@ -758,24 +751,36 @@ class Policy(Value, ABC, Generic[_M]):
         if forecast is not None or context is not state.context or factor is not state.factor:
             before = evolve(before, forecast=forecast, context=context, factor=factor)
             state = evolve(state, context=context, factor=factor)
-        decision: Any = self.decide(before, v)
-        if not (isinstance(decision, tuple) and len(decision) == 2):
-            raise ProtocolError(
-                f"{type(self).__name__}.decide must return an action and a memory, got {type(decision).__name__}"
-            )
-        x, memory = decision
-        shape = x.shape if isinstance(x, np.ndarray) else np.shape(x)
-        if shape != v.shape:
-            raise ProtocolError(f"{type(self).__name__}.decide must return an action of shape {v.shape}, got {shape}")
-        diverged = state.diverged
-        if not is_finite_quick(x) and not np.isfinite(x).all():
-            # A plant cannot move to infinity: the run keeps its position and is reported as diverged.
-            bad = np.asarray(~np.isfinite(x).all(axis=-1))
-            x = np.where(bad[..., None], state.x, x)
-            diverged = diverged | bad
+        x, memory = self.decided(before, v)
+        # A plant cannot move to infinity: the run keeps its position and is reported as diverged.
+        x, bad = finite_or(state.x, x)
+        diverged = state.diverged if bad is None else state.diverged | bad
         x = numbers("x", x)  # a copy, since the policy may keep the array that it returned
         number = state.round + 1
         return x, evolve(state, x=x, v=v, round=number, pending=True, diverged=diverged, memory=memory, x_prev=state.x)
+
+    def decided(self, state: State[_M], v: Array) -> tuple[Array, _M]:
+        """Return what ``decide`` returns, which must be an action of the shape of v and a memory.
+
+        Parameters
+        ----------
+        state : State
+            The state.
+        v : Array, shape (*batch, d)
+            The minimizer of this round.
+        """
+        decision: Any = self.decide(state, v)
+        match decision:
+            case (x, memory):
+                pass
+            case _:
+                raise ProtocolError(
+                    f"{type(self).__name__}.decide must return an action and a memory, got {type(decision).__name__}"
+                )
+        shape = x.shape if isinstance(x, np.ndarray) else np.shape(x)
+        if shape != v.shape:
+            raise ProtocolError(f"{type(self).__name__}.decide must return an action of shape {v.shape}, got {shape}")
+        return x, memory
 
     def observe_unchecked(
         self,
@@ -813,6 +818,14 @@ class Policy(Value, ABC, Generic[_M]):
         view = evolve(state, x=one.x, v=one.v, round=round, pending=True, **known)
         left = evolve(one, awaiting=np.asarray(one.awaiting & missing))
         return evolve(state, open_rounds=replace_open(state.open_rounds, left), memory=self.learn(view, y))
+
+
+def finite_or(position: Array, x: Array) -> tuple[Array, BoolArray | None]:
+    """Return actions, or the position in the runs in which an action is not finite, and these runs; None for none."""
+    if is_finite_quick(x):
+        return x, None
+    bad = np.asarray(~np.isfinite(x).all(axis=-1))
+    return np.where(bad[..., None], position, x), bad
 
 
 def _keep_open(state: State[_M]) -> State[_M]:

@@ -5,6 +5,8 @@ running mean of those before it, and the squares of u with their own running mea
 stays for a while cancels. How quickly the mean forgets is the question of how much of the errors is load: the three
 answers of GAINS are tried, and the one counts whose errors are smallest (a regression with ARIMA(0, 1, 1) errors).
 
+The load may also follow covariates: they are further columns of the regression, whose part of a reading is no cost.
+
 Errors are clipped at CLIP deviations, so that a spike moves the estimate as little as any large error does.
 """
 
@@ -18,6 +20,7 @@ import numpy as np
 
 from soqo._foundation.frozen_dataclasses import Value, evolve
 from soqo._storage.registry import register
+from soqo.policies._runs import join_rows, take_rows
 from soqo.typing import Array, BoolArray, IntArray
 
 GAINS = np.array([0.03, 0.25, 1.0, 0.15, 0.4])
@@ -84,14 +87,14 @@ class Evidence(Value):
     ----------
     count : Array, shape (runs,)
         The number of readings.
-    mean, mean_features : Array, shapes (runs, gains) and (runs, gains, m)
-        The running means of the readings and of their features.
+    mean, mean_features : Array, shapes (runs, gains) and (runs, gains, m + k)
+        The running means of the readings, and of their features and k covariates.
     variance : Array, shape (runs, gains)
         The mean square of the errors.
     clipped : Array, shape (runs, gains)
         The number of clipped errors in a row, negative if they are below.
-    gram, moment : Array, shapes (runs, gains, m, m) and (runs, gains, m)
-        The sums of the products of features, and of features and readings.
+    gram, moment : Array, shapes (runs, gains, m + k, m + k) and (runs, gains, m + k)
+        The sums of the products of these columns, and of columns and readings.
     entries, covariance : Array, shapes (runs, m) and (runs, m, m)
         The estimate of A, and its covariance.
     """
@@ -133,22 +136,40 @@ class Evidence(Value):
         spread = np.matvec(self.covariance, features)
         return np.vecdot(self.entries, features), np.sqrt(np.maximum(np.vecdot(spread, features), 0.0))
 
+    def with_columns(self, rows: Array, covariates: Array | None) -> tuple[Evidence, Array]:
+        """Return the evidence, and features with their covariates, of the same number of columns; NaN for no number."""
+        given = [rows] if covariates is None else [rows, np.clip(covariates, -1e40, 1e40)]
+        columns = np.concatenate(given, axis=1)
+        more = columns.shape[1] - self.moment.shape[2]
+        if more < 0:
+            columns = np.pad(columns, ((0, 0), (0, -more)), constant_values=np.nan)
+        if more <= 0:
+            return self, columns
+        wide, new = ((0, 0), (0, 0), (0, more)), np.repeat(columns[:, None, -more:], GAINS.size, axis=1)
+        after = evolve(
+            self,
+            mean_features=np.concatenate([self.mean_features, new], axis=2),
+            trend_features=np.pad(self.trend_features, wide),
+            gram=np.pad(self.gram, (*wide, (0, more))),
+            moment=np.pad(self.moment, wide),
+        )
+        return after, columns
+
     def learn(self, rows: Array, y: Array, d: int) -> Evidence:
-        """Return what is known after a reading of each run; NaN for none."""
+        """Return what is known after a reading of each run, with the columns ``rows``; NaN for none."""
         seen = ~np.isnan(y)
         if not seen.all():
             if not seen.any():
                 return self
-            index = np.flatnonzero(seen)
-            fields = {name: value.copy() for name, value in self.__dict__.items()}
-            part = Evidence(**{name: value[index] for name, value in fields.items()}).learn(rows[index], y[index], d)
-            for name, value in fields.items():
-                value[index] = part.__dict__[name]
-            return Evidence(**fields)
+            index, rest = np.flatnonzero(seen), np.flatnonzero(~seen)
+            parts = [take_rows(self, index).learn(rows[index], y[index], d), take_rows(self, rest)]
+            joined: Evidence = take_rows(join_rows(parts), np.argsort(np.concatenate([index, rest])))
+            return joined
         first, count = self.count == 0.0, self.count
         prior = _prior(d)
-        variance, covariance, entries = _posterior(self.gram, self.moment, self.variance, prior)
+        variance, covariance, entries = _posterior(self.gram, self.moment, self.variance, prior, count[:, None])
         change = rows[:, None] - self.mean_features - self.trend_features
+        change = np.where(np.isnan(change), 0.0, change)
         leverage = np.vecdot(np.matvec(covariance, change), change) / variance
         leverage = np.where(count[:, None] > 1.0, leverage, 0.0)  # the first error is all that is known of errors
         expected = np.vecdot(entries, change)
@@ -193,14 +214,25 @@ class Evidence(Value):
         """Return the evidence with the estimate of the gain whose errors are smallest."""
         best, runs = self.variance.argmin(axis=1), np.arange(len(self.count))
         # Few readings may agree by chance: their errors count as those of one degree of freedom less.
-        variance = self.variance[runs, best] * (self.count + 2.0) / np.maximum(self.count - 1.0, 1.0)
-        _, covariance, entries = _posterior(self.gram[runs, best], self.moment[runs, best], variance, prior)
-        return evolve(self, entries=entries, covariance=covariance)
+        count, m = self.count, len(prior)
+        variance = self.variance[runs, best] * (count + 2.0) / np.maximum(count - 1.0, 1.0)
+        _, covariance, entries = _posterior(self.gram[runs, best], self.moment[runs, best], variance, prior, count)
+        return evolve(self, entries=entries[:, :m], covariance=covariance[:, :m, :m])
 
 
-def _posterior(gram: Array, moment: Array, variance: Array, prior: Array) -> tuple[Array, Array, Array]:
-    """Return the variance of an error, not too small for the inverse, and the covariance and the mean of A."""
-    trace = np.trace(gram, axis1=-2, axis2=-1)
+def _posterior(gram: Array, moment: Array, variance: Array, prior: Array, count: Array) -> tuple[Array, Array, Array]:
+    """Return the variance of an error, not too small for the inverse, and the covariance and the mean of all columns.
+
+    The prior of what a covariate does to the load is worth one of the readings, in any unit (the unit information of
+    Kass and Wasserman, "A reference Bayesian test for nested hypotheses", 1995).
+    """
+    m, z = len(prior), np.arange(len(prior), gram.shape[-1])
+    trace = np.trace(gram[..., :m, :m], axis1=-2, axis2=-1)
     variance = np.maximum(variance, 1e-9 * trace) + 1e-100
-    covariance: Array = np.asarray(np.linalg.inv(gram / variance[..., None, None] + prior))
+    precision = gram / variance[..., None, None]
+    precision[..., :m, :m] += prior
+    if z.size:
+        own = precision[..., z, z]
+        precision[..., z, z] += np.where(own > 0.0, own / np.clip(count, 1.0, WINDOW)[..., None], 1.0)
+    covariance: Array = np.asarray(np.linalg.inv(precision))
     return variance, covariance, np.matvec(covariance, moment) / variance[..., None]

@@ -26,13 +26,14 @@ of v have mean zero given the past, the products of g and a step cancel in the m
 
 **The upper limit.** The readings are regressed on the squares of u = x - v (`soqo.policies._evidence`), whatever the
 policy believes. The limit is the estimate plus DEVIATIONS standard deviations. It is meant for readings of the form 1/2
-u'Au + load + noise, where the changes of the load, and the noise, have mean zero given the past: neither the policy nor
-v predicts them. Two deviations hold in most rounds, not in all of them at once: no probability is proved for that,
-since errors are clipped and the variance is estimated. The tests attack it. The load may be of any size, and may walk
-or swing, as long as it does not follow the squares of u. Spikes are clipped. Where the readings cannot tell the load
-from the hitting cost, for instance because the policy keeps u, there are none, or the meter repeats itself, the limit
-grows with every round until the guard plays y. There the hitting cost is that of the follower, and this is what tells
-them apart. So the guard tries y when it needs to know, and not otherwise.
+u'Au + h'z + load + noise, where z are the covariates, which x must not move, and the changes of the load, and the
+noise, have mean zero given the past and z: neither the policy nor v predicts them. Two deviations hold in most rounds,
+not in all of them at once: no probability is proved for that, since errors are clipped and the variance is estimated.
+The tests attack it. The load may be of any size, and may walk or swing, as long as it does not follow the squares of u.
+Spikes are clipped. Where the readings cannot tell the load from the hitting cost, for instance because the policy keeps
+u, there are none, or the meter repeats itself, the limit grows with every round until the guard plays y. There the
+hitting cost is that of the follower, and this is what tells them apart. So the guard tries y when it needs to know, and
+not otherwise.
 
 What does not hold: a meter that shows less than the cost (behind a limit that is not exact, or with the wrong sign)
 deceives the guard as it deceives the policy. With ``rate``, going back may take several rounds, whose hitting cost is
@@ -42,10 +43,9 @@ for hundreds of rounds: the guarantee holds, but the guard follows v meanwhile.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -54,14 +54,13 @@ from soqo._foundation.frozen_dataclasses import Value, evolve, set_fields
 from soqo._model.problem import Problem
 from soqo._storage.registry import register
 from soqo.errors import ArgumentError
-from soqo.policies._base import Policy, State
+from soqo.policies._base import Policy, State, finite_or
 from soqo.policies._evidence import WINDOW, Evidence, features
 from soqo.policies._ftm import FTM
-from soqo.policies._runs import join_rows, join_states, shift_state, take_rows, take_state
+from soqo.policies._runs import join_rows, take_rows
+from soqo.policies._wrappers import Wrapper
 from soqo.policies.glide import MeterFaults
 from soqo.typing import Array, BoolArray, IntArray, Rng
-
-_M = TypeVar("_M")
 
 BUDGET = 15.0
 """The budget for learning, in rounds of following v."""
@@ -84,9 +83,8 @@ def _without_options(fields: dict[str, Any]) -> dict[str, Any]:
 def _from_earlier(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a memory of version 2: the readings so far are in the cost, and no others are known."""
     inner = fields["inner"]
-    batch, d = inner.x.shape[:-1], inner.x.shape[-1]
     follower = evolve(inner, x=inner.v, memory=None, pending=False, open_rounds=(), awaiting=None)
-    fresh = GuardMemory.start(inner, follower, batch, d)
+    fresh = GuardMemory.start(inner, follower, inner.x)
     return {
         **fresh.__dict__,
         "paid": np.reshape(fields["measured"], -1),
@@ -98,15 +96,27 @@ def _from_earlier(fields: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@register("Guarded.memory", version=3, migrations={1: dict, 2: _from_earlier})
+def _without_states(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a memory of version 3, which had a state of each policy."""
+    inner, follower = fields["inner"], fields["follower"]
+    before = follower.x if follower.x_prev is None else follower.x_prev
+    here = {"position": follower.x, "last_position": before, "last_target": follower.v, "factor": inner.factor}
+    return {**fields, **here, "inner": inner.memory, "follower": follower.memory}
+
+
+@register("Guarded.memory", version=4, migrations={1: dict, 2: _from_earlier, 3: _without_states})
 @dataclass(frozen=True)
-class GuardMemory(Value, Generic[_M]):
-    """The memory of Guarded. But for the states and the last three, arrays have the shape (runs, ...).
+class GuardMemory(Value):
+    """The memory of Guarded. But for the first six and the last three, arrays have the shape (runs, ...).
 
     Attributes
     ----------
-    inner, follower : State
-        The state of the policy inside, and that of the expert, whose position is y.
+    inner, follower
+        The memory of the policy inside, and that of the expert.
+    position, last_position, last_target : Array, shape (*batch, d)
+        The position y of the follower, that of the round before, and the minimizer that it was told.
+    factor : Array of shape (*batch,), or None
+        The factor of the last round.
     evidence : Evidence
         What the readings say of the hitting cost.
     faults : MeterFaults
@@ -127,8 +137,12 @@ class GuardMemory(Value, Generic[_M]):
         The number of such rounds, and the last of them (0 for none).
     """
 
-    inner: State[_M]
-    follower: State[Any]
+    inner: Any
+    follower: Any
+    position: Array
+    last_position: Array
+    last_target: Array
+    factor: Array | None
     evidence: Evidence
     faults: MeterFaults
     paid: Array
@@ -143,31 +157,18 @@ class GuardMemory(Value, Generic[_M]):
     last_intervention: Array
 
     @classmethod
-    def start(cls, inner: State[_M], follower: State[Any], batch: tuple[int, ...], d: int) -> GuardMemory[_M]:
+    def start(cls, inner: Any, follower: Any, x0: Array) -> GuardMemory:
         """Return the memory before the first round."""
-        runs = math.prod(batch)
-        none, zero, never = np.zeros((runs, features(np.ones((1, d)), None).size)), np.zeros(runs), np.zeros(batch)
-        return cls(
-            inner,
-            follower,
-            Evidence.start(runs, d),
-            MeterFaults.start(runs, 1),
-            zero,
-            zero,
-            zero,
-            none,
-            none,
-            zero,
-            zero,
-            never.astype(np.bool_),
-            never,
-            never,
-        )
+        rows, never = features(_flat(x0), None), np.zeros(x0.shape[:-1])
+        runs, none = len(rows), np.zeros(rows.shape)
+        evidence, faults, zero = Evidence.start(runs, x0.shape[-1]), MeterFaults.start(runs, 1), np.zeros(runs)
+        costs = (zero, zero, zero, none, none, zero, zero)
+        return cls(inner, follower, x0, x0, x0, None, evidence, faults, *costs, never.astype(np.bool_), never, never)
 
 
 @register("Guarded", version=3, migrations={1: dict, 2: _without_options})
 @dataclass(frozen=True)
-class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
+class Guarded(Wrapper[GuardMemory]):
     """A policy that is replaced by following v before it costs much more than that.
 
     As long as an upper limit of the hitting cost holds, which is found from the readings, the cost after every round is
@@ -200,7 +201,7 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
     (True, True)
     """
 
-    policy: Policy[_M]
+    policy: Policy[Any]
     ratio: float = 1.02
     _: KW_ONLY
     expert: Policy[Any] | None = None
@@ -220,10 +221,6 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
     def _expert(self) -> Policy[Any]:
         return FTM() if self.expert is None else self.expert
 
-    @property
-    def exact_feedback(self) -> bool:
-        return self.policy.exact_feedback
-
     def for_simulation(self, problem: Problem) -> Policy[Any]:
         inner = self.policy.for_simulation(problem)
         expert = None if self.expert is None else self.expert.for_simulation(problem)
@@ -237,22 +234,31 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
     def mixes_rounds(self) -> bool:
         return self.policy.mixes_rounds and self._expert.mixes_rounds
 
+    def inside(self, state: State[GuardMemory]) -> State[Any]:
+        """Return the state as the policy sees it.
+
+        Parameters
+        ----------
+        state : State
+            The guard's state.
+        """
+        return evolve(state, memory=state.memory.inner)
+
     # ---- a round ---------------------------------------------------------------------------------------------------
 
-    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GuardMemory[_M]:
-        inner, follower = self.policy.start(x0, horizon, rng), self._expert.start(x0, horizon, rng)
-        return GuardMemory.start(inner, follower, x0.shape[:-1], x0.shape[-1])
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> GuardMemory:
+        return GuardMemory.start(self.policy.begin(x0, horizon, rng), self._expert.begin(x0, horizon, rng), x0)
 
-    def decide(self, state: State[GuardMemory[_M]], v: Array) -> tuple[Array, GuardMemory[_M]]:
+    def decide(self, state: State[GuardMemory], v: Array) -> tuple[Array, GuardMemory]:
         memory, reach = self._closed(state), state.reach
-        plain = state.context is None and state.factor is None
-        known = {} if plain else {"context": state.context, "factor": state.factor}
-        before = memory.follower.x
+        before = memory.position
         with np.errstate(over="ignore", invalid="ignore"):  # costs that overflow are not below the limit
-            proposal, inner = self.policy.act_unchecked(evolve(memory.inner, x=state.x), v, state.forecast, **known)
+            proposal, inner = self.act_inside(state, v)
             # An inactive actuator of the follower stays at its own place.
             target = v if reach is None else reach(before, v)[1]
-            y, follower = self._expert.act_unchecked(memory.follower, target, state.forecast, **known)
+            there = {"x": before, "x_prev": memory.last_position, "v": memory.last_target}
+            y, follower = self._expert.decided(evolve(state, memory=memory.follower, **there), target)
+            proposal, y = finite_or(state.x, proposal)[0], finite_or(before, y)[0]
             back = y
             if reach is not None:
                 proposal, y, back = reach(state.x, proposal)[0], reach(before, y)[0], reach(state.x, y)[0]
@@ -274,8 +280,12 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
         guarding = np.asarray((x != proposal).any(axis=-1))
         memory = evolve(
             memory,
-            inner=evolve(inner, x=x, pending=False),
-            follower=evolve(follower, x=y, pending=False),
+            inner=inner,
+            follower=follower,
+            position=y,
+            last_position=before,
+            last_target=target,
+            factor=state.factor,
             followed=followed,
             budget=budget,
             follower_features=own,
@@ -285,16 +295,16 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
         )
         return x, memory
 
-    def _closed(self, state: State[GuardMemory[_M]]) -> GuardMemory[_M]:
+    @staticmethod
+    def _closed(state: State[GuardMemory]) -> GuardMemory:
         """Return the memory in which the last round counts as it was: the plant may not have got where it was sent."""
         memory = state.memory
         if not state.round:
             return memory
-        inner, evidence = memory.inner, memory.evidence
-        x_prev = state.x if inner.x_prev is None else inner.x_prev
+        x_prev = state.x if state.x_prev is None else state.x_prev
         with np.errstate(over="ignore", invalid="ignore"):
-            rows = memory.excess + features(_flat(state.x - inner.v), inner.factor) - memory.follower_features
-            cost, deviation = evidence.cost(rows)
+            rows = memory.excess + features(_flat(state.x - state.v), memory.factor) - memory.follower_features
+            cost, deviation = memory.evidence.cost(rows)
             return evolve(
                 memory,
                 paid=memory.paid + _half_square(state.x - x_prev),
@@ -304,7 +314,7 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
             )
 
     @staticmethod
-    def _hitting_limit(memory: GuardMemory[_M], rows: Array) -> Array:
+    def _hitting_limit(memory: GuardMemory, rows: Array) -> Array:
         """Return the upper limit of the hitting cost that exceeds that of the follower."""
         cost, deviation = memory.evidence.cost(rows)
         return np.maximum(memory.settled + cost, 0.0) + memory.settled_width + DEVIATIONS * deviation
@@ -315,7 +325,7 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
         step = np.minimum(np.sqrt(2.0 * budget / BUDGET), distance / e)
         return np.asarray(0.5 * distance * distance + distance * step - 0.5 * e * step * step)
 
-    def learn(self, state: State[GuardMemory[_M]], y: Array) -> GuardMemory[_M]:
+    def learn(self, state: State[GuardMemory], y: Array) -> GuardMemory:
         memory, d = state.memory, state.x.shape[-1]
         u, reading = _flat(state.u), y.reshape(-1)
         shown = reading if state.unit is None else reading * state.unit.reshape(-1)
@@ -325,51 +335,39 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
         doubtful = repeated | (at_limit & ~memory.faults.is_saturated())  # until it is known, a limit looks like a cost
         reading = np.where(repeated | at_limit, np.nan, np.clip(reading, -1e60, 1e60))
         with np.errstate(over="ignore", invalid="ignore"):
-            evidence = memory.evidence.doubted(doubtful, d).learn(features(u, state.factor), reading, d)
+            covariates = None if state.covariates is None else _flat(state.covariates)
+            evidence, rows = memory.evidence.with_columns(features(u, state.factor), covariates)
+            evidence = evidence.doubted(doubtful, d).learn(rows, reading, d)
         return evolve(
             memory,
-            inner=_told(self.policy, memory.inner, state, y),
-            follower=evolve(_told(self._expert, memory.follower, state, y), x=memory.follower.x),
+            inner=super().learn(state, y),
+            follower=self._expert.learn(evolve(state, memory=memory.follower), y),
             evidence=evidence,
             faults=faults,
         )
 
     # ---- batches that change ---------------------------------------------------------------------------------------
 
-    def _states(
-        self, memories: Sequence[GuardMemory[_M]], change: Callable[[Policy[Any], list[State[Any]]], State[Any]]
-    ) -> dict[str, Any]:
-        """Return the two states after a change of those of some memories."""
-        return {
-            "inner": change(self.policy, [memory.inner for memory in memories]),
-            "follower": change(self._expert, [memory.follower for memory in memories]),
-        }
+    def take_runs(self, memory: GuardMemory, index: IntArray) -> GuardMemory:
+        rest: GuardMemory = take_rows(evolve(memory, inner=None, follower=None), index)
+        inner = self.policy.take_runs(memory.inner, index)
+        return evolve(rest, inner=inner, follower=self._expert.take_runs(memory.follower, index))
 
-    def make_room(self, memory: GuardMemory[_M], max_delay: int) -> GuardMemory[_M]:
-        def room(policy: Policy[Any], states: list[State[Any]]) -> State[Any]:
-            return evolve(states[0], memory=policy.make_room(states[0].memory, max_delay))
+    def join_runs(self, memories: Sequence[GuardMemory]) -> GuardMemory:
+        rest: GuardMemory = join_rows([evolve(memory, inner=None, follower=None) for memory in memories])
+        inner = self.policy.join_runs([memory.inner for memory in memories])
+        return evolve(rest, inner=inner, follower=self._expert.join_runs([memory.follower for memory in memories]))
 
-        return evolve(memory, **self._states([memory], room))
-
-    def take_runs(self, memory: GuardMemory[_M], index: IntArray) -> GuardMemory[_M]:
-        rest = take_rows(evolve(memory, inner=None, follower=None), index)
-        return evolve(rest, **self._states([memory], lambda policy, states: take_state(policy, states[0], index)))
-
-    def join_runs(self, memories: Sequence[GuardMemory[_M]]) -> GuardMemory[_M]:
-        rest = join_rows([evolve(memory, inner=None, follower=None) for memory in memories])
-        return evolve(rest, **self._states(memories, join_states))
-
-    def shift_rounds(self, memory: GuardMemory[_M], by: int) -> GuardMemory[_M]:
+    def shift_rounds(self, memory: GuardMemory, by: int) -> GuardMemory:
         last = memory.last_intervention
-        states = self._states([memory], lambda policy, states: shift_state(policy, states[0], by))
-        return evolve(memory, last_intervention=np.where(last > 0.0, last + by, last), **states)
+        last = np.where(last > 0.0, last + by, last)
+        inner = self.policy.shift_rounds(memory.inner, by)
+        follower = self._expert.shift_rounds(memory.follower, by)
+        return evolve(memory, inner=inner, follower=follower, last_intervention=last)
 
     # ---- reports ---------------------------------------------------------------------------------------------------
 
-    def diverged(self, state: State[GuardMemory[_M]]) -> BoolArray:
-        return state.diverged | self.policy.diverged(state.memory.inner)
-
-    def diagnostics(self, state: State[GuardMemory[_M]]) -> dict[str, Any]:
+    def diagnostics(self, state: State[GuardMemory]) -> dict[str, Any]:
         """Return the diagnostics of the policy, and what the guard did.
 
         ``guarding`` says whether the guard overruled the policy in the last round, ``interventions`` how often it did;
@@ -383,33 +381,25 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
         """
         memory = state.memory
         return {
-            **self.policy.diagnostics(memory.inner),
-            "diverged": self.diverged(state),
+            **super().diagnostics(state),
             "guarding": memory.guarding,
             "interventions": memory.interventions,
             "measured": self._measured(state).reshape(state.batch_shape),
             "followed": memory.followed.reshape(state.batch_shape),
         }
 
-    def _measured(self, state: State[GuardMemory[_M]]) -> Array:
+    def _measured(self, state: State[GuardMemory]) -> Array:
         closed = self._closed(state)
         return np.asarray(closed.paid + closed.settled + closed.evidence.cost(closed.excess)[0])
 
-    def health(self, state: State[GuardMemory[_M]]) -> dict[str, Any]:
-        return self.policy.health(state.memory.inner)
+    def counts(self, state: State[GuardMemory]) -> dict[str, Array]:
+        return {**super().counts(state), "interventions": state.memory.interventions}
 
-    def uncertainty_of(self, state: State[GuardMemory[_M]], directions: Array) -> Array | None:
-        return self.policy.uncertainty_of(state.memory.inner, directions)
-
-    def counts(self, state: State[GuardMemory[_M]]) -> dict[str, Array]:
-        memory = state.memory
-        return {**self.policy.counts(memory.inner), "interventions": memory.interventions}
-
-    def explain(self, state: State[GuardMemory[_M]]) -> str:
+    def explain(self, state: State[GuardMemory]) -> str:
         memory = state.memory
         count, last = int(memory.interventions.item()), int(memory.last_intervention.item())
         if not count or state.round - last > RECENT_ROUNDS:
-            return self.policy.explain(memory.inner)
+            return super().explain(state)
         name, expert = type(self.policy).__name__, "v" if self.expert is None else type(self.expert).__name__
         cost = (
             f"measured cost {self._measured(state).item():.4g}, following {expert} would have cost "
@@ -421,17 +411,6 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
             f"{name} plays again after the guard had to follow {expert}, last in round {last} (rounds so far: {count}; "
             f"{cost})."
         )
-
-
-def _told(policy: Policy[Any], inner: State[Any], state: State[Any], y: Array) -> State[Any]:
-    """Return the state of a policy after a reading of a round, in which the plant was where the guard's state says."""
-    names = ("factor", "felt", "unit", "covariates")
-    known: dict[str, Any] = {name: getattr(state, name) for name in names}
-    if state.round == inner.round:
-        after = policy.observe_unchecked(evolve(inner, x=state.x, **known), y)
-        return evolve(after, factor=inner.factor, felt=None, unit=None, covariates=None)
-    view = evolve(inner, x=state.x, v=state.v, round=state.round, context=state.context, x_prev=state.x_prev, **known)
-    return evolve(inner, memory=policy.learn(view, y))
 
 
 def _flat(x: Array) -> Array:

@@ -57,12 +57,12 @@ class Periodic(Wrapper[_M]):
     def in_plant_coordinates(self) -> bool:
         return True
 
-    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> State[_M]:
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> _M:
         if np.shape(self.period) not in ((), x0.shape[-1:]):
             raise ArgumentError(f"period must have shape {x0.shape[-1:]}, got {np.shape(self.period)}")
         return super().begin(x0, horizon, rng)
 
-    def decide(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
+    def decide(self, state: State[_M], v: Array) -> tuple[Array, _M]:
         target = self.nearest(v, state.x)
         forecast = state.forecast
         if forecast is not None:
@@ -73,9 +73,17 @@ class Periodic(Wrapper[_M]):
             forecast = np.stack(turns, axis=-2) if turns else forecast
         return self.act_inside(evolve(state, forecast=forecast), target)
 
-    def learn(self, state: State[State[_M]], y: Array) -> State[_M]:
+    def inside(self, state: State[_M]) -> State[_M]:
+        """Return the state with the turns that the inner policy was told.
+
+        Parameters
+        ----------
+        state : State
+            The wrapper's state.
+        """
+        before = state.x if state.x_prev is None else state.x_prev
         felt = None if state.felt is None else self.nearest(state.felt, state.x)
-        return super().learn(evolve(state, v=self.nearest(state.v, state.x), felt=felt), y)
+        return evolve(state, v=self.nearest(state.v, before), felt=felt)
 
     def nearest(self, position: Array, x: Array) -> Array:
         period = np.asarray(self.period)

@@ -137,7 +137,6 @@ def join_states(policy: _Hooks, states: Sequence[_S]) -> _S:
     """Return one state for the runs of several that have the same count of rounds and the same key."""
     parts: Sequence[Any] = states
     first = parts[0]
-    # In a wrapper, the states inside may differ in this: a pending state learns its position from the wrapper again.
     pending, awaiting = any(state.pending for state in parts), None
     if first.max_delay and any(state.awaiting is not None or state.pending != pending for state in parts):
         awaiting = np.concatenate([_awaiting(state) for state in parts])

@@ -9,26 +9,24 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from soqo._foundation.arguments import numbers
+from soqo._foundation.blas import is_finite_quick
 from soqo._foundation.frozen_dataclasses import evolve, freeze, set_fields
 from soqo._model.coordinates import Coordinates
 from soqo._model.problem import Problem
 from soqo._storage.registry import add_fields, register, rename_fields
 from soqo.errors import ArgumentError
 from soqo.policies._base import Policy, Reach, State
-from soqo.policies._runs import join_states, shift_state, take_state
 from soqo.typing import Array, ArrayLike, BoolArray, IntArray, Rng
 
 _M = TypeVar("_M")
 
 
 @dataclass(frozen=True)
-class Wrapper(Policy[State[_M]], Generic[_M]):
-    """A policy around another policy, whose state is the wrapper's memory.
+class Wrapper(Policy[_M], Generic[_M]):
+    """A policy around another policy: it changes what goes in and what comes out, and has the memory of the other.
 
-    The wrapper validates its arguments and keeps both states in step, so it calls the inner policy unchecked. A wrapper
-    implements ``decide``, in which ``act_inside`` returns the action of the inner policy; one that changes coordinates
-    overrides ``inward``. What the inner policy learns from a reading, late or not, is the wrapper's own round in the
-    coordinates of the inner policy: the applied action, the minimizer, the context and the factor.
+    A wrapper implements ``decide``, in which ``act_inside`` returns the action of the inner policy. One that changes
+    coordinates overrides ``inside``, the state as the inner policy sees it in every call.
 
     Parameters
     ----------
@@ -40,8 +38,8 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
     >>> from soqo import FTM
     >>> class HalfStep(Wrapper):
     ...     def decide(self, state, v):
-    ...         x, inner = self.act_inside(state, v)
-    ...         return (state.x + x) / 2.0, inner
+    ...         x, memory = self.act_inside(state, v)
+    ...         return (state.x + x) / 2.0, memory
     >>> policy = HalfStep(FTM())
     >>> policy.act(policy.start(np.zeros(1)), v=[4.0])[0]
     array([2.])
@@ -56,88 +54,45 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
         if not isinstance(self.policy, Policy):
             raise ArgumentError(f"policy must be a Policy, got {type(self.policy).__name__}")
 
-    def inward(self, x: Array) -> Array:
-        """Return positions or minimizers of the plant in the coordinates of the inner policy; by default as they are.
-
-        Parameters
-        ----------
-        x : Array, shape (..., d)
-            The positions.
-        """
-        return x
-
-    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> State[_M]:
-        return self.policy.start(self.inward(x0), horizon, rng)
-
-    def make_room(self, memory: State[_M], max_delay: int) -> State[_M]:
-        return evolve(memory, memory=self.policy.make_room(memory.memory, max_delay))
-
-    def take_runs(self, memory: State[_M], index: IntArray) -> State[_M]:
-        return take_state(self.policy, memory, index)
-
-    def join_runs(self, memories: Sequence[State[_M]]) -> State[_M]:
-        return join_states(self.policy, memories)
-
-    def shift_rounds(self, memory: State[_M], by: int) -> State[_M]:
-        return shift_state(self.policy, memory, by)
-
-    def nearest(self, position: Array, x: Array) -> Array:
-        return self.policy.nearest(position, x)
-
-    def reach_inside(self, state: State[State[_M]]) -> Reach | None:
-        """Return what the plant reaches, in the coordinates of the inner policy; by default as it is.
+    def inside(self, state: State[_M]) -> State[_M]:
+        """Return the state as the inner policy sees it; by default as it is.
 
         Parameters
         ----------
         state : State
-            The wrapper's state, in ``decide``.
+            The wrapper's state.
         """
-        return state.reach
+        return state
 
-    def act_inside(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
-        """Return the action of the inner policy, in its coordinates, and its new state.
+    def act_inside(self, state: State[_M], v: Array) -> tuple[Array, _M]:
+        """Return the action of the inner policy, in its coordinates, and its new memory.
 
         Parameters
         ----------
         state : State
             The wrapper's state, in ``decide``.
         v : Array, shape (*batch, d)
-            The minimizer of this round.
+            The minimizer of this round, in the coordinates of the inner policy.
         """
-        inner = state.memory
-        if inner.pending:  # the last round had no reading so far: the inner policy does not know where the plant is
-            inner = evolve(inner, x=self.inward(state.x))
-        reach = self.reach_inside(state)
-        if reach is not None:
-            inner = evolve(inner, reach=reach)
-        forecast = None if state.forecast is None else self.inward(state.forecast)
-        if state.context is None and state.factor is None:
-            return self.policy.act_unchecked(inner, self.inward(v), forecast)
-        return self.policy.act_unchecked(inner, self.inward(v), forecast, context=state.context, factor=state.factor)
+        return self.policy.decided(self.inside(state), v)
 
-    def learn(self, state: State[State[_M]], y: Array) -> State[_M]:
-        inner = state.memory
-        felt = None if state.felt is None else self.inward(state.felt)
-        if state.round == inner.round:
-            moved = evolve(inner, x=self.inward(state.x))
-            if felt is None and state.unit is None and state.covariates is None:
-                return self.policy.observe_unchecked(moved, y)
-            view = evolve(moved, factor=state.factor, felt=felt, unit=state.unit, covariates=state.covariates)
-            after = self.policy.observe_unchecked(view, y)
-            return evolve(after, factor=inner.factor, felt=None, unit=None, covariates=None)
-        view = evolve(
-            inner,
-            x=self.inward(state.x),
-            v=self.inward(state.v),
-            round=state.round,
-            context=state.context,
-            factor=state.factor,
-            x_prev=None if state.x_prev is None else self.inward(state.x_prev),
-            felt=felt,
-            unit=state.unit,
-            covariates=state.covariates,
-        )
-        return evolve(inner, memory=self.policy.learn(view, y))
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> _M:
+        return self.policy.begin(x0, horizon, rng)
+
+    def learn(self, state: State[_M], y: Array) -> _M:
+        return self.policy.learn(self.inside(state), y)
+
+    def take_runs(self, memory: _M, index: IntArray) -> _M:
+        return self.policy.take_runs(memory, index)
+
+    def join_runs(self, memories: Sequence[_M]) -> _M:
+        return self.policy.join_runs(memories)
+
+    def shift_rounds(self, memory: _M, by: int) -> _M:
+        return self.policy.shift_rounds(memory, by)
+
+    def nearest(self, position: Array, x: Array) -> Array:
+        return self.policy.nearest(position, x)
 
     @property
     def exact_feedback(self) -> bool:
@@ -155,10 +110,10 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
     def mixes_rounds(self) -> bool:
         return self.policy.mixes_rounds
 
-    def diverged(self, state: State[State[_M]]) -> BoolArray:
-        return state.diverged | self.policy.diverged(state.memory)
+    def diverged(self, state: State[_M]) -> BoolArray:
+        return self.policy.diverged(self.inside(state))
 
-    def diagnostics(self, state: State[State[_M]]) -> dict[str, Any]:
+    def diagnostics(self, state: State[_M]) -> dict[str, Any]:
         """Return the diagnostics of the inner policy, in its coordinates.
 
         Parameters
@@ -166,19 +121,19 @@ class Wrapper(Policy[State[_M]], Generic[_M]):
         state : State
             The state.
         """
-        return {**self.policy.diagnostics(state.memory), "diverged": self.diverged(state)}
+        return self.policy.diagnostics(self.inside(state))
 
-    def health(self, state: State[State[_M]]) -> dict[str, Any]:
-        return self.policy.health(state.memory)
+    def health(self, state: State[_M]) -> dict[str, Any]:
+        return self.policy.health(self.inside(state))
 
-    def uncertainty_of(self, state: State[State[_M]], directions: Array) -> Array | None:
-        return self.policy.uncertainty_of(state.memory, directions)
+    def uncertainty_of(self, state: State[_M], directions: Array) -> Array | None:
+        return self.policy.uncertainty_of(self.inside(state), directions)
 
-    def counts(self, state: State[State[_M]]) -> dict[str, Array]:
-        return self.policy.counts(state.memory)
+    def counts(self, state: State[_M]) -> dict[str, Array]:
+        return self.policy.counts(self.inside(state))
 
-    def explain(self, state: State[State[_M]]) -> str:
-        return self.policy.explain(state.memory)
+    def explain(self, state: State[_M]) -> str:
+        return self.policy.explain(self.inside(state))
 
 
 @register("Weighted", migrations={0: rename_fields(switching="switching_weight")})
@@ -222,33 +177,47 @@ class Weighted(Wrapper[_M]):
     def in_plant_coordinates(self) -> bool:
         return True
 
-    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> State[_M]:
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> _M:
         if self.coordinates.dim not in (None, x0.shape[-1]):
             raise ArgumentError(
                 f"switching_weight must be for as many actuators as x0 has, {x0.shape[-1]}, "
                 f"got one for {self.coordinates.dim}"
             )
-        return super().begin(x0, horizon, rng)
+        return super().begin(self.coordinates.to_plain(x0), horizon, rng)
 
-    def inward(self, x: Array) -> Array:
-        return self.coordinates.to_plain(x)
+    def inside(self, state: State[_M]) -> State[_M]:
+        """Return the state in the coordinates of the inner policy.
 
-    def reach_inside(self, state: State[State[_M]]) -> Reach | None:
-        outer, coordinates = state.reach, self.coordinates
-        if outer is None:
-            return None
+        Parameters
+        ----------
+        state : State
+            The wrapper's state.
+        """
+        plain, known = self.coordinates.to_plain, {}
+        if state.x_prev is not None:
+            known["x_prev"] = plain(state.x_prev)
+        if state.felt is not None:
+            known["felt"] = plain(state.felt)
+        if state.forecast is not None:
+            known["forecast"] = plain(state.forecast)
+        reach = None if state.reach is None else self._reach(state.reach)
+        return evolve(state, x=plain(state.x), v=plain(state.v), reach=reach, **known)
+
+    def _reach(self, outer: Reach) -> Reach:
+        """Return where a plant gets, in the coordinates of the inner policy."""
+        plain, plant = self.coordinates.to_plain, self.coordinates.from_plain
 
         def reach(x: Array, v: Array) -> tuple[Array, Array]:
-            end, target = outer(coordinates.from_plain(x), coordinates.from_plain(v))
-            return coordinates.to_plain(end), coordinates.to_plain(target)
+            end, target = outer(plant(x), plant(v))
+            return plain(end), plain(target)
 
         return reach
 
-    def decide(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
-        z, inner = self.act_inside(state, v)
-        return self.coordinates.from_plain(z), inner
+    def decide(self, state: State[_M], v: Array) -> tuple[Array, _M]:
+        z, memory = self.act_inside(state, self.coordinates.to_plain(v))
+        return self.coordinates.from_plain(z), memory
 
-    def diagnostics(self, state: State[State[_M]]) -> dict[str, Any]:
+    def diagnostics(self, state: State[_M]) -> dict[str, Any]:
         """Return the diagnostics of the inner policy, with ``estimate``, ``uncertainty`` and ``offset`` in plant units.
 
         Parameters
@@ -267,16 +236,16 @@ class Weighted(Wrapper[_M]):
             found["uncertainty"] = self.uncertainty_of(state, eigenvectors.mT)
         return found
 
-    def health(self, state: State[State[_M]]) -> dict[str, Any]:
+    def health(self, state: State[_M]) -> dict[str, Any]:
         found = super().health(state)
         if "offset_covariance" in found:
             half = self.coordinates.from_plain(found["offset_covariance"])
             found["offset_covariance"] = self.coordinates.from_plain(half.swapaxes(-1, -2))
         return found
 
-    def uncertainty_of(self, state: State[State[_M]], directions: Array) -> Array | None:
+    def uncertainty_of(self, state: State[_M], directions: Array) -> Array | None:
         # With q'A q = (W^{1/2} q)' W^{-1/2} A W^{-1/2} (W^{1/2} q), the inner policy knows the deviation.
-        return self.policy.uncertainty_of(state.memory, self.coordinates.to_plain(directions))
+        return super().uncertainty_of(state, self.coordinates.to_plain(directions))
 
 
 @register("Limited", version=2, migrations={1: add_fields(rate=None)})
@@ -329,34 +298,33 @@ class Limited(Wrapper[_M]):
     def in_plant_coordinates(self) -> bool:
         return True
 
-    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> State[_M]:
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> _M:
         for name, limit in (("low", self.low), ("high", self.high), ("rate", self.rate)):
             if limit is not None and np.shape(limit) not in ((), x0.shape[-1:]):
                 raise ArgumentError(f"{name} must have shape {x0.shape[-1:]}, got {np.shape(limit)}")
         return super().begin(x0, horizon, rng)
 
-    def decide(self, state: State[State[_M]], v: Array) -> tuple[Array, State[_M]]:
-        x, inner = self.act_inside(state, v)
-        return self._limited(state.x, x), inner
-
-    def _limited(self, x_prev: Array, x: Array) -> Array:
-        # np.clip takes ten times as long for one plant.
-        if self.rate is not None:
-            x = np.minimum(np.maximum(x, np.subtract(x_prev, self.rate)), np.add(x_prev, self.rate))
-        if self.low is not None:
-            x = np.maximum(x, self.low)
-        if self.high is not None:
-            x = np.minimum(x, self.high)
-        return x
-
-    def reach_inside(self, state: State[State[_M]]) -> Reach | None:
+    def decide(self, state: State[_M], v: Array) -> tuple[Array, _M]:
         outer = state.reach
 
         def reach(x: Array, v: Array) -> tuple[Array, Array]:
             end = self._limited(x, v)
             return (end, v) if outer is None else (outer(x, end)[0], outer(x, v)[1])
 
-        return reach
+        x, memory = self.act_inside(evolve(state, reach=reach), v)
+        return self._limited(state.x, x), memory
+
+    def _limited(self, x_prev: Array, x: Array) -> Array:
+        """Return actions within the limits; one that is not finite stays as it is, and is reported as diverged."""
+        # np.clip takes ten times as long for one plant.
+        end = x
+        if self.rate is not None:
+            end = np.minimum(np.maximum(end, np.subtract(x_prev, self.rate)), np.add(x_prev, self.rate))
+        if self.low is not None:
+            end = np.maximum(end, self.low)
+        if self.high is not None:
+            end = np.minimum(end, self.high)
+        return end if is_finite_quick(x) else np.where(np.isfinite(x), end, x)
 
 
 def _limit(name: str, value: ArrayLike | None) -> Array | None:

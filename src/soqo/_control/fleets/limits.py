@@ -9,7 +9,7 @@ import numpy as np
 
 from soqo._foundation.arguments import numbers
 from soqo.errors import ArgumentError
-from soqo.policies import Limited, Policy, State, Wrapper
+from soqo.policies import Limited, Policy, Wrapper
 from soqo.typing import Array, ArrayLike, Rng
 
 _M = TypeVar("_M")
@@ -22,13 +22,13 @@ LIMITS = {"low": -np.inf, "high": np.inf, "rate": np.inf}
 class LimitedRows(Limited[_M]):
     """A policy within limits of shape (n, d), one row for each run of a batch.
 
-    Its states are those of :class:`soqo.Limited`, so that runs may be split and joined, and limited by other rows.
+    Limits have no part in a state, so that runs may be split and joined, and limited by other rows.
     """
 
     def __post_init__(self) -> None:
         Wrapper.__post_init__(self)
 
-    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> State[_M]:
+    def begin(self, x0: Array, horizon: int | None, rng: Rng | None) -> _M:
         return Wrapper.begin(self, x0, horizon, rng)
 
 

@@ -83,7 +83,7 @@ class Plants:
 
     @property
     def can_be_limited(self) -> bool:
-        """Whether plants can have limits of their own: their states have a level for limits."""
+        """Whether plants can have limits of their own."""
         return isinstance(self.player, Limited)
 
     def _limits_of(self, plants: Sequence[int]) -> Array:

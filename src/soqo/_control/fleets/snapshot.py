@@ -97,7 +97,7 @@ class FleetSnapshot(Value):
             rate=self.rate,
             period=self.period,
         )
-        # The states of plants whose limits differ have a level for them, too.
+        # Plants whose limits differ are steered within rows of them, in place of common limits.
         return player if self.limits is None or isinstance(player, Limited) else Limited(player)
 
 
