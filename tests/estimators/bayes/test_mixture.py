@@ -179,7 +179,7 @@ def test_without_an_offset_none_is_played() -> None:
 def test_the_offset_is_the_ridge_regression_given_the_estimate() -> None:
     bank, terms = learned(np.diag([2.0, 0.5]), np.array([1.0, -3.0]), np.zeros((2, 0)), rounds=12, noise=1.0)
     shifted = np.flatnonzero(bank.filters.kind == STRUCTURES.index(SHIFTED))
-    mixture = Mixture.of(bank.filters.take(shifted))
+    mixture = Mixture.of(bank.filters.take(shifted)).leading()
     found = Spectrum.of(np.tile([[2.1, 0.3], [0.3, 0.4]], (2, 1, 1)))
     shift = mixture.shift(terms, found, np.ones(2), np.zeros((2, 0)))[:, :, 0]
     e = terms.extras

@@ -127,7 +127,7 @@ class Bank(Posterior):
             resolution=reading.resolution,
         )
         mean = mixture.mean(expected.mean)
-        variance = mixture.mean(expected.scale2) + mixture.mean(np.square(expected.mean - mean[old.group]))
+        variance = mixture.mean(expected.scale2 + np.square(expected.mean - mean[old.group]))
         density = Mixture(new, mixture.starts, mixture.segment).log_total - mixture.log_total
         error = reading.y - mean
         if reading.censored is not None:  # at the limit of the meter, a reading is too low at most by chance
@@ -160,9 +160,8 @@ class Bank(Posterior):
         if not keep.all():
             kept = evolve(self, filters=self.filters.take(np.flatnonzero(keep)))
             mixture = Mixture.of(kept.filters)
-        leading, near = mixture.leading(), Spectrum(kept.values, kept.vectors)
-        found = leading.estimate(terms, near, kept.readings)
-        shift = leading.shift(terms, found, self.size, self.context_size)
+        found = mixture.estimate(terms, Spectrum(kept.values, kept.vectors), kept.readings)
+        shift = mixture.shift(terms, found, self.size, self.context_size)
         return evolve(kept, values=found.values, vectors=found.vectors, shift=shift)
 
     # ---- changes ---------------------------------------------------------------------------------------------------

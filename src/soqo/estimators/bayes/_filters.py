@@ -25,13 +25,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, log_ndtr, stdtr
 
 from soqo._foundation.blas import is_finite_quick
-from soqo._foundation.frozen_dataclasses import Value, evolve
+from soqo._foundation.frozen_dataclasses import Value, evolve, freeze
 from soqo._storage.registry import register
 from soqo.typing import Array, BoolArray, IntArray
 
@@ -307,12 +308,19 @@ def _carlson(root: Array, f: Array, r: Array) -> tuple[Array, Array]:
     roots = np.sqrt(alpha)  # the product of two alpha may overflow
     diagonal, back = roots[:, :-1] / roots[:, 1:], own / (roots[:, :-1] * roots[:, 1:])
     rows = max(1, _BLOCK_ENTRIES // root.shape[1] ** 2)
+    above = _above_diagonal(used.size)
     for first in range(0, len(f), rows):
         part = slice(first, first + rows)
-        T = np.triu(own[part, :, None] * -back[part, None, :], 1)
+        T = (own[part, :, None] * above) * -back[part, None, :]
         T[:, index, index] = diagonal[part]
         if used.size == root.shape[1]:
             root[part] = root[part] @ T
         else:
             root[part, used[:, None], used] = root[part, used[:, None], used] @ T
     return gain, alpha[:, -1]
+
+
+@cache
+def _above_diagonal(size: int) -> Array:
+    """Return a matrix of ones above the diagonal and zeros elsewhere, which is not to be changed."""
+    return freeze(np.triu(np.ones((size, size)), 1))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from soqo._foundation.blas import sum_of_squares
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.typing import Array, BoolArray, IntArray
 
@@ -85,7 +86,7 @@ class Reading(NamedTuple):
 
     def clipped(self) -> Reading:
         """Return readings whose squares do not overflow."""
-        if all(part is None or part.size == 0 or np.abs(part).max() < _ORDINARY for part in self):
+        if all(part is None or sum_of_squares(part) < _ORDINARY**2 for part in self):
             return self
         u, y = clip_readings(self.u, self.y)
         w, z = (None if part is None else np.clip(part, -MAX_DISTANCE, MAX_DISTANCE) for part in (self.w, self.z))
