@@ -252,7 +252,7 @@ class Bank(Posterior):
         """Return the standard deviations of w'Aw for directions w of shape (n, k, d)."""
         found: Array = FIRST_SCALE * np.vecdot(directions, directions)
         if len(self.filters.group):
-            mixture = Mixture.of(self.filters).leading()
+            mixture = Mixture.of(self.filters).leading
             rows = 2.0 * svec_rows(directions[mixture.rows])
             covariance = mixture.covariance(terms.extras)
             found[mixture.rows] = np.sqrt(np.maximum(np.vecdot(rows @ covariance, rows), 0.0))
@@ -262,7 +262,7 @@ class Bank(Posterior):
         """Return the lowest eigenvalue, in its deviations, of A before it was required to have none below zero."""
         found = np.full(len(self.size), np.nan)
         if len(self.filters.group):
-            mixture = Mixture.of(self.filters).leading()
+            mixture = Mixture.of(self.filters).leading
             spectrum = Spectrum.of(smat(mixture.theta[:, terms.extras :]))
             rows = 2.0 * svec_rows(spectrum.vectors[:, :, 0])
             variance = np.maximum(mixture.variance(rows, terms.extras), 1e-300)
@@ -273,7 +273,7 @@ class Bank(Posterior):
         """Return the covariance of the offset b, given the estimate of A, shape (n, d, d)."""
         found = np.full((len(self.size), terms.dim, terms.dim), np.nan)
         if len(self.filters.group):
-            mixture = Mixture.of(self.filters).leading()
+            mixture = Mixture.of(self.filters).leading
             own = self.take(mixture.rows)
             estimate = Spectrum(own.values, own.vectors)
             variances = mixture.offset_variances(terms, estimate, own.shift[:, :, 0], own.size)
@@ -283,14 +283,14 @@ class Bank(Posterior):
     def covariances(self, terms: Terms, U: Array) -> tuple[Array, Array]:
         """Return var(1/2 u'Au), shape (n, k), and Cov(A, 1/2 u'Au), shape (n, k, d, d), for u of shape (n, k, d)."""
         rows = svec_rows(U)
-        cross = rows @ Mixture.of(self.filters).leading().covariance(terms.extras)
+        cross = rows @ Mixture.of(self.filters).leading.covariance(terms.extras)
         return np.vecdot(cross, rows), smat(cross)
 
     def image(self, terms: Terms, w: Array) -> Array:
         """Return the covariance of A w for vectors w of shape (n, d), shape (n, d, d)."""
         eye = np.eye(terms.dim)
         rows = 0.5 * (svec_rows(w[:, None] + eye) - svec_rows(w[:, None] - eye))
-        return rows @ Mixture.of(self.filters).leading().covariance(terms.extras) @ rows.mT
+        return rows @ Mixture.of(self.filters).leading.covariance(terms.extras) @ rows.mT
 
 
 def _depending(terms: Terms, bank: Bank) -> list[Filters]:

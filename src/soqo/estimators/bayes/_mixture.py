@@ -98,8 +98,9 @@ class Mixture:
         shares = self.shares.reshape(-1, *(1,) * (values.ndim - 1))
         return np.asarray(np.add.reduceat(shares * values, self.starts))
 
+    @cached_property
     def leading(self) -> Mixture:
-        """Return the mixtures of the filters that matter for the estimate."""
+        """The mixtures of the filters that matter for covariances."""
         keep = self.behind < LEADING_NATS
         return self if keep.all() else Mixture.of(self.filters.take(np.flatnonzero(keep)))
 
@@ -125,7 +126,7 @@ class Mixture:
         """Return the variance of one linear function of these unknowns in each row."""
         f = self.filters
         along = rows[self.segment]
-        spread = np.matvec(f.root[:, first:, first:].mT, along)
+        spread = np.vecmat(along, f.root[:, first:, first:])
         away = np.vecdot(f.mean[:, first:] - self.theta[self.segment, first:], along)
         return self.mean(f.noise_variance * np.vecdot(spread, spread) + away * away)
 
@@ -149,7 +150,7 @@ class Mixture:
         outside = (spectrum.values[:, 0] < INSIDE * lowest) | (readings < p + 5)
         if not outside.any():
             return spectrum
-        part = self.of_rows(outside).leading()
+        part = self.leading.of_rows(outside)
         covariance = part.covariance(e)
         start = Spectrum(near.values[outside], near.vectors[outside])
         rows = 2.0 * svec_rows(start.vectors.mT)
@@ -183,7 +184,7 @@ class Mixture:
         exists = self.mean(_HAS_OFFSET[self.filters.kind]) > NEGLIGIBLE
         if not exists.any():
             return result
-        part, Q, values = self.of_rows(exists).leading(), estimate.vectors[exists], estimate.values[exists]
+        part, Q, values = self.leading.of_rows(exists), estimate.vectors[exists], estimate.values[exists]
         joint = part.covariance(first)
         # What is known of g once A is the estimate.
         C = joint[:, own_A:, own_A:]
@@ -221,7 +222,11 @@ class Mixture:
         exists = self.mean(_HAS_OFFSET[self.filters.kind]) > NEGLIGIBLE
         if not exists.any():
             return variances
-        joint, Q, values = self.of_rows(exists).leading().covariance(first), estimate.vectors[exists], estimate.values[exists]
+        joint, Q, values = (
+            self.leading.of_rows(exists).covariance(first),
+            estimate.vectors[exists],
+            estimate.values[exists],
+        )
         # A is not known either: an error of b is one of g - A b, to the first order.
         own, rows = b[exists, None], np.zeros((len(Q), d, joint.shape[1]))
         rows[:, :, terms.offset_columns(0)] = Q.mT
