@@ -86,7 +86,8 @@ class Reading(NamedTuple):
 
     def clipped(self) -> Reading:
         """Return readings whose squares do not overflow."""
-        if all(part is None or sum_of_squares(part) < _ORDINARY**2 for part in self):
+        numbers = (self.u, self.y, self.w, self.factor, self.r, self.z, self.resolution)
+        if all(part is None or sum_of_squares(part) < _ORDINARY**2 for part in numbers):
             return self
         u, y = clip_readings(self.u, self.y)
         w, z = (None if part is None else np.clip(part, -MAX_DISTANCE, MAX_DISTANCE) for part in (self.w, self.z))
