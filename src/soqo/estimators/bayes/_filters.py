@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, log_ndtr, stdtr
@@ -286,13 +286,10 @@ def _time_update(filters: Filters, step: Step | None) -> tuple[Array, Array]:
 
 
 def _after_steps(block: Array, steps: Array) -> Array:
-    """Return the roots of the first unknowns after steps; those of unknowns that do not exist stay zero."""
-    covariance = block @ block.mT
-    variances = covariance.reshape(len(block), -1)[:, :: block.shape[1] + 1]
-    variances += np.square(steps)
-    absent = variances == 0.0
-    variances += absent
-    return np.asarray(upper_root(covariance) - absent[:, None, :] * np.eye(block.shape[1]))
+    """Return the roots of S S' + diag(steps)^2, by a QR decomposition, which never squares the numbers."""
+    rows = np.concatenate([block.mT, steps[:, :, None] * np.eye(block.shape[1])], axis=1)
+    R: Any = np.linalg.qr(rows[:, :, ::-1], mode="r")
+    return np.asarray(R.mT[:, ::-1, ::-1])
 
 
 def upper_root(covariance: Array) -> Array:
