@@ -303,7 +303,7 @@ def _depending(terms: Terms, bank: Bank) -> list[Filters]:
         level = np.maximum(np.sqrt(squares / like.noise_variance), 2.0 / (terms.dim * np.square(size)))
         prior = terms.deviations(size, bank.context_size[like.group]) * terms.exist(one) * level[:, None]
         root, steps, keep = OUTDATED * like.root, np.zeros(prior.shape), np.ones(prior.shape)
-        root[:, index, index] = np.where(root[:, index, index] != 0.0, root[:, index, index], prior)
+        root[:, index, index] = np.where(root[:, index, index] > 0.0, root[:, index, index], prior)
         steps[:, 0], steps[:, terms.walking :] = one.load_step, one.regressor_step * prior[:, terms.walking :]
         keep[:, terms.walking :] = math.sqrt(1.0 - one.regressor_step**2)
         odds = np.log([one.probability / STRUCTURES[k].probability for k in like.kind])

@@ -289,6 +289,7 @@ def _after_steps(block: Array, steps: Array) -> Array:
     """Return the roots of S S' + diag(steps)^2, by a QR decomposition, which never squares the numbers."""
     rows = np.concatenate([block.mT, steps[:, :, None] * np.eye(block.shape[1])], axis=1)
     R: Any = np.linalg.qr(rows[:, :, ::-1], mode="r")
+    R = np.where(np.einsum("nii->ni", R)[:, :, None] < 0.0, -R, R)  # the diagonal of a root is not negative
     return np.asarray(R.mT[:, ::-1, ::-1])
 
 
