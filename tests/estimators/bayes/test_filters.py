@@ -300,3 +300,19 @@ def test_the_filters_of_several_lists_are_joined_by_group() -> None:
     parts = [filters.take(np.array([2])), filters.take(np.array([0, 3])), filters.take(slice(1, 2))]
     assert Filters.join(parts) == filters
     assert Filters.join([Filters.none(M, WALKING), filters]) == filters
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_an_unknown_that_does_not_exist_stays_apart_from_one_that_walks(missing: int) -> None:
+    full, data = prior((0.4, 0.3), seed=9), draw(12, seed=9)
+    root, mean, steps = full.root.copy(), full.mean.copy(), full.steps.copy()
+    root[:, missing], root[:, :, missing], mean[:, missing], steps[:, missing] = 0.0, 0.0, 0.0, 0.0
+    without = evolve(full, root=root, mean=mean, steps=steps)
+    alone = learn_all(without, data)
+    together = learn_all(Filters.join([full, without]), data).take(np.array([1]))
+    np.testing.assert_array_equal(together.root, alone.root)
+    np.testing.assert_array_equal(together.mean, alone.mean)
+    known = joint(without, 0, data)
+    gain = known.cross @ np.linalg.inv(known.readings)
+    np.testing.assert_allclose(alone.mean[0], known.mean + gain @ (data.y - known.expected_readings), atol=1e-12)
+    np.testing.assert_allclose(covariance(alone), known.covariance - gain @ known.cross.T, atol=1e-12)

@@ -286,11 +286,15 @@ def _time_update(filters: Filters, step: Step | None) -> tuple[Array, Array]:
 
 
 def _after_steps(block: Array, steps: Array) -> Array:
-    """Return the roots of S S' + diag(steps)^2, by a QR decomposition, which never squares the numbers."""
-    rows = np.concatenate([block.mT, steps[:, :, None] * np.eye(block.shape[1])], axis=1)
+    """Return the roots of S S' + diag(steps)^2, by a QR decomposition, which never squares the numbers.
+
+    Unknowns that do not exist get a root of one on the way, since a column of zeros would not leave them apart.
+    """
+    absent, eye = ~block.any(axis=2) & (steps == 0.0), np.eye(block.shape[1])
+    rows = np.concatenate([block.mT, (steps + absent)[:, :, None] * eye], axis=1)
     R: Any = np.linalg.qr(rows[:, :, ::-1], mode="r")
     R = np.where(np.einsum("nii->ni", R)[:, :, None] < 0.0, -R, R)  # the diagonal of a root is not negative
-    return np.asarray(R.mT[:, ::-1, ::-1])
+    return np.asarray(R.mT[:, ::-1, ::-1] - absent[:, None, :] * eye)
 
 
 def upper_root(covariance: Array) -> Array:
