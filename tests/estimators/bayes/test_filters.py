@@ -302,17 +302,26 @@ def test_the_filters_of_several_lists_are_joined_by_group() -> None:
     assert Filters.join([Filters.none(M, WALKING), filters]) == filters
 
 
-@pytest.mark.parametrize("missing", [0, 1])
-def test_an_unknown_that_does_not_exist_stays_apart_from_one_that_walks(missing: int) -> None:
-    full, data = prior((0.4, 0.3), seed=9), draw(12, seed=9)
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_an_unknown_that_does_not_exist_changes_nothing(missing: int) -> None:
+    data, three = draw(12, seed=9), np.array([[0.4, 0.3, 0.2]])
+    full = evolve(prior((0.4, 0.3), seed=9), keep=np.array([[1.0, KEEP, KEEP]]), steps=three)
     root, mean, steps = full.root.copy(), full.mean.copy(), full.steps.copy()
     root[:, missing], root[:, :, missing], mean[:, missing], steps[:, missing] = 0.0, 0.0, 0.0, 0.0
     without = evolve(full, root=root, mean=mean, steps=steps)
-    alone = learn_all(without, data)
-    together = learn_all(Filters.join([full, without]), data).take(np.array([1]))
-    np.testing.assert_array_equal(together.root, alone.root)
-    np.testing.assert_array_equal(together.mean, alone.mean)
-    known = joint(without, 0, data)
-    gain = known.cross @ np.linalg.inv(known.readings)
-    np.testing.assert_allclose(alone.mean[0], known.mean + gain @ (data.y - known.expected_readings), atol=1e-12)
-    np.testing.assert_allclose(covariance(alone), known.covariance - gain @ known.cross.T, atol=1e-12)
+    left = np.delete(np.arange(M), missing)
+    small = evolve(
+        without,
+        root=root[:, left[:, None], left],
+        mean=mean[:, left],
+        steps=np.delete(steps, missing, axis=1),
+        keep=np.delete(full.keep, missing, axis=1),
+    )
+    beside = Filters.join([full, without])
+    for phi, y, r in zip(data.phi, data.y, data.r, strict=True):
+        told = np.array([y]), np.array([r])
+        beside, without = learn(beside, phi[None], *told)[0], learn(without, phi[None], *told)[0]
+        small, _ = learn(small, phi[None, left], *told)
+    np.testing.assert_array_equal(beside.root[1], without.root[0])
+    np.testing.assert_allclose(covariance(without)[left[:, None], left], covariance(small), atol=1e-12)
+    np.testing.assert_allclose(without.mean[:, left], small.mean, atol=1e-12)
