@@ -24,7 +24,7 @@ from soqo.typing import Array, BoolArray, IntArray
 OUTDATED = 10.0
 """The factor of all deviations of a filter that has learned without regressors on which the base load now depends."""
 
-NOISE_MEMORY = 50.0
+NOISE_MEMORY = 100.0
 """The noise is that of about so many readings, and older ones are forgotten: with the noise of quiet hours, readings
 of busy ones would be taken for wrong, or for a change of A."""
 
