@@ -24,6 +24,10 @@ from soqo.typing import Array, BoolArray, IntArray
 OUTDATED = 10.0
 """The factor of all deviations of a filter that has learned without regressors on which the base load now depends."""
 
+NOISE_MEMORY = 100.0
+"""The noise is that of about so many readings, and older ones are forgotten: with the noise of quiet hours, readings
+of busy ones would be taken for wrong, or for a change of A."""
+
 NEGLIGIBLE_NATS = 25.0
 """Hypotheses so far behind the best one are dropped. What a structure has in more unknowns counts against it until they
 are known, and a base load may show only after a day what it depends on: 12 would drop what proves right later."""
@@ -115,7 +119,7 @@ class Bank(Posterior):
         """Return the rows after a reading, and what they expected of it."""
         z = self.z if reading.z is None else np.where(np.isnan(reading.z), self.z, reading.z)
         rows, step = self._told(terms, z) if terms.regressors else (self, None)
-        old, mixture = rows.filters, Mixture.of(rows.filters)
+        old, mixture = rows._with_recent_noise(reading), Mixture.of(rows.filters)
         new, expected = learn(
             old,
             terms.features(reading),
@@ -134,6 +138,16 @@ class Bank(Posterior):
             error = np.where(reading.censored, np.maximum(error, 0.0), error)
         outcome = Expectation(density, error, variance, rows._noise(mixture))
         return evolve(rows, filters=new, readings=self.readings + 1.0, z=z), outcome
+
+    def _with_recent_noise(self, reading: Reading) -> Filters:
+        """Return the filters for which old readings count less in the noise, unless the reading says nothing of it.
+
+        The noise may change slowly: its variance is learned with a discount (West and Harrison, "Bayesian Forecasting
+        and Dynamic Models", 1997).
+        """
+        told = np.ones(len(self.size)) if reading.censored is None else 1.0 - reading.censored
+        kept = (1.0 - told / NOISE_MEMORY)[self.filters.group]
+        return evolve(self.filters, a=kept * self.filters.a, b=kept * self.filters.b)
 
     def _told(self, terms: Terms, z: Array) -> tuple[Bank, Step]:
         """Return the rows that know the size of the first steps of the regressors, and what these steps are."""
