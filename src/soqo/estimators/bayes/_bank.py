@@ -33,7 +33,14 @@ NEGLIGIBLE_NATS = 25.0
 are known, and a base load may show only after a day what it depends on: 12 would drop what proves right later."""
 
 
-@register("Bank", version=2, migrations={1: lambda fields: {**fields, "z": np.full((len(fields["size"]), 0), np.nan)}})
+@register(
+    "Bank",
+    version=3,
+    migrations={
+        1: lambda fields: {**fields, "z": np.full((len(fields["size"]), 0), np.nan)},
+        2: lambda fields: {**fields, "displacement": fields["size"]},
+    },
+)
 @dataclass(frozen=True)
 class Bank(Posterior):
     """Banks of filters in independent rows; see :class:`soqo.estimators.bayes.Posterior`.
@@ -44,6 +51,9 @@ class Bank(Posterior):
         The filters of all rows; the row is their group.
     size : Array, shape (n,)
         The typical size of an entry of u; 0 before it is known, when there are no filters.
+    displacement : Array, shape (n,)
+        That which was seen. Before the first step of v it may be far below ``size``, which also bounds what a first
+        reading says of A; the offset has this size.
     context_size : Array, shape (n, k + m)
         The typical sizes of the entries of the context, and of the regressors.
     readings : Array, shape (n,)
@@ -60,6 +70,7 @@ class Bank(Posterior):
 
     filters: Filters
     size: Array
+    displacement: Array
     context_size: Array
     readings: Array
     known_noise: Array
@@ -76,18 +87,22 @@ class Bank(Posterior):
         shift, context = np.zeros((count, d, 1 + terms.context)), np.zeros((count, terms.context + terms.regressors))
         values = np.full((count, d), FIRST_SCALE)
         filters, z = Filters.none(terms.size, terms.extras), np.full((count, terms.regressors), np.nan)
-        return cls(filters, zero, context, zero, zero + np.inf, values, vectors, shift, z)
+        return cls(filters, zero, zero, context, zero, zero + np.inf, values, vectors, shift, z)
 
     @property
     def started(self) -> BoolArray:
         """The rows that have filters."""
         return np.asarray(self.size > 0.0)
 
-    def begun(self, terms: Terms, index: IntArray, size: Array, context_size: Array) -> Bank:
+    def begun(
+        self, terms: Terms, index: IntArray, size: Array, context_size: Array, displacement: Array | None = None
+    ) -> Bank:
         """Return the rows after some of them have begun to learn, now that typical sizes are known."""
         rest = np.setdiff1d(np.arange(len(self.size)), index)
-        new, filters = Bank.start(terms, len(index)), fresh_filters(terms, size, context_size)
-        new = evolve(new, filters=filters, size=size, context_size=context_size)
+        displacement = size if displacement is None else displacement
+        filters = fresh_filters(terms, size, context_size, displacement)
+        sizes = {"size": size, "displacement": displacement, "context_size": context_size}
+        new = evolve(Bank.start(terms, len(index)), filters=filters, **sizes)
         return Bank.join([new, self.take(rest)]).take(np.argsort(np.concatenate([index, rest]))) if rest.size else new
 
     # ---- rows ------------------------------------------------------------------------------------------------------
@@ -175,7 +190,7 @@ class Bank(Posterior):
             kept = evolve(self, filters=self.filters.take(np.flatnonzero(keep)))
             mixture = Mixture.of(kept.filters)
         found = mixture.estimate(terms, Spectrum(kept.values, kept.vectors), kept.readings)
-        shift = mixture.shift(terms, found, self.size, self.context_size)
+        shift = mixture.shift(terms, found, self.displacement, self.context_size)
         return evolve(kept, values=found.values, vectors=found.vectors, shift=shift)
 
     # ---- changes ---------------------------------------------------------------------------------------------------
@@ -201,8 +216,9 @@ class Bank(Posterior):
         like : Filters
             A filter for each row, whose structure and whose load and offset are kept.
         """
-        around = filters_around(terms, self.size, self.context_size, M, noise, like)
-        fresh = fresh_filters(terms, self.size, self.context_size)
+        deviations = terms.deviations(self.size, self.context_size, self.displacement)
+        around = filters_around(terms, deviations, M, noise, like)
+        fresh = fresh_filters(terms, self.size, self.context_size, self.displacement)
         fresh = evolve(fresh, log_weight=fresh.log_weight - math.log(len(RESTARTS) + 1))
         values, vectors = Spectrum.of(M).values, Spectrum.of(M).vectors
         filters, zero = Filters.join([around, fresh]), np.zeros(len(M))
@@ -290,7 +306,7 @@ class Bank(Posterior):
             mixture = Mixture.of(self.filters).leading
             own = self.take(mixture.rows)
             estimate = Spectrum(own.values, own.vectors)
-            variances = mixture.offset_variances(terms, estimate, own.shift[:, :, 0], own.size)
+            variances = mixture.offset_variances(terms, estimate, own.shift[:, :, 0], own.displacement)
             found[mixture.rows] = estimate.matrix(variances)
         return found
 
@@ -315,7 +331,8 @@ def _depending(terms: Terms, bank: Bank) -> list[Filters]:
         # What the filter does not have begins with the prior for an A whose cost is at least that of the noise.
         size, squares = bank.size[like.group], np.square(bank.values).mean(axis=1)[like.group]
         level = np.maximum(np.sqrt(squares / like.noise_variance), 2.0 / (terms.dim * np.square(size)))
-        prior = terms.deviations(size, bank.context_size[like.group]) * terms.exist(one) * level[:, None]
+        known = (one[like.group] for one in (bank.size, bank.context_size, bank.displacement))
+        prior = terms.deviations(*known) * terms.exist(one) * level[:, None]
         root, steps, keep = OUTDATED * like.root, np.zeros(prior.shape), np.ones(prior.shape)
         root[:, index, index] = np.where(root[:, index, index] > 0.0, root[:, index, index], prior)
         steps[:, 0], steps[:, terms.walking :] = one.load_step, one.regressor_step * prior[:, terms.walking :]

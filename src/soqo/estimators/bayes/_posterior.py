@@ -149,8 +149,8 @@ class Posterior(Value, ABC):
     ----------
     readings : Array, shape (n,)
         The number of readings learned.
-    size : Array, shape (n,)
-        The typical size of an entry of u; 0 before it is known.
+    size, displacement : Array, shape (n,)
+        The typical size of an entry of u, and that which was seen; 0 before it is known.
     started : BoolArray, shape (n,)
         The rows that know the typical size of a displacement. The others cannot learn.
     values, vectors : Array, shapes (n, d) and (n, d, d)
@@ -176,6 +176,8 @@ class Posterior(Value, ABC):
         def readings(self) -> Array: ...
         @property
         def size(self) -> Array: ...
+        @property
+        def displacement(self) -> Array: ...
         @property
         def started(self) -> BoolArray: ...
         @property
@@ -220,7 +222,9 @@ class Posterior(Value, ABC):
         """
 
     @abstractmethod
-    def begun(self, terms: Terms, index: IntArray, size: Array, context_size: Array) -> Self:
+    def begun(
+        self, terms: Terms, index: IntArray, size: Array, context_size: Array, displacement: Array | None = None
+    ) -> Self:
         """Return the rows after some of them were told the typical sizes of the entries of u and of what else is known.
 
         Parameters
@@ -233,6 +237,8 @@ class Posterior(Value, ABC):
             The typical size of an entry of u.
         context_size : Array, shape (m, k)
             The typical sizes of the entries of the context, and of the regressors.
+        displacement : Array of shape (m,), optional
+            The typical size of an entry of u as it was seen, which is that of an offset; ``size`` unless given.
         """
 
     @abstractmethod
