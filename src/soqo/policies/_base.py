@@ -35,6 +35,8 @@ from soqo.typing import Array, ArrayLike, BoolArray, IntArray, Rng, RngLike
 
 _M = TypeVar("_M")
 
+_LARGEST = float(np.finfo(np.float64).max)
+
 Reach = Callable[[Array, Array], tuple[Array, Array]]
 """A function of a position and a minimizer: the position after the round, and the minimizer as it counts for it."""
 
@@ -601,8 +603,9 @@ class Policy(Value, ABC, Generic[_M]):
         factor = state.factor if late is None else late.factor
         view = evolve(state, felt=felt, unit=unit, covariates=covariates)
         if unit is not None:
-            y = y / unit
-            scaled = 1.0 / unit if factor is None else factor / unit
+            with np.errstate(over="ignore"):  # what exceeds the largest float is that float
+                y = np.clip(y / unit, -_LARGEST, _LARGEST)
+                scaled = np.minimum((1.0 if factor is None else factor) / unit, _LARGEST)
             if late is None:
                 view = evolve(view, factor=scaled)
             else:

@@ -176,6 +176,13 @@ def test_predictions_after_a_gap_are_calibrated_where_the_base_load_walks() -> N
 # ---- changes -------------------------------------------------------------------------------------------------------
 
 
+def test_noise_that_grows_is_learned_from_the_last_readings() -> None:
+    quiet, busy = readings(A, 300, 10), readings(A, 100, 10, noise=1.0, seed=1)
+    u, y = (np.concatenate(pair) for pair in zip(quiet, busy, strict=True))
+    bank, _ = learn(begun(TERMS, 10), u, y)
+    assert np.median(bank.noise()) == pytest.approx(1.0, rel=0.2)  # the root of the mean square of all is 0.5
+
+
 def test_a_bank_that_starts_again_keeps_its_estimate_as_a_prior() -> None:
     u, y = readings(A, 40, 8)
     old, _ = learn(begun(TERMS, 8), u, y)

@@ -300,3 +300,28 @@ def test_the_filters_of_several_lists_are_joined_by_group() -> None:
     parts = [filters.take(np.array([2])), filters.take(np.array([0, 3])), filters.take(slice(1, 2))]
     assert Filters.join(parts) == filters
     assert Filters.join([Filters.none(M, WALKING), filters]) == filters
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_an_unknown_that_does_not_exist_changes_nothing(missing: int) -> None:
+    data, three = draw(12, seed=9), np.array([[0.4, 0.3, 0.2]])
+    full = evolve(prior((0.4, 0.3), seed=9), keep=np.array([[1.0, KEEP, KEEP]]), steps=three)
+    root, mean, steps = full.root.copy(), full.mean.copy(), full.steps.copy()
+    root[:, missing], root[:, :, missing], mean[:, missing], steps[:, missing] = 0.0, 0.0, 0.0, 0.0
+    without = evolve(full, root=root, mean=mean, steps=steps)
+    left = np.delete(np.arange(M), missing)
+    small = evolve(
+        without,
+        root=root[:, left[:, None], left],
+        mean=mean[:, left],
+        steps=np.delete(steps, missing, axis=1),
+        keep=np.delete(full.keep, missing, axis=1),
+    )
+    beside = Filters.join([full, without])
+    for phi, y, r in zip(data.phi, data.y, data.r, strict=True):
+        told = np.array([y]), np.array([r])
+        beside, without = learn(beside, phi[None], *told)[0], learn(without, phi[None], *told)[0]
+        small, _ = learn(small, phi[None, left], *told)
+    np.testing.assert_array_equal(beside.root[1], without.root[0])
+    np.testing.assert_allclose(covariance(without)[left[:, None], left], covariance(small), atol=1e-12)
+    np.testing.assert_allclose(without.mean[:, left], small.mean, atol=1e-12)

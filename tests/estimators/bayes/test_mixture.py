@@ -76,7 +76,7 @@ def test_a_filter_of_negligible_weight_does_not_matter() -> None:
     filters = some_filters(Terms(2))
     weight = filters.log_weight.copy()
     weight[1] = weight[0] - 30.0
-    leading = Mixture.of(evolve(filters, log_weight=weight)).leading()
+    leading = Mixture.of(evolve(filters, log_weight=weight)).leading
     np.testing.assert_allclose(leading.theta, Mixture.of(filters.take(np.array([0, 2, 3, 4]))).theta, atol=1e-12)
 
 
@@ -179,7 +179,7 @@ def test_without_an_offset_none_is_played() -> None:
 def test_the_offset_is_the_ridge_regression_given_the_estimate() -> None:
     bank, terms = learned(np.diag([2.0, 0.5]), np.array([1.0, -3.0]), np.zeros((2, 0)), rounds=12, noise=1.0)
     shifted = np.flatnonzero(bank.filters.kind == STRUCTURES.index(SHIFTED))
-    mixture = Mixture.of(bank.filters.take(shifted))
+    mixture = Mixture.of(bank.filters.take(shifted)).leading
     found = Spectrum.of(np.tile([[2.1, 0.3], [0.3, 0.4]], (2, 1, 1)))
     shift = mixture.shift(terms, found, np.ones(2), np.zeros((2, 0)))[:, :, 0]
     e = terms.extras

@@ -88,7 +88,8 @@ def test_with_a_single_belief_glide_plays_lai_for_its_estimate(horizon: int | No
         player: Any = LAI(found["estimate"])
         expected, _ = player.act(replace(player.start(state.x, horizon), x=state.x, round=state.round), v)
         x, state = policy.act(state, v)
-        if found["beliefs"] == 1 and not found["drift"] and not found["offset"].any():
+        drift = policy.diagnostics(state)["drift"]  # with the last step of v
+        if found["beliefs"] == 1 and not drift and not found["offset"].any():
             np.testing.assert_allclose(x, expected, rtol=1e-9, atol=1e-9)
             compared += 1
         state = policy.observe(state, 0.5 * (x - v) @ matrix @ (x - v) + rng.uniform(-1.0, 1.0))

@@ -216,3 +216,16 @@ def test_a_first_reading_at_the_limit_of_the_meter_hardly_delays_learning() -> N
     assert limited.cost.sum() < 1.15 * free.cost.sum()
     error = np.abs(GLIDE().diagnostics(limited.state)["estimate"] - plants.A).max(axis=(1, 2))
     assert np.median(error) < 2.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_large_base_load_is_no_reason_to_expect_a_large_offset(seed: int) -> None:
+    policy, rng = GLIDE(), np.random.default_rng(seed)
+    state = policy.start(np.ones(2))
+    for _ in range(12):
+        v = 0.5 * rng.standard_normal(2)
+        x, state = policy.act(state, v)
+        state = policy.observe(state, 1000.0 + 0.5 * (x - v) @ (x - v) + 3.0 * rng.standard_normal())
+        # The distance from v is about one, and readings say nothing yet.
+        assert np.sqrt(np.trace(policy.health(state)["offset_covariance"])) < 2.0
+        assert np.abs(policy.diagnostics(state)["offset"]).max() < 2.0

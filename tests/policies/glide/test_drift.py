@@ -13,7 +13,7 @@ from soqo import random_curvature
 from soqo._model.gains import advance, contraction
 from soqo._model.planner import towards
 from soqo._model.spectrum import Spectrum
-from soqo.policies.glide._drift import MAX_CORRELATION, SIGNIFICANT_DEVIATIONS, Drift
+from soqo.policies.glide._drift import CORRELATED, CORRELATION_VARIANCE, MAX_CORRELATION, Drift
 
 RUNS = 400
 
@@ -29,7 +29,7 @@ def after_steps(steps: Any) -> Drift:
 def with_correlation(rho: Any, step: Any) -> Drift:
     """Return the state after many steps with exactly this correlation and this last step."""
     many = np.full(len(step), 1e6)
-    return Drift(step, rho * many, many, np.zeros(len(step)))
+    return Drift(step, rho * many, many, np.where(rho, 1.0, many))
 
 
 # ---- the correlation -----------------------------------------------------------------------------------------------
@@ -66,47 +66,48 @@ def test_the_correlation_of_an_autoregression_is_estimated(rho: float) -> None:
     assert abs(scatter - 1.0) < 4.0 * math.sqrt(2.0 / runs)
 
 
-@pytest.mark.parametrize("dim", [1, 4])
-def test_independent_gaussian_steps_rarely_seem_correlated(dim: int) -> None:
-    steps = np.random.default_rng(2).standard_normal((RUNS, 300, dim))
-    found = after_steps(steps).correlation()
-    # The sum over its root mean square is nearly normal: it exceeds three deviations in 0.27 % of runs.
-    chance = math.erfc(SIGNIFICANT_DEVIATIONS / math.sqrt(2.0))
-    assert np.count_nonzero(found) <= binom.ppf(0.9999, RUNS, chance)
+def steps_by_chance(kind: str, rounds: int) -> Any:
+    rng = np.random.default_rng(2)
+    return rng.standard_normal((RUNS, rounds, 2)) if kind == "normal" else rng.standard_cauchy((RUNS, rounds, 2))
 
 
-def test_independent_cauchy_steps_rarely_seem_correlated() -> None:
-    steps = np.random.default_rng(3).standard_cauchy((RUNS, 300, 2))
-    found = after_steps(steps).correlation()
-    # Given their sizes, products of symmetric steps have independent random signs. Hoeffding's inequality bounds the
-    # probability that their sum exceeds k roots of their sum of squares by 2 exp(-k^2 / 2), without any moments.
-    chance = 2.0 * math.exp(-0.5 * SIGNIFICANT_DEVIATIONS**2)
-    assert np.count_nonzero(found) <= binom.ppf(0.9999, RUNS, chance)
-    # Without the test of significance, every run would have a correlation.
-    assert np.count_nonzero(after_steps(steps).products) == RUNS
+@pytest.mark.parametrize("kind", ["normal", "Cauchy"])
+def test_independent_steps_are_rarely_taken_for_correlated_ones(kind: str) -> None:
+    # By Bayes' theorem the expected odds of a hypothesis that is wrong are its prior odds at any time, so that Markov's
+    # inequality bounds the share of runs in which it is as probable as not.
+    for rounds in (30, 100, 300):
+        drift = after_steps(steps_by_chance(kind, rounds))
+        estimate = drift.products / drift.squares
+        believed = np.abs(drift.correlation()) > 0.5 * np.abs(estimate)
+        assert np.count_nonzero(believed) <= binom.ppf(0.9999, RUNS, 2.0 * CORRELATED)
 
 
-def test_a_correlation_is_significant_from_three_deviations() -> None:
-    # Steps of plus and minus one: 100 products of size one, whose sum has a deviation of 10.
-    def steps(turns: int) -> Any:
-        signs = np.ones(101)
-        signs[1 : 2 * turns : 2] = -1.0  # each of them makes two products negative
-        return signs[None, :, None]
-
-    assert after_steps(steps(17)).products == pytest.approx([32.0])
-    assert after_steps(steps(17)).correlation() == pytest.approx([0.32])
-    assert after_steps(steps(18)).products == pytest.approx([28.0])
-    assert after_steps(steps(18)).correlation() == [0.0]
-    # The same holds for steps that reverse.
-    back = np.where(np.arange(101) % 2, -1.0, 1.0)[None, :, None]
-    assert after_steps(back * steps(17)).correlation() == pytest.approx([-0.32])
-    assert after_steps(back * steps(18)).correlation() == [0.0]
+def test_what_chance_correlations_cost_falls_with_the_number_of_rounds() -> None:
+    # A test at a fixed level leaves a mean square of the order of 1 / rounds, which adds up to a logarithm.
+    squares = [np.square(after_steps(steps_by_chance("normal", n)).correlation()).mean() for n in (50, 2000)]
+    assert squares[1] < squares[0] * (50 / 2000)
 
 
-def test_correlations_are_clipped_below_one() -> None:
-    constant = np.ones((1, 40, 2))
+def test_the_posterior_mean_is_that_of_a_sum_over_a_grid() -> None:
+    steps = np.random.default_rng(12).standard_normal((1, 61, 1))
+    for t in range(1, 61):
+        steps[:, t] += 0.5 * steps[:, t - 1]
+    drift = after_steps(steps)
+    estimate, deviation = drift.products / drift.squares, np.sqrt(drift.squared_products) / drift.squares
+    rho = np.linspace(-4.0, 4.0, 40_001)
+    likelihood = np.exp(-0.5 * np.square((estimate - rho) / deviation))
+    prior = np.exp(-0.5 * np.square(rho) / CORRELATION_VARIANCE)
+    prior *= CORRELATED / prior.sum()
+    none = (1.0 - CORRELATED) * np.exp(-0.5 * np.square(estimate / deviation))
+    mean = (rho * likelihood * prior).sum() / ((likelihood * prior).sum() + none)
+    assert drift.correlation() == pytest.approx(mean, rel=1e-6)
+    assert 0.1 * estimate < mean < 0.95 * estimate  # neither certain nor negligible
+
+
+def test_correlations_stay_below_one() -> None:
+    constant = np.ones((1, 20_000, 2))
     assert after_steps(constant).correlation() == [MAX_CORRELATION]
-    reversing = np.where(np.arange(40) % 2, -1.0, 1.0)[None, :, None] * constant
+    reversing = np.where(np.arange(20_000) % 2, -1.0, 1.0)[None, :, None] * constant
     assert after_steps(reversing).correlation() == [-MAX_CORRELATION]
 
 

@@ -24,12 +24,23 @@ from soqo.typing import Array, BoolArray, IntArray
 OUTDATED = 10.0
 """The factor of all deviations of a filter that has learned without regressors on which the base load now depends."""
 
+NOISE_MEMORY = 100.0
+"""The noise is that of about so many readings, and older ones are forgotten: with the noise of quiet hours, readings
+of busy ones would be taken for wrong, or for a change of A."""
+
 NEGLIGIBLE_NATS = 25.0
 """Hypotheses so far behind the best one are dropped. What a structure has in more unknowns counts against it until they
 are known, and a base load may show only after a day what it depends on: 12 would drop what proves right later."""
 
 
-@register("Bank", version=2, migrations={1: lambda fields: {**fields, "z": np.full((len(fields["size"]), 0), np.nan)}})
+@register(
+    "Bank",
+    version=3,
+    migrations={
+        1: lambda fields: {**fields, "z": np.full((len(fields["size"]), 0), np.nan)},
+        2: lambda fields: {**fields, "displacement": fields["size"]},
+    },
+)
 @dataclass(frozen=True)
 class Bank(Posterior):
     """Banks of filters in independent rows; see :class:`soqo.estimators.bayes.Posterior`.
@@ -40,6 +51,9 @@ class Bank(Posterior):
         The filters of all rows; the row is their group.
     size : Array, shape (n,)
         The typical size of an entry of u; 0 before it is known, when there are no filters.
+    displacement : Array, shape (n,)
+        That which was seen. Before the first step of v it may be far below ``size``, which also bounds what a first
+        reading says of A; the offset has this size.
     context_size : Array, shape (n, k + m)
         The typical sizes of the entries of the context, and of the regressors.
     readings : Array, shape (n,)
@@ -56,6 +70,7 @@ class Bank(Posterior):
 
     filters: Filters
     size: Array
+    displacement: Array
     context_size: Array
     readings: Array
     known_noise: Array
@@ -72,18 +87,22 @@ class Bank(Posterior):
         shift, context = np.zeros((count, d, 1 + terms.context)), np.zeros((count, terms.context + terms.regressors))
         values = np.full((count, d), FIRST_SCALE)
         filters, z = Filters.none(terms.size, terms.extras), np.full((count, terms.regressors), np.nan)
-        return cls(filters, zero, context, zero, zero + np.inf, values, vectors, shift, z)
+        return cls(filters, zero, zero, context, zero, zero + np.inf, values, vectors, shift, z)
 
     @property
     def started(self) -> BoolArray:
         """The rows that have filters."""
         return np.asarray(self.size > 0.0)
 
-    def begun(self, terms: Terms, index: IntArray, size: Array, context_size: Array) -> Bank:
+    def begun(
+        self, terms: Terms, index: IntArray, size: Array, context_size: Array, displacement: Array | None = None
+    ) -> Bank:
         """Return the rows after some of them have begun to learn, now that typical sizes are known."""
         rest = np.setdiff1d(np.arange(len(self.size)), index)
-        new, filters = Bank.start(terms, len(index)), fresh_filters(terms, size, context_size)
-        new = evolve(new, filters=filters, size=size, context_size=context_size)
+        displacement = size if displacement is None else displacement
+        filters = fresh_filters(terms, size, context_size, displacement)
+        sizes = {"size": size, "displacement": displacement, "context_size": context_size}
+        new = evolve(Bank.start(terms, len(index)), filters=filters, **sizes)
         return Bank.join([new, self.take(rest)]).take(np.argsort(np.concatenate([index, rest]))) if rest.size else new
 
     # ---- rows ------------------------------------------------------------------------------------------------------
@@ -115,7 +134,7 @@ class Bank(Posterior):
         """Return the rows after a reading, and what they expected of it."""
         z = self.z if reading.z is None else np.where(np.isnan(reading.z), self.z, reading.z)
         rows, step = self._told(terms, z) if terms.regressors else (self, None)
-        old, mixture = rows.filters, Mixture.of(rows.filters)
+        old, mixture = rows._with_recent_noise(reading), Mixture.of(rows.filters)
         new, expected = learn(
             old,
             terms.features(reading),
@@ -127,13 +146,23 @@ class Bank(Posterior):
             resolution=reading.resolution,
         )
         mean = mixture.mean(expected.mean)
-        variance = mixture.mean(expected.scale2) + mixture.mean(np.square(expected.mean - mean[old.group]))
+        variance = mixture.mean(expected.scale2 + np.square(expected.mean - mean[old.group]))
         density = Mixture(new, mixture.starts, mixture.segment).log_total - mixture.log_total
         error = reading.y - mean
         if reading.censored is not None:  # at the limit of the meter, a reading is too low at most by chance
             error = np.where(reading.censored, np.maximum(error, 0.0), error)
         outcome = Expectation(density, error, variance, rows._noise(mixture))
         return evolve(rows, filters=new, readings=self.readings + 1.0, z=z), outcome
+
+    def _with_recent_noise(self, reading: Reading) -> Filters:
+        """Return the filters for which old readings count less in the noise, unless the reading says nothing of it.
+
+        The noise may change slowly: its variance is learned with a discount (West and Harrison, "Bayesian Forecasting
+        and Dynamic Models", 1997).
+        """
+        told = np.ones(len(self.size)) if reading.censored is None else 1.0 - reading.censored
+        kept = (1.0 - told / NOISE_MEMORY)[self.filters.group]
+        return evolve(self.filters, a=kept * self.filters.a, b=kept * self.filters.b)
 
     def _told(self, terms: Terms, z: Array) -> tuple[Bank, Step]:
         """Return the rows that know the size of the first steps of the regressors, and what these steps are."""
@@ -160,9 +189,8 @@ class Bank(Posterior):
         if not keep.all():
             kept = evolve(self, filters=self.filters.take(np.flatnonzero(keep)))
             mixture = Mixture.of(kept.filters)
-        leading, near = mixture.leading(), Spectrum(kept.values, kept.vectors)
-        found = leading.estimate(terms, near, kept.readings)
-        shift = leading.shift(terms, found, self.size, self.context_size)
+        found = mixture.estimate(terms, Spectrum(kept.values, kept.vectors), kept.readings)
+        shift = mixture.shift(terms, found, self.displacement, self.context_size)
         return evolve(kept, values=found.values, vectors=found.vectors, shift=shift)
 
     # ---- changes ---------------------------------------------------------------------------------------------------
@@ -188,8 +216,9 @@ class Bank(Posterior):
         like : Filters
             A filter for each row, whose structure and whose load and offset are kept.
         """
-        around = filters_around(terms, self.size, self.context_size, M, noise, like)
-        fresh = fresh_filters(terms, self.size, self.context_size)
+        deviations = terms.deviations(self.size, self.context_size, self.displacement)
+        around = filters_around(terms, deviations, M, noise, like)
+        fresh = fresh_filters(terms, self.size, self.context_size, self.displacement)
         fresh = evolve(fresh, log_weight=fresh.log_weight - math.log(len(RESTARTS) + 1))
         values, vectors = Spectrum.of(M).values, Spectrum.of(M).vectors
         filters, zero = Filters.join([around, fresh]), np.zeros(len(M))
@@ -253,7 +282,7 @@ class Bank(Posterior):
         """Return the standard deviations of w'Aw for directions w of shape (n, k, d)."""
         found: Array = FIRST_SCALE * np.vecdot(directions, directions)
         if len(self.filters.group):
-            mixture = Mixture.of(self.filters).leading()
+            mixture = Mixture.of(self.filters).leading
             rows = 2.0 * svec_rows(directions[mixture.rows])
             covariance = mixture.covariance(terms.extras)
             found[mixture.rows] = np.sqrt(np.maximum(np.vecdot(rows @ covariance, rows), 0.0))
@@ -263,7 +292,7 @@ class Bank(Posterior):
         """Return the lowest eigenvalue, in its deviations, of A before it was required to have none below zero."""
         found = np.full(len(self.size), np.nan)
         if len(self.filters.group):
-            mixture = Mixture.of(self.filters).leading()
+            mixture = Mixture.of(self.filters).leading
             spectrum = Spectrum.of(smat(mixture.theta[:, terms.extras :]))
             rows = 2.0 * svec_rows(spectrum.vectors[:, :, 0])
             variance = np.maximum(mixture.variance(rows, terms.extras), 1e-300)
@@ -274,24 +303,24 @@ class Bank(Posterior):
         """Return the covariance of the offset b, given the estimate of A, shape (n, d, d)."""
         found = np.full((len(self.size), terms.dim, terms.dim), np.nan)
         if len(self.filters.group):
-            mixture = Mixture.of(self.filters).leading()
+            mixture = Mixture.of(self.filters).leading
             own = self.take(mixture.rows)
             estimate = Spectrum(own.values, own.vectors)
-            variances = mixture.offset_variances(terms, estimate, own.shift[:, :, 0], own.size)
+            variances = mixture.offset_variances(terms, estimate, own.shift[:, :, 0], own.displacement)
             found[mixture.rows] = estimate.matrix(variances)
         return found
 
     def covariances(self, terms: Terms, U: Array) -> tuple[Array, Array]:
         """Return var(1/2 u'Au), shape (n, k), and Cov(A, 1/2 u'Au), shape (n, k, d, d), for u of shape (n, k, d)."""
         rows = svec_rows(U)
-        cross = rows @ Mixture.of(self.filters).leading().covariance(terms.extras)
+        cross = rows @ Mixture.of(self.filters).leading.covariance(terms.extras)
         return np.vecdot(cross, rows), smat(cross)
 
     def image(self, terms: Terms, w: Array) -> Array:
         """Return the covariance of A w for vectors w of shape (n, d), shape (n, d, d)."""
         eye = np.eye(terms.dim)
         rows = 0.5 * (svec_rows(w[:, None] + eye) - svec_rows(w[:, None] - eye))
-        return rows @ Mixture.of(self.filters).leading().covariance(terms.extras) @ rows.mT
+        return rows @ Mixture.of(self.filters).leading.covariance(terms.extras) @ rows.mT
 
 
 def _depending(terms: Terms, bank: Bank) -> list[Filters]:
@@ -302,7 +331,8 @@ def _depending(terms: Terms, bank: Bank) -> list[Filters]:
         # What the filter does not have begins with the prior for an A whose cost is at least that of the noise.
         size, squares = bank.size[like.group], np.square(bank.values).mean(axis=1)[like.group]
         level = np.maximum(np.sqrt(squares / like.noise_variance), 2.0 / (terms.dim * np.square(size)))
-        prior = terms.deviations(size, bank.context_size[like.group]) * terms.exist(one) * level[:, None]
+        known = (one[like.group] for one in (bank.size, bank.context_size, bank.displacement))
+        prior = terms.deviations(*known) * terms.exist(one) * level[:, None]
         root, steps, keep = OUTDATED * like.root, np.zeros(prior.shape), np.ones(prior.shape)
         root[:, index, index] = np.where(root[:, index, index] > 0.0, root[:, index, index], prior)
         steps[:, 0], steps[:, terms.walking :] = one.load_step, one.regressor_step * prior[:, terms.walking :]

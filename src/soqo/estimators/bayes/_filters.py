@@ -25,13 +25,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, log_ndtr, stdtr
 
 from soqo._foundation.blas import is_finite_quick
-from soqo._foundation.frozen_dataclasses import Value, evolve
+from soqo._foundation.frozen_dataclasses import Value, evolve, freeze
 from soqo._storage.registry import register
 from soqo.typing import Array, BoolArray, IntArray
 
@@ -285,13 +286,15 @@ def _time_update(filters: Filters, step: Step | None) -> tuple[Array, Array]:
 
 
 def _after_steps(block: Array, steps: Array) -> Array:
-    """Return the roots of the first unknowns after steps; those of unknowns that do not exist stay zero."""
-    covariance = block @ block.mT
-    variances = covariance.reshape(len(block), -1)[:, :: block.shape[1] + 1]
-    variances += np.square(steps)
-    absent = variances == 0.0
-    variances += absent
-    return np.asarray(upper_root(covariance) - absent[:, None, :] * np.eye(block.shape[1]))
+    """Return the roots of S S' + diag(steps)^2, by a QR decomposition, which never squares the numbers.
+
+    Unknowns that do not exist get a root of one on the way, since a column of zeros would not leave them apart.
+    """
+    absent, eye = ~block.any(axis=2) & (steps == 0.0), np.eye(block.shape[1])
+    rows = np.concatenate([block.mT, (steps + absent)[:, :, None] * eye], axis=1)
+    R: Any = np.linalg.qr(rows[:, :, ::-1], mode="r")
+    R = np.where(np.einsum("nii->ni", R)[:, :, None] < 0.0, -R, R)  # the diagonal of a root is not negative
+    return np.asarray(R.mT[:, ::-1, ::-1] - absent[:, None, :] * eye)
 
 
 def upper_root(covariance: Array) -> Array:
@@ -307,12 +310,19 @@ def _carlson(root: Array, f: Array, r: Array) -> tuple[Array, Array]:
     roots = np.sqrt(alpha)  # the product of two alpha may overflow
     diagonal, back = roots[:, :-1] / roots[:, 1:], own / (roots[:, :-1] * roots[:, 1:])
     rows = max(1, _BLOCK_ENTRIES // root.shape[1] ** 2)
+    above = _above_diagonal(used.size)
     for first in range(0, len(f), rows):
         part = slice(first, first + rows)
-        T = np.triu(own[part, :, None] * -back[part, None, :], 1)
+        T = (own[part, :, None] * above) * -back[part, None, :]
         T[:, index, index] = diagonal[part]
         if used.size == root.shape[1]:
             root[part] = root[part] @ T
         else:
             root[part, used[:, None], used] = root[part, used[:, None], used] @ T
     return gain, alpha[:, -1]
+
+
+@cache
+def _above_diagonal(size: int) -> Array:
+    """Return a matrix of ones above the diagonal and zeros elsewhere, which is not to be changed."""
+    return freeze(np.triu(np.ones((size, size)), 1))

@@ -23,7 +23,7 @@ from soqo.estimators.bayes._structures import STRUCTURES, Terms
 from soqo.typing import Array, BoolArray, IntArray
 
 LEADING_NATS = 4.0
-"""Filters this far behind the best one are left out of the estimate, to stay within the budget of a round."""
+"""Filters this far behind the best one are left out of covariances, to stay within the budget of a round."""
 
 WISHART_WEIGHT = 0.1
 """The weight of the Wishart density in the cone: half of its degrees of freedom beyond d + 1."""
@@ -68,22 +68,24 @@ class Mixture:
         return self.filters.group[self.starts]
 
     @cached_property
+    def top(self) -> Array:
+        """The largest log weight of each row."""
+        return np.asarray(np.maximum.reduceat(self.filters.log_weight, self.starts))
+
+    @cached_property
     def behind(self) -> Array:
         """By how much the log weight of each filter is below the largest of its row."""
-        weight = self.filters.log_weight
-        return np.asarray(np.maximum.reduceat(weight, self.starts)[self.segment] - weight)
+        return np.asarray(self.top[self.segment] - self.filters.log_weight)
+
+    @cached_property
+    def log_total(self) -> Array:
+        """The logarithm of the sum of the weights of each row."""
+        return np.asarray(self.top + np.log(np.add.reduceat(np.exp(-self.behind), self.starts)))
 
     @cached_property
     def shares(self) -> Array:
         """The weight of each filter, of the sum one in each row."""
-        weight = np.exp(-self.behind)
-        return np.asarray(weight / np.add.reduceat(weight, self.starts)[self.segment])
-
-    @property
-    def log_total(self) -> Array:
-        """The logarithm of the sum of the weights of each row."""
-        top = np.maximum.reduceat(self.filters.log_weight, self.starts)
-        return np.asarray(top + np.log(np.add.reduceat(np.exp(-self.behind), self.starts)))
+        return np.asarray(np.exp(self.filters.log_weight - self.log_total[self.segment]))
 
     @property
     def best(self) -> IntArray:
@@ -96,8 +98,9 @@ class Mixture:
         shares = self.shares.reshape(-1, *(1,) * (values.ndim - 1))
         return np.asarray(np.add.reduceat(shares * values, self.starts))
 
+    @cached_property
     def leading(self) -> Mixture:
-        """Return the mixtures of the filters that matter for the estimate."""
+        """The mixtures of the filters that matter for covariances."""
         keep = self.behind < LEADING_NATS
         return self if keep.all() else Mixture.of(self.filters.take(np.flatnonzero(keep)))
 
@@ -123,7 +126,7 @@ class Mixture:
         """Return the variance of one linear function of these unknowns in each row."""
         f = self.filters
         along = rows[self.segment]
-        spread = np.matvec(f.root[:, first:, first:].mT, along)
+        spread = np.vecmat(along, f.root[:, first:, first:])
         away = np.vecdot(f.mean[:, first:] - self.theta[self.segment, first:], along)
         return self.mean(f.noise_variance * np.vecdot(spread, spread) + away * away)
 
@@ -142,13 +145,13 @@ class Mixture:
             The number of readings.
         """
         e, p = terms.extras, terms.size - terms.extras
-        A = smat(self.theta[:, e:])
-        spectrum = Spectrum.of(A)
+        spectrum = Spectrum.of(smat(self.theta[:, e:]))
         lowest = np.sqrt(self.variance(2.0 * svec_rows(spectrum.vectors[:, :, 0]), e))
         outside = (spectrum.values[:, 0] < INSIDE * lowest) | (readings < p + 5)
         if not outside.any():
             return spectrum
-        covariance = self.of_rows(outside).covariance(e)
+        part = self.leading.of_rows(outside)
+        covariance = part.covariance(e)
         start = Spectrum(near.values[outside], near.vectors[outside])
         rows = 2.0 * svec_rows(start.vectors.mT)
         deviation = np.sqrt(np.maximum(np.vecdot(rows @ covariance, rows), 0.0))
@@ -157,7 +160,7 @@ class Mixture:
         least = np.maximum(1e-2 * lowest[outside], 1e-100)
         scale = np.maximum(np.abs(spectrum.values[outside]).mean(axis=1), least)
         steps = np.where(readings[outside] <= 2 * p, 12, 6)
-        found = map_in_cone(A[outside], covariance, start, WISHART_WEIGHT, scale, steps)
+        found = map_in_cone(smat(part.theta[:, e:]), covariance, start, WISHART_WEIGHT, scale, steps)
         values, vectors = spectrum.values, spectrum.vectors
         values[outside], vectors[outside] = found.values, found.vectors
         return Spectrum(np.maximum(values, 0.0), vectors)
@@ -181,7 +184,7 @@ class Mixture:
         exists = self.mean(_HAS_OFFSET[self.filters.kind]) > NEGLIGIBLE
         if not exists.any():
             return result
-        part, Q, values = self.of_rows(exists), estimate.vectors[exists], estimate.values[exists]
+        part, Q, values = self.leading.of_rows(exists), estimate.vectors[exists], estimate.values[exists]
         joint = part.covariance(first)
         # What is known of g once A is the estimate.
         C = joint[:, own_A:, own_A:]
@@ -219,7 +222,11 @@ class Mixture:
         exists = self.mean(_HAS_OFFSET[self.filters.kind]) > NEGLIGIBLE
         if not exists.any():
             return variances
-        joint, Q, values = self.of_rows(exists).covariance(first), estimate.vectors[exists], estimate.values[exists]
+        joint, Q, values = (
+            self.leading.of_rows(exists).covariance(first),
+            estimate.vectors[exists],
+            estimate.values[exists],
+        )
         # A is not known either: an error of b is one of g - A b, to the first order.
         own, rows = b[exists, None], np.zeros((len(Q), d, joint.shape[1]))
         rows[:, :, terms.offset_columns(0)] = Q.mT

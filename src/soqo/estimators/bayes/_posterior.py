@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from soqo._foundation.blas import sum_of_squares
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.typing import Array, BoolArray, IntArray
 
@@ -85,7 +86,8 @@ class Reading(NamedTuple):
 
     def clipped(self) -> Reading:
         """Return readings whose squares do not overflow."""
-        if all(part is None or part.size == 0 or np.abs(part).max() < _ORDINARY for part in self):
+        numbers = (self.u, self.y, self.w, self.factor, self.r, self.z, self.resolution)
+        if all(part is None or sum_of_squares(part) < _ORDINARY**2 for part in numbers):
             return self
         u, y = clip_readings(self.u, self.y)
         w, z = (None if part is None else np.clip(part, -MAX_DISTANCE, MAX_DISTANCE) for part in (self.w, self.z))
@@ -147,8 +149,8 @@ class Posterior(Value, ABC):
     ----------
     readings : Array, shape (n,)
         The number of readings learned.
-    size : Array, shape (n,)
-        The typical size of an entry of u; 0 before it is known.
+    size, displacement : Array, shape (n,)
+        The typical size of an entry of u, and that which was seen; 0 before it is known.
     started : BoolArray, shape (n,)
         The rows that know the typical size of a displacement. The others cannot learn.
     values, vectors : Array, shapes (n, d) and (n, d, d)
@@ -174,6 +176,8 @@ class Posterior(Value, ABC):
         def readings(self) -> Array: ...
         @property
         def size(self) -> Array: ...
+        @property
+        def displacement(self) -> Array: ...
         @property
         def started(self) -> BoolArray: ...
         @property
@@ -218,7 +222,9 @@ class Posterior(Value, ABC):
         """
 
     @abstractmethod
-    def begun(self, terms: Terms, index: IntArray, size: Array, context_size: Array) -> Self:
+    def begun(
+        self, terms: Terms, index: IntArray, size: Array, context_size: Array, displacement: Array | None = None
+    ) -> Self:
         """Return the rows after some of them were told the typical sizes of the entries of u and of what else is known.
 
         Parameters
@@ -231,6 +237,8 @@ class Posterior(Value, ABC):
             The typical size of an entry of u.
         context_size : Array, shape (m, k)
             The typical sizes of the entries of the context, and of the regressors.
+        displacement : Array of shape (m,), optional
+            The typical size of an entry of u as it was seen, which is that of an offset; ``size`` unless given.
         """
 
     @abstractmethod

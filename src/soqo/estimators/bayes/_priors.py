@@ -46,7 +46,7 @@ and the number of readings after which the new A is forgotten as well. All have 
 which the estimate says nothing."""
 
 
-def fresh_filters(terms: Terms, size: Array, context_size: Array) -> Filters:
+def fresh_filters(terms: Terms, size: Array, context_size: Array, displacement: Array) -> Filters:
     """Return the filters of banks that know nothing but the typical sizes of u and of the context."""
     count, m, e, d = size.size, terms.size, terms.extras, terms.dim
     common = [RATIOS if one.probability > COMMON else FEW_RATIOS for _, one in terms.structures]
@@ -54,7 +54,7 @@ def fresh_filters(terms: Terms, size: Array, context_size: Array) -> Filters:
     kind, structures, ratios = zip(*grid, strict=True)
     column = {name: np.array([getattr(one, name) for one in structures]) for name in Structure._fields}
     ratio = np.array(ratios) / (0.5 * d * np.square(size))[:, None]
-    deviations = terms.deviations(size, context_size)
+    deviations = terms.deviations(size, context_size, displacement)
     exists = np.array([terms.exist(one) for one in structures])
     root, index = np.zeros((count, len(grid), m, m)), np.arange(e)
     root[..., index, index] = (deviations[:, None] * exists) * ratio[..., None]
@@ -64,7 +64,7 @@ def fresh_filters(terms: Terms, size: Array, context_size: Array) -> Filters:
     share[:, terms.walking :] = column["regressor_step"][:, None]
     steps = deviations[:, None] * share * exists
     # With an offset b that walks, the minimum 1/2 b'A b of the hitting cost walks as well.
-    steps[..., 0] = steps[..., terms.load + terms.factor] * math.sqrt(d) * size[:, None]
+    steps[..., 0] = steps[..., terms.load + terms.factor] * math.sqrt(d) * displacement[:, None]
     steps *= ratio[..., None]
     steps[..., 0] += column["load_step"]
     share[:, : terms.load + terms.factor] = 0.0
@@ -85,8 +85,11 @@ def fresh_filters(terms: Terms, size: Array, context_size: Array) -> Filters:
     )
 
 
-def filters_around(terms: Terms, size: Array, context_size: Array, M: Array, noise: Array, like: Filters) -> Filters:
-    """Return the filters of banks that start around an estimate; ``like`` is one whose structure they keep."""
+def filters_around(terms: Terms, deviations: Array, M: Array, noise: Array, like: Filters) -> Filters:
+    """Return the filters of banks that start around an estimate; ``like`` is one whose structure they keep.
+
+    ``deviations`` are those of base load and offset for A of size one.
+    """
     count, m, e, k = len(M), terms.size, terms.extras, len(RESTARTS)
     factor, spread, window = (np.array(column) for column in zip(*RESTARTS, strict=True))
     vector = svec(M)
@@ -101,7 +104,7 @@ def filters_around(terms: Terms, size: Array, context_size: Array, M: Array, noi
     # The offset b stays, so that g = A b and the minimum 1/2 b'A b are multiplied as A is.
     times = np.where((index >= terms.load) & (index < terms.walking), factor[:, None], 1.0)
     exists = np.array([terms.exist(STRUCTURES[k]) for k in like.kind]).reshape(count, e)
-    others = terms.deviations(size, context_size) * exists * (level / noise[:, None])
+    others = deviations * exists * (level / noise[:, None])
     root[..., index, index] = others[:, None] * np.where(index < terms.load, np.maximum(factor, 1.0)[:, None], times)
     mean[..., :e] = like.mean[:, None, :e] * times
     mean[..., e:] = vector[:, None] * factor[:, None]

@@ -193,7 +193,7 @@ class Terms(Value):
         features[:, self.extras :] = s * svec_rows(u)
         return features
 
-    def deviations(self, size: Array, context_size: Array) -> Array:
+    def deviations(self, size: Array, context_size: Array, displacement: Array | None = None) -> Array:
         """Return the prior's deviations of base load and offset for A of size one, shape (n, extras).
 
         Parameters
@@ -202,6 +202,8 @@ class Terms(Value):
             The typical size of an entry of u.
         context_size : Array, shape (n, k + m)
             The typical sizes of the entries of the context, and of the steps of the regressors; 0 if not known.
+        displacement : Array of shape (n,), optional
+            That of an entry of u as it was seen; ``size`` unless given, which may be larger.
         """
         d, beta = self.dim, size[:, None]
         rows, columns = np.tril_indices(self.context)
@@ -210,5 +212,6 @@ class Terms(Value):
         load = LOAD_SIZE * d * np.square(size)[:, None]
         parts = [load, d * beta * per_entry, d * per_entry[:, rows] * per_entry[:, columns]]
         parts += [0.5 * d * beta * beta] if self.factor else []
-        parts += [np.repeat(beta, d, axis=1), np.tile(per_entry, (1, d)), REGRESSOR_SHARE * load / regressor_size]
+        offset = beta if displacement is None else displacement[:, None]
+        parts += [np.repeat(offset, d, axis=1), np.tile(per_entry, (1, d)), REGRESSOR_SHARE * load / regressor_size]
         return np.concatenate(parts, axis=1)

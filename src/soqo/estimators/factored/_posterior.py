@@ -51,6 +51,11 @@ class Factored(Posterior):
         return np.array([row.size for row in self.rows])
 
     @property
+    def displacement(self) -> Array:
+        """That which was seen: the prior's deviation of an offset, shape (n,)."""
+        return np.array([row.deviations[1] for row in self.rows])
+
+    @property
     def started(self) -> BoolArray:
         """The rows that know the typical size of an entry of u."""
         return np.array([row.size > 0.0 for row in self.rows], dtype=np.bool_)
@@ -87,10 +92,13 @@ class Factored(Posterior):
             own[:, 0] = row.offset
         return found
 
-    def begun(self, terms: Terms, index: IntArray, size: Array, context_size: Array) -> Factored:
+    def begun(
+        self, terms: Terms, index: IntArray, size: Array, context_size: Array, displacement: Array | None = None
+    ) -> Factored:
         """Return the rows after some of them were told the typical sizes of the entries of u and of the context."""
         rows = list(self.rows)
-        for i, own, deviations in zip(index, size, terms.deviations(size, context_size), strict=True):
+        known = terms.deviations(size, context_size, displacement)
+        for i, own, deviations in zip(index, size, known, strict=True):
             rows[i] = evolve(rows[i], size=float(own), deviations=deviations)
         return evolve(self, rows=tuple(rows))
 

@@ -122,7 +122,7 @@ class Beliefs(Value):
         squares = np.maximum(np.square(before).mean(axis=1), np.square(reading.u).mean(axis=1))
         size = TYPICAL_SIZE * np.sqrt(squares)[self.run]
         heard = ((squares > MIN_DISTANCE**2) & ~np.isnan(reading.y))[self.run]
-        begins_anew = young & heard & (size > GROWN * self.posterior.size)
+        begins_anew = young & heard & (size > GROWN * self.posterior.displacement)
         if not begins_anew.any():
             return self
         # The beliefs of a run differ in what they know, which is no longer anything.
@@ -133,14 +133,16 @@ class Beliefs(Value):
         run = beliefs.run[index]
         # Close to v, what the switching weight explains of a reading is too little, and the rest is not all due to A.
         least = np.sqrt(FIRST_SHARE * np.abs(reading.y[run]) / (0.5 * terms.dim))
-        size = np.maximum(size[kept][index], least)
+        displacement = size[kept][index]
+        size = np.maximum(displacement, least)
         context = np.zeros((len(index), 0)) if reading.w is None else np.abs(reading.w[run])
         context = np.where(context > 0.0, context, 1.0)
         # The regressors of the base load are v, the time, and covariates, whose first step will show their size.
         regressors = np.zeros((len(index), terms.regressors))
-        regressors[:, : terms.dim] = size[:, None]
+        regressors[:, : terms.dim] = displacement[:, None]
         regressors[:, terms.dim : terms.dim + 1] = 1.0
-        posterior = beliefs.posterior.begun(terms, index, size, np.concatenate([context, regressors], axis=1))
+        others = np.concatenate([context, regressors], axis=1)
+        posterior = beliefs.posterior.begun(terms, index, size, others, displacement)
         return evolve(beliefs, posterior=posterior)
 
     @property

@@ -128,7 +128,7 @@ def _hear(beliefs: Beliefs, terms: Terms, reading: Reading, round_number: int, n
     )
     doubtful = ((squares > AWAY) | wrong) & (beliefs.age > 0.0)
     if not doubtful.any():
-        sole = accepted.best.size == accept.size
+        sole = accepted.run[-1] + 1 == accept.size
         return evolve(accepted, log_weight=np.zeros(accept.size)) if sole else _thin(accepted)
     factor, density = _wrong_density(beliefs, reading, outcome)
     reject = np.log(share) + density
