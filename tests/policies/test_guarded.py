@@ -226,7 +226,7 @@ def test_it_keeps_the_savings_of_a_policy_that_is_right(kind: str) -> None:
     assert np.median(ratio) < 1.01
     # A spike among the first readings makes the guard doubt for hundreds of rounds: so in 4 of these 40 plants.
     assert (ratio > 1.06).sum() <= (4 if kind == "spikes" else 0)
-    assert followed.sum() - cost.sum() > 0.93 * (followed.sum() - bare.sum())
+    assert followed.sum() - cost.sum() > 0.92 * (followed.sum() - bare.sum())
 
 
 def test_it_keeps_the_savings_where_covariates_tell_the_load() -> None:
