@@ -16,9 +16,9 @@ import soqo
 from service_fixtures import LiveServer
 from service_processes import free_port
 from soqo.service import _opcua
+from soqo.service._async_client import Request
 from soqo.service._opcua import Bridge
 from soqo.service._opcua_config import parse_config
-from soqo.service._protocol import Request
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 logging.getLogger("asyncua").setLevel(logging.CRITICAL)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, TypeVar
 
-import numpy as np
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel
@@ -17,6 +15,7 @@ from starlette.responses import Response
 
 from soqo.errors import ArgumentError, ProtocolError
 from soqo.service._history import read_history
+from soqo.service._json import plain_numbers
 from soqo.service._plant import Plant, make_arguments
 from soqo.service._problems import problem
 from soqo.service._requests import Retire
@@ -245,23 +244,6 @@ async def show_diagnostics(request: Request, name: _PlantName) -> Response:
     access_of(request).require("read", name)
     found = await state_of(request).look(name, Plant.diagnostics)
     return respond(plain_numbers(found))
-
-
-def plain_numbers(value: Any) -> Any:
-    """Return arrays as lists, also those of a mapping, with None for what is not finite.
-
-    Examples
-    --------
-    >>> plain_numbers(np.array([1.0, np.nan]))
-    [1.0, None]
-    """
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, list):
-        return [plain_numbers(one) for one in value]
-    if isinstance(value, dict):
-        return {name: plain_numbers(one) for name, one in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 async def explain(request: Request, name: _PlantName) -> Response:

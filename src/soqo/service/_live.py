@@ -11,8 +11,9 @@ import numpy as np
 from anyio.to_thread import run_sync
 
 from soqo._control.log_angles import unroll_near
-from soqo.service._api import event_table, plain_numbers
+from soqo.service._api import event_table
 from soqo.service._history import played_rounds
+from soqo.service._json import plain_numbers
 from soqo.service._plant import Plant
 from soqo.service._schemas import PlayedRound
 from soqo.service._security import Access

@@ -21,8 +21,8 @@ import numpy as np
 
 from soqo._foundation.optional_imports import require_extra
 from soqo.errors import ProtocolError, SoqoError, UnknownNameError
+from soqo.service._json import policy_from_table
 from soqo.service._opcua_config import BridgeConfig, PlantNodes, read_config
-from soqo.service._policies import policy_from_table
 
 if TYPE_CHECKING:
     from soqo.service._async_client import AsyncClient, AsyncRemotePlant

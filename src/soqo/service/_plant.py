@@ -17,7 +17,7 @@ from soqo._control.actuators import Actuators
 from soqo._control.controller import Controller
 from soqo._control.descriptions import Limits, describe_round, detach, diagnose
 from soqo.errors import ArgumentError, ProtocolError, SoqoError
-from soqo.service._policies import policy_from_table
+from soqo.service._json import from_limits, policy_from_table
 from soqo.service._schemas import PlantSettings, PlantStatus, Reading, RoundRequest, iso_time
 from soqo.service._steering import Call, Kind, Outcome, hitting_cost
 from soqo.service._store import Record, StoredPlant
@@ -29,10 +29,10 @@ def make_arguments(settings: PlantSettings) -> dict[str, Any]:
     arguments: dict[str, Any] = settings.model_dump()
     arguments["policy"] = policy_from_table(settings.policy)
     for name, unlimited in (("low", -math.inf), ("high", math.inf), ("rate", math.inf), ("period", math.inf)):
-        arguments[name] = _fill(arguments[name], unlimited)
+        arguments[name] = from_limits(arguments[name], unlimited)
     if settings.v_limits is not None:
         low, high = settings.v_limits
-        arguments["v_limits"] = (_fill(low, -math.inf), _fill(high, math.inf))
+        arguments["v_limits"] = (from_limits(low, -math.inf), from_limits(high, math.inf))
     try:
         with np.errstate(all="ignore"):  # of huge numbers
             Controller(**arguments)
@@ -41,12 +41,6 @@ def make_arguments(settings: PlantSettings) -> dict[str, Any]:
     except (TypeError, ValueError, ArithmeticError, LookupError, MemoryError) as error:
         raise ArgumentError(f"the settings do not fit together: {error}") from error
     return arguments
-
-
-def _fill(limit: Any, unlimited: float) -> Any:
-    if isinstance(limit, list):
-        return np.array([unlimited if entry is None else entry for entry in limit])
-    return limit
 
 
 @dataclass
