@@ -25,8 +25,8 @@ def test_every_route_and_field_is_shown(api: httpx.Client) -> None:
 
 def test_what_the_document_says_is_escaped() -> None:
     operation: dict[str, Any] = {"summary": "<b>", "description": "<i>", "responses": {"200": {}}}
-    page = api_page({"info": {"version": "<1>"}, "paths": {"/<p>": {"get": operation}}})
-    assert "<1>" not in page
+    page = api_page({"paths": {"/<p>": {"get": operation}}})
+    assert "<p>:" not in page
     assert "&lt;b&gt;" in page
     assert "&lt;i&gt;" in page
 
@@ -36,4 +36,6 @@ def test_templates_and_scripts_load_nothing_from_elsewhere() -> None:
 
     folder = Path(soqo.service.__file__).parent
     for file in (*folder.glob("static/*"), *folder.glob("templates/*")):
-        assert not re.search(r"https?://|<script>|style=|onclick", file.read_text(encoding="utf-8")), file.name
+        assert not re.search(r"https?://(?!127\.0\.0\.1)|<script>|style=|onclick", file.read_text(encoding="utf-8")), (
+            file.name
+        )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
 
 from soqo.errors import AccessError, ArgumentError
-from soqo.service._security import Access, Tokens, is_loopback, new_token
+from soqo.service._gate import Access, Tokens, is_loopback, new_token
+from soqo.service._problems import RequestError
 from soqo.service._store import Store
 
 
@@ -15,17 +17,17 @@ def test_a_secret_is_found_and_is_not_in_the_store(store: Store, caplog: pytest.
     with caplog.at_level(logging.DEBUG):
         secret = new_token(store, "roof", "operate", ("roof",))
         tokens = Tokens(store)
-        assert tokens.is_old
-        tokens.reload()
-        assert tokens.find(secret) == Access("roof", "operate", ("roof",))
-    assert tokens.find(secret[:-1]) is None
-    assert tokens.find("") is None
-    assert tokens.find(tokens.internal) == Access("this server", "admin")
+        access = asyncio.run(tokens.find(secret, "10.0.0.7"))
+        assert (access.who, access.scope, access.plants) == ("roof", "operate", ("roof",))
+    for wrong in (secret[:-1], ""):
+        with pytest.raises(RequestError, match="not known"):
+            asyncio.run(tokens.find(wrong, "10.0.0.7"))
+    assert asyncio.run(tokens.find(tokens.internal, "local")).scope == "admin"
     assert secret not in str(store.tokens())
     assert secret not in caplog.text
     store.revoke_token("roof")
-    tokens.reload()
-    assert tokens.find(secret) is None
+    with pytest.raises(RequestError, match="not known"):
+        asyncio.run(Tokens(store).find(secret, "10.0.0.7"))
 
 
 @pytest.mark.parametrize(

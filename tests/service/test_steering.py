@@ -9,7 +9,7 @@ import pytest
 
 import soqo
 from service_fixtures import Conditions, undisturbed
-from soqo.service._steering import Call, Kind, Outcome, compute, hitting_cost
+from soqo.service._steering import Call, Kind, Outcome, compute, hitting_cost, take_effect
 
 DIM = 2
 
@@ -24,11 +24,11 @@ def begin(kind: Kind, plants: int) -> None:
         kind.batches.put(kind.start(np.zeros(DIM), seed=0), [plant])
 
 
-def take_effect(kind: Kind, calls: list[Call]) -> list[Outcome]:
+def play(calls: list[Call]) -> list[Outcome]:
     found = compute(calls)
     assert all(isinstance(one, Outcome) for one in found), found
     outcomes = [one for one in found if isinstance(one, Outcome)]
-    kind.store(outcomes)
+    take_effect(outcomes)
     return outcomes
 
 
@@ -49,7 +49,7 @@ def test_any_composition_of_batches_gives_the_actions_of_single_controllers_bit_
             else:
                 given = {"y": np.array(conditions[plant].reading(actions[plant][-1]))}
             calls.append(Call(plant, kind, len(actions[plant]) + acting[plant], given))
-        for plant, outcome in zip(chosen, take_effect(kind, calls), strict=True):
+        for plant, outcome in zip(chosen, play(calls), strict=True):
             if outcome.x is not None:
                 actions[plant].append(outcome.x.tolist())
             acting[plant] = not acting[plant]
@@ -74,7 +74,7 @@ def test_only_stored_calls_take_effect() -> None:
     begin(kind, 2)
     first, _ = compute([Call(plant, kind, 1, {"v": np.full(DIM, plant + 1.0)}) for plant in range(2)])
     assert isinstance(first, Outcome)
-    kind.store([first])
+    take_effect([first])
     assert kind.state_of(0).x.tolist() == [[1.0, 1.0]]
     assert kind.state_of(1).round == 0
 
@@ -83,7 +83,7 @@ def test_a_recorded_action_is_kept_when_a_call_is_repeated() -> None:
     kind = make_kind(soqo.FTM())
     begin(kind, 1)
     played = np.array([1.0, 1.0 + 1e-12])
-    (outcome,) = take_effect(kind, [Call(0, kind, 1, {"v": np.ones(DIM)}, played)])
+    (outcome,) = play([Call(0, kind, 1, {"v": np.ones(DIM)}, played)])
     np.testing.assert_array_equal(kind.state_of(0).x, [played])
     np.testing.assert_array_equal(outcome.x, played)
 
@@ -94,15 +94,15 @@ def test_the_expectation_is_the_model_of_a_reading() -> None:
     begin(kind, 1)
     conditions = Conditions()
     for number in range(1, 12):
-        (acted,) = take_effect(kind, [Call(0, kind, number, {"v": conditions.draw()})])
+        (acted,) = play([Call(0, kind, number, {"v": conditions.draw()})])
         assert acted.x is not None
-        take_effect(kind, [Call(0, kind, number, {"y": np.array(conditions.reading(acted.x))})])
+        play([Call(0, kind, number, {"y": np.array(conditions.reading(acted.x))})])
     before = kind.state_of(0).x[0]
-    (acted,) = take_effect(kind, [Call(0, kind, 12, {"v": conditions.draw(), "factor": np.array(3.0)})])
+    (acted,) = play([Call(0, kind, 12, {"v": conditions.draw(), "factor": np.array(3.0)})])
     assert acted.x is not None
     known = kind.player.diagnostics(kind.state_of(0))
     given = {"y": np.array(1.0), "unit": np.array(2.0)}
-    (seen,) = take_effect(kind, [Call(0, kind, 12, given)])
+    (seen,) = play([Call(0, kind, 12, given)])
     u = acted.x - conditions.v + known["offset"][0]
     step = acted.x - before
     wanted = (
@@ -115,8 +115,8 @@ def test_a_policy_that_does_not_estimate_expects_nothing() -> None:
     assert hitting_cost({"diverged": False}, np.zeros(2)) is None
     kind = make_kind(soqo.FTM())
     begin(kind, 1)
-    take_effect(kind, [Call(0, kind, 1, {"v": np.ones(DIM)})])
-    (seen,) = take_effect(kind, [Call(0, kind, 1, {"y": np.array(0.5)})])
+    play([Call(0, kind, 1, {"v": np.ones(DIM)})])
+    (seen,) = play([Call(0, kind, 1, {"y": np.array(0.5)})])
     assert seen.expected is None
 
 
@@ -127,11 +127,11 @@ def test_expectations_are_unbiased_where_v_is_off_and_there_is_a_base_load() -> 
     A = np.array([[0.6, 0.15], [0.15, 0.9]])
     for number in range(1, 121):
         v = v + rng.normal(size=DIM)
-        (acted,) = take_effect(kind, [Call(0, kind, number, {"v": v})])
+        (acted,) = play([Call(0, kind, number, {"v": v})])
         assert acted.x is not None
         u = acted.x - v + offset
         y = 0.5 * u @ A @ u + 5.0 + 0.05 * rng.normal()
-        (seen,) = take_effect(kind, [Call(0, kind, number, {"y": np.array(y)})])
+        (seen,) = play([Call(0, kind, number, {"y": np.array(y)})])
         assert seen.expected is not None
         errors.append(seen.expected - y)
     late = np.array(errors[60:])

@@ -48,11 +48,11 @@ def test_of_two_records_with_one_number_the_first_is_kept(any_store: Store) -> N
 def test_a_snapshot_replaces_only_an_older_one(any_store: Store) -> None:
     plant = new_plant(any_store, "snapshots")
     any_store.append([record(plant, 1)], snapshots=[Snapshot(plant, 5, b"five")])
-    any_store.write_snapshots([Snapshot(plant, 3, b"three")])
+    any_store.append([], [Snapshot(plant, 3, b"three")])
     assert any_store.snapshots([plant]) == {plant: Snapshot(plant, 5, b"five")}
-    any_store.write_snapshots([Snapshot(plant, 8, b"eight")])
+    any_store.append([], [Snapshot(plant, 8, b"eight")])
     assert any_store.snapshots([plant])[plant].data == b"eight"
-    any_store.write_snapshots([])
+    assert any_store.append([]) == set()
 
 
 def test_rounds_are_found_with_all_their_records(any_store: Store) -> None:

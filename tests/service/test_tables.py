@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, create_engine, inspect, text
 
+import soqo
+from service_fixtures import LiveServer
 from soqo.errors import FileFormatError
 from soqo.service import _tables
-from soqo.service._dispatcher import Dispatcher, Work
-from soqo.service._schemas import RoundRequest
-from soqo.service._store import Store
+from soqo.service._async_client import Request
 
 VERSION_1 = Path(__file__).with_name("store_version_1.sql")
 
@@ -50,17 +49,9 @@ def test_a_store_of_version_1_is_opened_and_continued(tmp_path: Path) -> None:
     with sqlite3.connect(path) as old:
         old.executescript(VERSION_1.read_text(encoding="utf-8"))
     old.close()
-    store, answers = Store(str(path)), []
-
-    def deliver(given: list[Callable[[], None]], _: Work) -> None:
-        for one in given:
-            one()
-
-    dispatcher = Dispatcher(store, deliver)
-    dispatcher.start()
-    for v in ([3.0, 4.0], [5.0, 6.0]):
-        dispatcher.submit("roof", RoundRequest(v=v), lambda result, error: answers.append(error or result.x))
-    dispatcher.stop()
-    assert answers == [[2.0, 4.0], [4.0, 6.0]]  # FTM with rate = 2 goes on from (0, 4), its position in the file
-    assert store.events(store.plants()[0].id)[-1].message == "a note"
-    store.close()
+    with LiveServer(path) as server, soqo.Client(server.url) as client:
+        plant = client.plant("roof")
+        # FTM with rate = 2 goes on from (0, 4), its position in the file.
+        assert [plant.act(v).tolist() for v in ([3.0, 4.0], [5.0, 6.0])] == [[2.0, 4.0], [4.0, 6.0]]
+        events = client.send(Request("GET", "/plants/roof/events"))["events"]
+    assert events[-1]["message"] == "a note"

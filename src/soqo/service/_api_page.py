@@ -14,18 +14,7 @@ def api_page(document: dict[str, Any]) -> str:
     document : dict
         The OpenAPI document.
     """
-    parts = [
-        f"<h1>API of soqo {escape(document['info']['version'])}</h1>",
-        "<p>Requests and answers are JSON. Where the server needs a token, send "
-        "<code>Authorization: Bearer TOKEN</code>. Errors are problem documents (RFC 9457), whose <code>detail</code> "
-        "says what is wrong. <a href='/openapi.json'>openapi.json</a> describes the same for programs.</p>",
-        "<pre class='card'>curl -X POST http://127.0.0.1:8000/plants -H 'Content-Type: application/json' \\\n"
-        '     -d \'{"name": "roof", "x0": [20, 20], "low": 16, "high": 27}\'\n'
-        "curl -X POST http://127.0.0.1:8000/plants/roof/rounds -H 'Content-Type: application/json' \\\n"
-        '     -d \'{"v": [22, 19], "round": 1}\'\n'
-        "curl -X POST http://127.0.0.1:8000/plants/roof/rounds/1/reading -H 'Content-Type: application/json' \\\n"
-        "     -d '{\"y\": 0.8}'</pre>",
-    ]
+    parts = []
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             parts.append(_operation(method.upper(), path, operation))

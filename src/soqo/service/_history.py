@@ -13,25 +13,13 @@ def played_rounds(records: Iterable[Record]) -> list[PlayedRound]:
     """Return the rounds of some records, in their order; readings of rounds that are not among them are left out."""
     found: dict[int, PlayedRound] = {}
     for record in records:
-        body = json.loads(record.body) if record.kind in ("act", "reading") else {}
         if record.kind == "act":
-            found[record.round] = PlayedRound.model_construct(
-                round=record.round,
-                time=iso_time(record.time),
-                v=body["v"],
-                x=body["x"],
-                y=None,
-                applied=None,
-                expected=None,
-            )
+            body = json.loads(record.body)
+            found[record.round] = PlayedRound(round=record.round, time=iso_time(record.time), v=body["v"], x=body["x"])
         elif record.kind == "reading" and record.round in found:
-            now = found[record.round]
-            new = {
-                "y": now.y if body["y"] is None else body["y"],
-                "applied": body.get("applied", now.applied),
-                "expected": body.get("expected", now.expected),
-            }
-            found[record.round] = now.model_copy(update=new)
+            new = {name: value for name, value in json.loads(record.body).items() if value is not None}
+            kept = {name: new[name] for name in ("y", "applied", "expected") if name in new}
+            found[record.round] = found[record.round].model_copy(update=kept)
     return [found[number] for number in sorted(found)]
 
 

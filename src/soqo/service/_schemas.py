@@ -117,7 +117,7 @@ class EventNote(_Model):
     """Something that an operator should know, from a program beside the plant."""
 
     kind: Literal["note", "held", "resumed"] = Field(description="held: the plant is silent and keeps its position")
-    message: Annotated[str, Field(min_length=1, max_length=500)]
+    message: Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\x00]*$")]
 
 
 class Action(_Model):
@@ -170,9 +170,9 @@ class PlayedRound(_Model):
     time: str
     v: list[float]
     x: list[float]
-    y: float | None
-    applied: list[float] | None
-    expected: float | None = Field(description="what the policy expected of the reading, before it was told")
+    y: float | None = None
+    applied: list[float] | None = None
+    expected: float | None = Field(default=None, description="what the policy expected of the reading, before it came")
 
 
 class History(_Model):
@@ -182,6 +182,32 @@ class History(_Model):
     next: int | None = Field(description="the value of `after` for the next page")
 
 
+class NotedEvent(_Model):
+    """Something that has happened to a plant."""
+
+    time: str
+    round: int
+    kind: str
+    message: str
+
+    @classmethod
+    def of(cls, event: Any) -> NotedEvent:
+        """Return an event of the store as the API shows it."""
+        return cls(time=iso_time(event.time), round=event.round, kind=event.kind, message=event.message)
+
+
+class EventList(_Model):
+    """The last events of a plant, the latest first."""
+
+    events: list[NotedEvent]
+
+
+class Explanation(_Model):
+    """What a plant does and why."""
+
+    text: str
+
+
 class Problem(BaseModel):
     """A problem document (RFC 9457)."""
 
@@ -189,3 +215,29 @@ class Problem(BaseModel):
     title: str
     status: int
     detail: str
+
+
+# ---- queries ---------------------------------------------------------------------------------------------------------
+
+_Limit = Annotated[int, Field(ge=1, le=1000)]
+
+
+class PlantPage(BaseModel):
+    """Which plants to list."""
+
+    after: str = Field(default="", max_length=64, description="list plants behind this name")
+    limit: _Limit = 100
+
+
+class RoundPage(BaseModel):
+    """Which rounds to read."""
+
+    after: int | None = Field(default=None, ge=0, le=2**53, description="rounds behind this one")
+    last: _Limit | None = Field(default=None, description="the last rounds, instead")
+    limit: _Limit = 100
+
+
+class EventPage(BaseModel):
+    """How many events to list."""
+
+    limit: _Limit = 50

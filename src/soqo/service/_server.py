@@ -96,7 +96,7 @@ def serve(
     """
     uvicorn = require_extra("uvicorn", "service")
     choice("log_level", log_level, ("debug", "info", "warning", "error"))
-    from soqo.service._security import is_loopback
+    from soqo.service._gate import is_loopback
 
     if require_token is None:
         require_token = not is_loopback(host)
@@ -139,10 +139,11 @@ def _make_app(
     max_bytes: int,
     requests_per_second: float,
 ) -> Any:
-    for module in ("fastapi", "sqlalchemy", "prometheus_client", "httpx"):
+    for module in ("starlette", "sqlalchemy", "prometheus_client", "httpx"):
         require_extra(module, "service")
-    from soqo.service._app import make_app
-    from soqo.service._gate import Limits
+    from soqo.service._app import App
 
-    limits = Limits(integer("max_bytes", max_bytes, least=1), requests_per_second, 2.0 * requests_per_second)
-    return make_app(os.fspath(store), require_token=require_token, limits=limits, companions=companions)
+    size = integer("max_bytes", max_bytes, least=1)
+    return App(
+        os.fspath(store), require_token=require_token, max_bytes=size, rate=requests_per_second, companions=companions
+    )

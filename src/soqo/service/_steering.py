@@ -4,7 +4,7 @@ Plants with the same policy, limits and weight are of one kind. The calls that a
 as in a fleet: one call of the policy for a batch of plants. A batch computes for each plant what it would compute for
 that plant alone, bit for bit, so that it does not matter which plants happened to be steered together.
 
-A call is computed first (:func:`compute`) and takes effect later (:meth:`Kind.store`), so that it can be written to
+A call is computed first (:func:`compute`) and takes effect later (:func:`take_effect`), so that it can be written to
 the store in between.
 """
 
@@ -25,6 +25,9 @@ from soqo.errors import SoqoError
 from soqo.policies import Policy, State, wrap_for_plant
 from soqo.typing import Array
 
+SETTINGS_OF_KIND = ("policy", "horizon", "max_delay", "low", "high", "rate", "period", "switching_weight")
+"""The settings that plants of one kind share, beside the number of entries of x0."""
+
 _COUNTED = {"alarms": "alarm", "interventions": "guard"}
 """The counts of a policy, and the events that they count."""
 
@@ -36,7 +39,7 @@ class Kind:
     ----------
     policy : Policy
         The policy.
-    horizon, max_delay, low, high, rate, period, switching_weight
+    horizon, max_delay, period, switching_weight, **limits
         As in :class:`soqo.Controller`.
     """
 
@@ -46,17 +49,13 @@ class Kind:
         *,
         horizon: int | None,
         max_delay: int,
-        low: Any,
-        high: Any,
-        rate: Any,
         period: Any,
         switching_weight: Any,
+        **limits: Any,
     ) -> None:
         self.horizon, self.max_delay = horizon, max_delay
         self.period = None if period is None else np.asarray(period)
-        self.player = wrap_for_plant(
-            policy, switching_weight=switching_weight, low=low, high=high, rate=rate, period=period
-        )
+        self.player = wrap_for_plant(policy, switching_weight=switching_weight, period=period, **limits)
         self.coordinates = Coordinates(switching_weight)
         self.includes_switching = _includes_switching(self.player)
         self.batches = Batches(self.player)
@@ -79,18 +78,6 @@ class Kind:
         with np.errstate(over="ignore", invalid="ignore"):  # then the cost is reported as unknown
             plain = self.coordinates.to_plain(step)
             return 0.5 * float(plain @ plain)
-
-    def store(self, outcomes: Iterable[Outcome]) -> None:
-        """Let computed calls take effect."""
-        of_part: dict[int, list[Outcome]] = {}
-        for one in outcomes:
-            of_part.setdefault(id(one.after), []).append(one)
-        for group in of_part.values():
-            state = group[0].after
-            rows = [one.row for one in group]
-            if rows != list(range(len(state.x))):
-                state = self.player.take(state, rows)
-            self.batches.put(state, [one.call.plant for one in group])
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +136,18 @@ class Outcome:
     x: Array | None = None
     expected: float | None = None
     counts: dict[str, float] = field(default_factory=dict)
+
+
+def take_effect(outcomes: Iterable[Outcome]) -> None:
+    """Let computed calls take effect."""
+    of_part: dict[int, list[Outcome]] = {}
+    for one in outcomes:
+        of_part.setdefault(id(one.after), []).append(one)
+    for group in of_part.values():
+        kind, state, rows = group[0].call.kind, group[0].after, [one.row for one in group]
+        if rows != list(range(len(state.x))):
+            state = kind.player.take(state, rows)
+        kind.batches.put(state, [one.call.plant for one in group])
 
 
 def compute(calls: Sequence[Call]) -> list[Outcome | Exception]:

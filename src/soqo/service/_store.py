@@ -151,9 +151,13 @@ class Store:
             row = connection.execute(select(*PLANTS.c).where(PLANTS.c.name == name)).first()
         return None if row is None else StoredPlant(*row)
 
-    def plants(self, *, after: str = "", limit: int | None = None) -> list[StoredPlant]:
-        """Return plants in the order of their names."""
+    def plants(
+        self, *, after: str = "", limit: int | None = None, among: Sequence[str] | None = None
+    ) -> list[StoredPlant]:
+        """Return plants, or those among some names, in the order of their names."""
         query = select(*PLANTS.c).where(PLANTS.c.name > after).order_by(PLANTS.c.name).limit(limit)
+        if among is not None:
+            query = query.where(PLANTS.c.name.in_(among))
         with self.engine.connect() as connection:
             return [StoredPlant(*row) for row in connection.execute(query)]
 
@@ -172,23 +176,18 @@ class Store:
         A call is refused, and the events of its plant are not written, if another server wrote a record with the same
         number. The snapshots are of states that are in the store already.
         """
-        if not records:
-            return set()
+        accepted: set[int] = set()
         with self._writing() as connection:
-            rows = [record._asdict() for record in sorted(records)]  # one order for all servers, so that none waits
-            insert = self._insert(RECORDS).on_conflict_do_nothing().returning(RECORDS.c.plant)
-            accepted = set(connection.execute(insert, rows).scalars())
+            if records:
+                rows = [record._asdict() for record in sorted(records)]  # one order for all servers, so that none waits
+                insert = self._insert(RECORDS).on_conflict_do_nothing().returning(RECORDS.c.plant)
+                accepted = set(connection.execute(insert, rows).scalars())
             retired = [one for one in records if one.kind == "retire" and one.plant in accepted]
             for one in retired:
                 connection.execute(PLANTS.update().where(PLANTS.c.id == one.plant).values(retired=one.time))
             self._write_snapshots(connection, snapshots)
             self._write_events(connection, [one for one in events if one.plant in accepted])
         return accepted
-
-    def write_snapshots(self, snapshots: Sequence[Snapshot]) -> None:
-        """Write snapshots of states that are in the store already, as a server does before it stops."""
-        with self._writing() as connection:
-            self._write_snapshots(connection, snapshots)
 
     def _write_snapshots(self, connection: Connection, snapshots: Sequence[Snapshot]) -> None:
         if snapshots:

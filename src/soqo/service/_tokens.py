@@ -46,7 +46,7 @@ def create_token(
     if isinstance(plants, str):
         raise ArgumentError(f"plants must be a list of names, got {plants!r}")
     with _opened(store) as opened:
-        from soqo.service._security import new_token
+        from soqo.service._gate import new_token
 
         return new_token(opened, name, scope, None if plants is None else tuple(plants))
 

@@ -1,15 +1,15 @@
-"""A plant in the memory of a server: its settings, how far it is, and what a call means to it.
+"""A plant in the memory of a server: how far it is, and what a request means to it.
 
-The state of the policy is in :mod:`soqo.service._steering`; here is what decides whether a call is new, is repeated, or
-contradicts an earlier one.
+A request is a new call, repeats one, or contradicts one. The state of the policy is in :mod:`soqo.service._steering`.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,10 +18,32 @@ from soqo._control.controller import Controller
 from soqo._control.descriptions import Limits, describe_round, detach, diagnose
 from soqo.errors import ArgumentError, ProtocolError, SoqoError
 from soqo.service._json import from_limits, policy_from_table
-from soqo.service._schemas import PlantSettings, PlantStatus, Reading, RoundRequest, iso_time
+from soqo.service._schemas import (
+    Action,
+    EventNote,
+    PlantSettings,
+    PlantStatus,
+    Reading,
+    ReadingAccepted,
+    RoundRequest,
+    iso_time,
+)
 from soqo.service._steering import Call, Kind, Outcome, hitting_cost
 from soqo.service._store import Record, StoredPlant
 from soqo.typing import Array
+
+
+@dataclass(frozen=True)
+class Retire:
+    """A request that a plant takes no further calls."""
+
+
+Change: TypeAlias = RoundRequest | tuple[int, Reading] | Retire | EventNote
+"""A round, a reading of a round, to retire, or something to note."""
+
+_MINIMIZERS = frozenset({"v", "forecast"})
+_POSITIONS = frozenset({*_MINIMIZERS, "active", "applied", "at"})
+"""The arguments of calls with an entry for each actuator."""
 
 
 def make_arguments(settings: PlantSettings) -> dict[str, Any]:
@@ -87,6 +109,42 @@ class Progress:
     held: bool = False
 
 
+@dataclass(eq=False)
+class Step:
+    """A request that changes a plant: the record that will be written, and the call that will be computed."""
+
+    plant: Plant
+    kind: str
+    round: int
+    body: dict[str, Any]
+    call: Call | None = None
+    outcome: Outcome | None = None
+    events: list[tuple[str, int, str]] = field(default_factory=list)
+
+    def complete(self, outcome: Outcome) -> None:
+        """Add what the call leads to."""
+        self.outcome = outcome
+        if outcome.x is not None:
+            self.body["x"] = outcome.x.tolist()
+        elif outcome.expected is not None:
+            self.body["expected"] = outcome.expected
+        now, kind = self.plant.progress, self.plant.kind
+        for name, count in outcome.counts.items():
+            if count > now.counts.get(name, 0.0):
+                state = kind.player.take(outcome.after, [outcome.row])
+                self.events.append((name, self.round, kind.player.explain(state)))
+        if outcome.x is not None and not kind.max_delay and now.open_rounds:
+            self.events.append(("missed", now.round, "the reading was missed"))
+
+    def result(self) -> Any:
+        """Return what the request is answered."""
+        if self.kind == "act":
+            return Action.model_construct(round=self.round, x=self.body["x"])
+        if self.kind == "reading":
+            return ReadingAccepted.model_construct(round=self.round)
+        return self.plant.status()
+
+
 class Plant:
     """A plant in memory.
 
@@ -111,66 +169,105 @@ class Plant:
         self.latest: dict[str, Record] = {}  # the last record of each kind, to answer a repeated call without a query
         self.snapshot_seq = progress.seq
 
-    # ---- what a call means -------------------------------------------------------------------------------------------
+    # ---- what a request means ----------------------------------------------------------------------------------------
 
-    def check_not_retired(self) -> None:
-        """Refuse calls of a plant that is retired."""
+    def decide(self, request: Change, records_of: Callable[[Plant, int], Sequence[Record]]) -> Step | Any:
+        """Return the step that a request asks for, or its result if it was carried out before.
+
+        Parameters
+        ----------
+        request : RoundRequest, pair of a round and a Reading, Retire or EventNote
+            The request.
+        records_of : callable
+            Returns the records of a round of a plant.
+
+        Raises
+        ------
+        ProtocolError
+            If it contradicts an earlier call, or comes at the wrong time.
+        ArgumentError
+            If an argument does not fit the plant.
+        """
+        now = self.progress.round
+        if isinstance(request, RoundRequest):
+            number = now + 1 if request.round is None else request.round
+            earlier = [one for one in records_of(self, number) if one.kind == "act"] if number <= now else []
+            return self._decide_round(request, number, earlier)
+        if isinstance(request, tuple):
+            number, reading = request
+            # Where readings may be late, a round that is told "no reading yet" stays open.
+            is_known = number <= now and (number not in self.progress.open_rounds or self.kind.max_delay)
+            earlier = [one for one in records_of(self, number) if one.kind == "reading"] if is_known else []
+            return self._decide_reading(number, reading, earlier)
+        if isinstance(request, EventNote):
+            return Step(self, "note", now, request.model_dump(), events=[(request.kind, now, request.message)])
+        if self.retired:
+            return self.status()
+        return Step(self, "retire", now, {}, events=[("retired", now, "the plant takes no further calls")])
+
+    def _decide_round(self, request: RoundRequest, number: int, earlier: Sequence[Record]) -> Step | Action:
+        following = self.progress.round + 1
+        body = request.model_dump(exclude_none=True, exclude={"round"})
+        for one in earlier:
+            played = json.loads(one.body)
+            x = played.pop("x")
+            if played != body:
+                raise ProtocolError(
+                    f"round {number} was played with other values, {played}, got {body}; the next round is {following}"
+                )
+            return Action.model_construct(round=number, x=x)
+        self._check_not_retired()
+        if number != following:
+            raise ProtocolError(f"round must be {following}, the next one, or one that was played, got {number}")
+        if self.kind.horizon is not None and number > self.kind.horizon:
+            raise ProtocolError(f"act was called after the last round, horizon = {self.kind.horizon}")
+        return Step(self, "act", number, body, self.make_call(number, body))
+
+    def _decide_reading(self, number: int, reading: Reading, earlier: Sequence[Record]) -> Step | ReadingAccepted:
+        now = self.progress
+        if number > now.round:
+            raise ProtocolError(f"round {number} has not been played: the plant is in round {now.round}")
+        body = {"y": reading.y, **reading.model_dump(exclude_none=True, exclude={"y"})}
+        known = [json.loads(one.body) for one in earlier]
+        for one in known:
+            one.pop("expected", None)
+        if body in known:
+            return ReadingAccepted.model_construct(round=number)
+        if number not in now.open_rounds:
+            if known:
+                raise ProtocolError(f"round {number} has had the reading {known[-1]}, got {body}; it was not used")
+            raise ProtocolError(
+                f"the reading of round {number} is late: the round is closed, and the plant is in round {now.round}; "
+                "it was not used"
+            )
+        self._check_not_retired()
+        return Step(self, "reading", number, body, self.make_call(number, body))
+
+    def _check_not_retired(self) -> None:
         if self.retired:
             raise ProtocolError(f"plant {self.name!r} is retired: it takes no further calls")
 
-    def make_act(self, request: RoundRequest) -> Call:
-        """Return the call of a new round, after the checks that do not need the policy."""
-        given = {"v": self._vector("v", request.v)}
+    def make_call(self, number: int, body: dict[str, Any], played: Array | None = None) -> Call:
+        """Return the call of a round or of a reading, after the checks that do not need the policy."""
+        for name in _POSITIONS & body.keys():
+            for row in body[name] if name == "forecast" else [body[name]]:
+                if len(row) != self.actuators.dim:
+                    raise ArgumentError(
+                        f"{name} must have an entry for each of the {self.actuators.dim} actuators, got {len(row)}"
+                    )
+        given = {name: np.array(math.nan if value is None else value) for name, value in body.items()}
         if (limits := self.arguments["v_limits"]) is not None:
-            self.actuators.check_within("v", given["v"], limits, what="v_limits")
-        if request.forecast is not None:
-            for row in request.forecast:
-                self._vector("forecast", row)
-            given["forecast"] = np.array(request.forecast)
-            if limits is not None:
-                self.actuators.check_within("forecast", given["forecast"], limits, what="v_limits")
-        if request.active is not None:
-            if len(request.active) != self.actuators.dim:
-                raise ArgumentError(f"active must have {self.actuators.dim} entries, got {len(request.active)}")
-            given["active"] = np.array(request.active)
-        for name, value in (("context", request.context), ("factor", request.factor)):
-            if value is not None:
-                given[name] = np.array(value)
-        horizon = self.kind.horizon
-        if horizon is not None and self.progress.round >= horizon:
-            raise ProtocolError(f"act was called after the last round, horizon = {horizon}")
-        return Call(self.id, self.kind, self.progress.round + 1, given)
-
-    def make_observe(self, number: int, reading: Reading) -> Call:
-        """Return the call of a reading of an open round."""
-        given = {"y": np.array(math.nan if reading.y is None else reading.y)}
-        for name in ("applied", "at"):
-            value = getattr(reading, name)
-            if value is not None:
-                given[name] = self._vector(name, value)
-        for name, value in (("unit", reading.unit), ("covariates", reading.covariates)):
-            if value is not None:
-                given[name] = np.array(value)
-        return Call(self.id, self.kind, number, given)
+            for name in _MINIMIZERS & body.keys():
+                self.actuators.check_within(name, given[name], limits, what="v_limits")
+        return Call(self.id, self.kind, number, given, played)
 
     def call_from_record(self, record: Record) -> Call | None:
         """Return the call that a record holds; None if it is no call of the policy."""
         if record.kind not in ("act", "reading"):
             return None
         body = json.loads(record.body)
-        if record.kind == "act":
-            played = np.array(body.pop("x"))
-            call = self.make_act(RoundRequest.model_validate(body))
-            return Call(call.plant, call.kind, call.round, call.given, played)
-        body.pop("expected", None)
-        return self.make_observe(record.round, Reading.model_validate(body))
-
-    def _vector(self, name: str, values: list[float]) -> Array:
-        if len(values) != self.actuators.dim:
-            raise ArgumentError(
-                f"{name} must have an entry for each of the {self.actuators.dim} actuators, got {len(values)}"
-            )
-        return np.array(values)
+        played, _ = body.pop("x", None), body.pop("expected", None)
+        return self.make_call(record.round, body, None if played is None else np.array(played))
 
     # ---- what it leads to --------------------------------------------------------------------------------------------
 
@@ -280,8 +377,11 @@ class Plant:
             return None, None
         hitting = now.measured / now.readings * now.round
         cost = hitting if self.kind.includes_switching else hitting + now.moved
-        known = detach(self.kind.player.diagnostics(self.kind.state_of(self.id)), row=0)
-        at_v = hitting_cost(known, np.zeros(self.actuators.dim))
-        per_round = 0.0 if at_v is None else float(at_v + known.get("base_load", 0.0))
-        follow = now.followed + now.round * per_round
+        follow = now.followed + now.round * self.cost_at_v()
         return (cost, follow) if math.isfinite(cost) and math.isfinite(follow) else (None, None)
+
+    def cost_at_v(self) -> float:
+        """Return the reading that the policy expects where x = v; 0 if it does not estimate A."""
+        known = detach(self.kind.player.diagnostics(self.kind.state_of(self.id)), row=0)
+        hitting = hitting_cost(known, np.zeros(self.actuators.dim))
+        return 0.0 if hitting is None else float(hitting + known.get("base_load", 0.0))
