@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy.exc import OperationalError
 
 from service_fixtures import Conditions, undisturbed
 from soqo.errors import FileFormatError, UnavailableError, UnknownNameError
@@ -123,10 +122,10 @@ class FailingStore(Store):
     def append(self, records: Any, snapshots: Any = (), events: Any = ()) -> set[int]:
         how, self.fail = self.fail, ""
         if how == "before":
-            raise OperationalError("INSERT", {}, Exception("the connection is lost"))
+            raise UnavailableError("the connection is lost; the same call can be repeated")
         done = super().append(records, snapshots, events)
         if how == "after":
-            raise OperationalError("COMMIT", {}, Exception("the connection is lost"))
+            raise UnavailableError("the connection is lost; the same call can be repeated")
         return done
 
 

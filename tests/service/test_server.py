@@ -34,7 +34,7 @@ def test_an_open_server_listens_to_the_loopback_address_only(tmp_path: Path) -> 
 def test_without_the_extra_the_error_names_it() -> None:
     code = """
 import sys
-for name in ("starlette", "uvicorn", "sqlalchemy", "httpx", "asyncua"):
+for name in ("starlette", "uvicorn", "httpx", "asyncua"):
     sys.modules[name] = None
 import soqo
 for call in (lambda: soqo.Client("http://a"), lambda: soqo.AsyncClient("http://a"), lambda: soqo.service.serve(),

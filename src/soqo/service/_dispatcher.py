@@ -22,7 +22,6 @@ from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 from anyio.to_thread import run_sync
-from sqlalchemy.exc import SQLAlchemyError
 
 from soqo._control.timestamps import now
 from soqo.errors import FileFormatError, SoqoError, UnavailableError, UnknownNameError
@@ -188,8 +187,8 @@ class Dispatcher:
                 self._loop.call_soon_threadsafe(self._deliver, jobs, work)
         try:
             self._store.append([], [*self._snapshots, *self._memory.snapshots(self._memory.plants.values(), behind=1)])
-        except SQLAlchemyError as error:  # the calls are in the store: a restart repeats more of them
-            LOGGER.warning("no snapshots could be written: %s", type(error).__name__)
+        except UnavailableError:  # the calls are in the store: a restart repeats more of them
+            LOGGER.warning("no snapshots could be written: the store does not answer")
 
     def _next_jobs(self) -> list[_Job]:
         """Return requests that wait, at most one of each plant, in the order in which they came."""
@@ -212,9 +211,6 @@ class Dispatcher:
             errors = self._memory.load(job.plant for job in jobs)
             steps = [(job, step) for job in jobs if (step := self._decide(job, errors)) is not None]
             written, events = self._commit(self._compute(steps))
-        except SQLAlchemyError as error:
-            LOGGER.error("the store failed: %s", type(error).__name__)  # noqa: TRY400  # its text may hold secrets
-            self._fail(jobs, UnavailableError("the store does not answer; the same call can be repeated"))
         except Exception as error:
             LOGGER.exception("a batch of calls failed")
             self._fail(jobs, error)

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import Response
 
 from soqo.errors import AccessError, ArgumentError, ProtocolError, SoqoError, UnavailableError, UnknownNameError
@@ -62,8 +61,6 @@ def problem_of(error: Exception) -> Response:
         return _problem(error.status, error.kind, str(error), error.headers)
     if isinstance(error, ValidationError):
         return _problem(422, "argument", describe_validation(error))
-    if isinstance(error, SQLAlchemyError):  # its text may hold secrets
-        return problem_of(UnavailableError("the store does not answer; the same call can be repeated"))
     for kind, status, name in _STATUS:
         if isinstance(error, kind):
             return _problem(status, name, str(error), {"Retry-After": "1"} if status == 503 else None)

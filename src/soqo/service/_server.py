@@ -139,7 +139,7 @@ def _make_app(
     max_bytes: int,
     requests_per_second: float,
 ) -> Any:
-    for module in ("starlette", "sqlalchemy", "prometheus_client", "httpx"):
+    for module in ("starlette", "prometheus_client", "httpx"):
         require_extra(module, "service")
     from soqo.service._app import App
 

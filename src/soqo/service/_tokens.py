@@ -95,7 +95,7 @@ def revoke_token(store: str | os.PathLike[str], name: str) -> None:
 
 @contextmanager
 def _opened(store: str | os.PathLike[str]) -> Iterator[Store]:
-    require_extra("sqlalchemy", "service")
+    require_extra("starlette", "service")
     from soqo.service._store import Store
 
     opened = Store(os.fspath(store))
