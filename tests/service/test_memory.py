@@ -92,12 +92,12 @@ def test_plants_are_rebuilt_together_and_one_that_is_damaged_alone_fails(store: 
 def test_a_snapshot_is_due_after_some_calls(store: Store) -> None:
     store.add_plant("roof", PlantSettings(policy="FTM", x0=[0.0, 0.0]).model_dump_json())
     memory, taken = Memory(store), []
-    for _ in range(200):
+    for _ in range(400):
         play(memory, store, RoundRequest(v=[1.0, 1.0]))
         taken += memory.snapshots([memory.plants["roof"]])
     gaps = np.diff([one.seq for one in taken])
     assert len(taken) == 3
-    assert (gaps >= 64).all()
+    assert (gaps >= 128).all()
     memory.forget("roof")
     memory.forget("roof")
     assert memory.plants == {}

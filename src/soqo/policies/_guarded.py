@@ -391,6 +391,9 @@ class Guarded(Policy[GuardMemory[_M]], Generic[_M]):
             "followed": memory.followed.reshape(state.batch_shape),
         }
 
+    def model(self, state: State[GuardMemory[_M]]) -> dict[str, Any]:
+        return self.policy.model(state.memory.inner)
+
     def _measured(self, state: State[GuardMemory[_M]]) -> Array:
         closed = self._closed(state)
         return np.asarray(closed.paid + closed.settled + closed.evidence.cost(closed.excess)[0])

@@ -16,7 +16,7 @@ from soqo.service._schemas import PlantSettings
 from soqo.service._steering import SETTINGS_OF_KIND, Call, Kind, Outcome, compute, take_effect
 from soqo.service._store import Record, Snapshot, Store, StoredPlant
 
-_SNAPSHOT_RECORDS = 64
+_SNAPSHOT_RECORDS = 128
 """A plant gets a snapshot after about so many calls, which bounds what a restart repeats."""
 
 

@@ -382,6 +382,6 @@ class Plant:
 
     def cost_at_v(self) -> float:
         """Return the reading that the policy expects where x = v; 0 if it does not estimate A."""
-        known = detach(self.kind.player.diagnostics(self.kind.state_of(self.id)), row=0)
+        known = detach(self.kind.player.model(self.kind.state_of(self.id)), row=0)
         hitting = hitting_cost(known, np.zeros(self.actuators.dim))
         return 0.0 if hitting is None else float(hitting + known.get("base_load", 0.0))

@@ -153,14 +153,14 @@ def respond(answer: Any, status: int = 200) -> Response:
 
 
 def find_route(routes: Sequence[Route], method: str, path: str, *, wants_page: bool) -> Route | RequestError:
-    """Return the route of a request, or why there is none."""
-    found = [route for route in routes if route.pattern.fullmatch(path)]
-    mine = [route for route in found if route.method == method and wants_page >= route.is_page]
-    if mine:
-        return max(mine, key=lambda route: route.is_page)
-    if not found:
+    """Return the first route that answers a request, or why there is none."""
+    for route in routes:
+        if route.method == method and wants_page >= route.is_page and route.pattern.fullmatch(path):
+            return route
+    methods = [route.method for route in routes if not route.is_page and route.pattern.fullmatch(path)]
+    if not methods:
         return RequestError(404, "not-found", "there is nothing at this address")
-    return RequestError(405, "method", "Method Not Allowed", {"Allow": ", ".join(one.method for one in found)})
+    return RequestError(405, "method", "Method Not Allowed", {"Allow": ", ".join(methods)})
 
 
 # ---- the OpenAPI document --------------------------------------------------------------------------------------------

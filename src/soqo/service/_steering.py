@@ -211,7 +211,7 @@ def _observe(kind: Kind, part: Part, calls: Sequence[Call], given: dict[str, Arr
 
 def _expected(kind: Kind, state: State[Any], given: Mapping[str, Array]) -> Sequence[float | None]:
     """Return what the policy expects of readings of the current round."""
-    known = kind.player.diagnostics(state)
+    known = kind.player.model(state)
     x = kind.nearest_turn(given.get("applied", state.x), state.x)
     u = given.get("at", x) - state.v
     hitting = hitting_cost(known, kind.nearest_turn(u, np.zeros_like(u)))
