@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import ValidationError
 from starlette.responses import Response
 
 from soqo.errors import AccessError, ArgumentError, ProtocolError, SoqoError, UnavailableError, UnknownNameError
+from soqo.service._schemas import describe_validation
 
 
 class RequestError(Exception):
@@ -45,9 +45,6 @@ _TITLES = {
     503: "The server is not available now",
 }
 
-_MAX_ERRORS = 5
-"""A problem document lists this many wrong fields."""
-
 
 def problem_of(error: Exception) -> Response:
     """Return the problem document of an error as a response.
@@ -75,20 +72,3 @@ def _problem(status: int, kind: str, detail: str, headers: Mapping[str, str] | N
         "detail": detail,
     }
     return Response(json.dumps(document), status, headers, media_type="application/problem+json")
-
-
-def describe_validation(error: ValidationError) -> str:
-    """Return which fields of a request are wrong, in a sentence."""
-    found = []
-    for one in error.errors(include_url=False)[:_MAX_ERRORS]:
-        where = ".".join(str(part) for part in one["loc"]) or "the request"
-        found.append(f"{where}: {one['msg'][0].lower()}{one['msg'][1:]}{_got(one['input'])}")
-    more = error.error_count() - len(found)
-    return "; ".join(found) + (f"; and {more} more" if more > 0 else "")
-
-
-def _got(value: Any) -> str:
-    """Return what was given, if it is short; never a part of a large request."""
-    if isinstance(value, bool | int | float | str) and len(str(value)) <= 40:
-        return f", got {value!r}"
-    return ""

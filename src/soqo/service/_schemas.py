@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 MAX_DIM = 64
 """The largest number of actuators of a plant: GLIDE keeps a matrix of order d (d + 1) / 2."""
@@ -241,3 +241,26 @@ class EventPage(BaseModel):
     """How many events to list."""
 
     limit: _Limit = 50
+
+
+# ---- errors ----------------------------------------------------------------------------------------------------------
+
+_MAX_ERRORS = 5
+"""So many wrong fields are named."""
+
+
+def describe_validation(error: ValidationError) -> str:
+    """Return which fields of a request are wrong, in a sentence."""
+    found = []
+    for one in error.errors(include_url=False)[:_MAX_ERRORS]:
+        where = ".".join(str(part) for part in one["loc"]) or "the request"
+        found.append(f"{where}: {one['msg'][0].lower()}{one['msg'][1:]}{_got(one['input'])}")
+    more = error.error_count() - len(found)
+    return "; ".join(found) + (f"; and {more} more" if more > 0 else "")
+
+
+def _got(value: Any) -> str:
+    """Return what was given, if it is short; never a part of a large request."""
+    if isinstance(value, bool | int | float | str) and len(str(value)) <= 40:
+        return f", got {value!r}"
+    return ""

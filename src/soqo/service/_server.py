@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from soqo._foundation.arguments import choice, integer
 from soqo._foundation.optional_imports import require_extra
 from soqo.errors import ArgumentError
+from soqo.service._async_client import AsyncClient
 
 _LOGGER = logging.getLogger("soqo.service")
 
@@ -21,6 +22,7 @@ def create_app(
     require_token: bool = True,
     max_bytes: int = 1_000_000,
     requests_per_second: float = 5000.0,
+    companions: Sequence[Callable[[AsyncClient], Awaitable[None]]] = (),
 ) -> Any:
     """Return the application of a server (ASGI), for an ASGI server of your choice (extra ``service``).
 
@@ -35,6 +37,8 @@ def create_app(
         The largest size of a request.
     requests_per_second : float
         The limit for each token, or for each address.
+    companions : sequence of callable
+        Programs that run beside the server: coroutines of a client of it, which are started again if they fail.
 
     Returns
     -------
@@ -47,7 +51,14 @@ def create_app(
     >>> with tempfile.TemporaryDirectory() as folder:                                # doctest: +SKIP
     ...     app = soqo.service.create_app(f"{folder}/plants.sqlite")
     """
-    return _make_app(store, (), require_token, max_bytes, requests_per_second)
+    for module in ("starlette", "prometheus_client", "httpx"):
+        require_extra(module, "service")
+    from soqo.service._app import App
+
+    size = integer("max_bytes", max_bytes, least=1)
+    return App(
+        os.fspath(store), require_token=require_token, max_bytes=size, rate=requests_per_second, companions=companions
+    )
 
 
 def serve(
@@ -104,16 +115,22 @@ def serve(
         raise ArgumentError(f"host must be a loopback address where no token is needed, got {host!r}")
     if (certificate is None) != (key is None):
         raise ArgumentError("certificate and key must be given together")
-    companions: list[Callable[[Any], Any]] = []
+    companions: list[Callable[[AsyncClient], Awaitable[None]]] = []
     if demo:
         from soqo.service._demo import run_demo
 
         companions.append(run_demo)
     if opcua is not None:
-        from soqo.service._opcua import bridge_from_file
+        from soqo.service._opcua import Bridge, read_config
 
-        companions.append(bridge_from_file(Path(opcua)).run)
-    app = _make_app(store, companions, require_token, max_bytes, requests_per_second)
+        companions.append(Bridge(read_config(Path(opcua))).run)
+    app = create_app(
+        store,
+        require_token=require_token,
+        max_bytes=max_bytes,
+        requests_per_second=requests_per_second,
+        companions=companions,
+    )
     logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     uvicorn.run(
         app,
@@ -129,21 +146,4 @@ def serve(
         timeout_graceful_shutdown=3,
         limit_concurrency=2000,
         h11_max_incomplete_event_size=32_768,
-    )
-
-
-def _make_app(
-    store: str | os.PathLike[str],
-    companions: Any,
-    require_token: bool,
-    max_bytes: int,
-    requests_per_second: float,
-) -> Any:
-    for module in ("starlette", "prometheus_client", "httpx"):
-        require_extra(module, "service")
-    from soqo.service._app import App
-
-    size = integer("max_bytes", max_bytes, least=1)
-    return App(
-        os.fspath(store), require_token=require_token, max_bytes=size, rate=requests_per_second, companions=companions
     )
