@@ -10,9 +10,8 @@ import pytest
 from service_fixtures import Conditions, undisturbed
 from soqo.errors import FileFormatError, UnknownNameError
 from soqo.service._memory import Memory
-from soqo.service._plants import Step
 from soqo.service._schemas import PlantSettings, Reading, RoundRequest
-from soqo.service._steering import Outcome, compute, take_effect
+from soqo.service._steering import Step, compute, take_effect
 from soqo.service._store import Record, Snapshot, Store
 
 SETTINGS = PlantSettings(x0=[0.0, 0.0]).model_dump_json()
@@ -24,15 +23,13 @@ def play(memory: Memory, store: Store, request: RoundRequest | tuple[int, Readin
     plant = memory.plants[name]
     step = plant.decide(request, memory.records_of)
     assert isinstance(step, Step)
-    assert step.call is not None
-    (outcome,) = compute([step.call])
-    assert isinstance(outcome, Outcome)
-    if outcome.x is not None:
-        step.body["x"] = outcome.x.tolist()
+    compute([step])
+    assert step.error is None
+    plant.complete(step)
     record = Record(plant.id, plant.progress.seq + 1, step.kind, step.round, json.dumps(step.body), 1)
     assert store.append([record]) == {plant.id}
-    take_effect([outcome])
-    plant.advance(record, outcome)
+    take_effect([step])
+    plant.advance(record, step)
     return plant.progress.x
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from soqo.errors import ProtocolError
 from soqo.service._memory import Memory
-from soqo.service._plants import Retire, Step
+from soqo.service._plants import Retire
 from soqo.service._schemas import EventNote, PlantSettings, Reading, RoundRequest
+from soqo.service._steering import Step
 from soqo.service._store import Store
 
 

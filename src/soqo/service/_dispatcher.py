@@ -26,8 +26,8 @@ from anyio.to_thread import run_sync
 from soqo._control.timestamps import now
 from soqo.errors import FileFormatError, SoqoError, UnavailableError, UnknownNameError
 from soqo.service._memory import Memory
-from soqo.service._plants import Change, Plant, Step
-from soqo.service._steering import Outcome, compute, take_effect
+from soqo.service._plants import Change, Plant
+from soqo.service._steering import Step, compute, take_effect
 from soqo.service._store import Event, Record, Snapshot, Store, StoredPlant
 
 LOGGER = logging.getLogger("soqo.service")
@@ -210,7 +210,7 @@ class Dispatcher:
         try:
             errors = self._memory.load(job.plant for job in jobs)
             steps = [(job, step) for job in jobs if (step := self._decide(job, errors)) is not None]
-            written, events = self._commit(self._compute(steps))
+            written, events = self._commit(steps)
         except Exception as error:
             LOGGER.exception("a batch of calls failed")
             self._fail(jobs, error)
@@ -249,18 +249,15 @@ class Dispatcher:
         job.answer(found)
         return None
 
-    def _compute(self, steps: Sequence[tuple[_Job, Step]]) -> list[tuple[_Job, Step]]:
-        """Return the steps that their policies accepted, with what they lead to."""
-        calling = [(job, step, step.call) for job, step in steps if step.call is not None]
-        for (job, step, _), found in zip(calling, compute([call for _, _, call in calling]), strict=True):
-            if isinstance(found, Outcome):
-                step.complete(found)
+    def _commit(self, decided: Sequence[tuple[_Job, Step]]) -> tuple[int, list[Event]]:
+        """Compute and write steps, let those that the store accepted take effect, and decide the others anew."""
+        compute(step for _, step in decided)
+        for job, step in decided:
+            if step.error is not None:
+                job.answer(None, step.error)
             else:
-                job.answer(None, found)
-        return [(job, step) for job, step in steps if not job.answered]
-
-    def _commit(self, steps: Sequence[tuple[_Job, Step]]) -> tuple[int, list[Event]]:
-        """Write steps, let those that the store accepted take effect, and decide the others anew."""
+                step.plant.complete(step)
+        steps = [(job, step) for job, step in decided if step.error is None]
         if not steps:
             return 0, []
         time = now()
@@ -274,18 +271,16 @@ class Dispatcher:
             for kind, number, message in step.events
         ]
         accepted = self._store.append(records, self._snapshots, events)
-        done = [step for _, step in steps if step.plant.id in accepted]
-        take_effect([step.outcome for step in done if step.outcome is not None])
+        take_effect(step for _, step in steps if step.plant.id in accepted)
         for (job, step), record in zip(steps, records, strict=True):
             if record.plant in accepted:
-                step.plant.advance(record, step.outcome)
+                step.plant.advance(record, step)
                 self._memory.note_fresh(step.plant)
-                job.answer(step.result())
-        self._snapshots = self._memory.snapshots(step.plant for step in done)
-        for job, step in steps:
-            if step.plant.id not in accepted:
+                job.answer(step.plant.answer(step))
+            else:
                 self._try_again(job, step.plant)
-        return len(done), [event for event in events if event.plant in accepted]
+        self._snapshots = self._memory.snapshots(step.plant for _, step in steps if step.plant.id in accepted)
+        return len(accepted), [event for event in events if event.plant in accepted]
 
     def _try_again(self, job: _Job, plant: Plant) -> None:
         job.tries += 1

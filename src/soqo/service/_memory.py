@@ -13,7 +13,7 @@ from soqo._storage.codec import decode, encode
 from soqo.errors import FileFormatError, SoqoError, UnknownNameError
 from soqo.service._plants import Plant, Progress, make_arguments
 from soqo.service._schemas import PlantSettings
-from soqo.service._steering import SETTINGS_OF_KIND, Call, Kind, Outcome, compute, take_effect
+from soqo.service._steering import SETTINGS_OF_KIND, Kind, compute, take_effect
 from soqo.service._store import Record, Snapshot, Store, StoredPlant
 
 _SNAPSHOT_RECORDS = 128
@@ -120,22 +120,16 @@ class Memory:
         errors: dict[str, SoqoError] = {}
         queues = [(plant, list(reversed(records))) for plant, records in work]
         while queues := [(plant, records) for plant, records in queues if records and plant.name not in errors]:
-            calls: list[tuple[Plant, Record, Call]] = []
-            for plant, records in queues:
-                record = records.pop()
-                call = plant.call_from_record(record)
-                if call is None:
-                    plant.advance(record, None)
+            steps = [(record := records.pop(), plant.repeat(record)) for plant, records in queues]
+            compute(step for _, step in steps)
+            take_effect(step for _, step in steps)
+            for record, step in steps:
+                name = step.plant.name
+                if step.error is None:
+                    step.plant.advance(record, step)
                 else:
-                    calls.append((plant, record, call))
-            results = compute([call for _, _, call in calls])
-            take_effect([one for one in results if isinstance(one, Outcome)])
-            for (plant, record, _), outcome in zip(calls, results, strict=True):
-                if isinstance(outcome, Outcome):
-                    plant.advance(record, outcome)
-                else:
-                    errors[plant.name] = FileFormatError(
-                        f"plant {plant.name!r} cannot be rebuilt: call {record.seq} cannot be repeated: {outcome}"
+                    errors[name] = FileFormatError(
+                        f"plant {name!r} cannot be rebuilt: call {record.seq} cannot be repeated: {step.error}"
                     )
-                    self.forget(plant.name)
+                    self.forget(name)
         return errors

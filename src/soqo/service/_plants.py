@@ -28,7 +28,7 @@ from soqo.service._schemas import (
     RoundRequest,
     iso_time,
 )
-from soqo.service._steering import Call, Kind, Outcome, hitting_cost
+from soqo.service._steering import Kind, Step, hitting_cost
 from soqo.service._store import Record, StoredPlant
 from soqo.typing import Array
 
@@ -109,42 +109,6 @@ class Progress:
     held: bool = False
 
 
-@dataclass(eq=False)
-class Step:
-    """A request that changes a plant: the record that will be written, and the call that will be computed."""
-
-    plant: Plant
-    kind: str
-    round: int
-    body: dict[str, Any]
-    call: Call | None = None
-    outcome: Outcome | None = None
-    events: list[tuple[str, int, str]] = field(default_factory=list)
-
-    def complete(self, outcome: Outcome) -> None:
-        """Add what the call leads to."""
-        self.outcome = outcome
-        if outcome.x is not None:
-            self.body["x"] = outcome.x.tolist()
-        elif outcome.expected is not None:
-            self.body["expected"] = outcome.expected
-        now, kind = self.plant.progress, self.plant.kind
-        for name, count in outcome.counts.items():
-            if count > now.counts.get(name, 0.0):
-                state = kind.player.take(outcome.after, [outcome.row])
-                self.events.append((name, self.round, kind.player.explain(state)))
-        if outcome.x is not None and not kind.max_delay and now.open_rounds:
-            self.events.append(("missed", now.round, "the reading was missed"))
-
-    def result(self) -> Any:
-        """Return what the request is answered."""
-        if self.kind == "act":
-            return Action.model_construct(round=self.round, x=self.body["x"])
-        if self.kind == "reading":
-            return ReadingAccepted.model_construct(round=self.round)
-        return self.plant.status()
-
-
 class Plant:
     """A plant in memory.
 
@@ -221,7 +185,7 @@ class Plant:
             raise ProtocolError(f"round must be {following}, the next one, or one that was played, got {number}")
         if self.kind.horizon is not None and number > self.kind.horizon:
             raise ProtocolError(f"act was called after the last round, horizon = {self.kind.horizon}")
-        return Step(self, "act", number, body, self.make_call(number, body))
+        return Step(self, "act", number, body, self._told(body))
 
     def _decide_reading(self, number: int, reading: Reading, earlier: Sequence[Record]) -> Step | ReadingAccepted:
         now = self.progress
@@ -241,14 +205,14 @@ class Plant:
                 "it was not used"
             )
         self._check_not_retired()
-        return Step(self, "reading", number, body, self.make_call(number, body))
+        return Step(self, "reading", number, body, self._told(body))
 
     def _check_not_retired(self) -> None:
         if self.retired:
             raise ProtocolError(f"plant {self.name!r} is retired: it takes no further calls")
 
-    def make_call(self, number: int, body: dict[str, Any], played: Array | None = None) -> Call:
-        """Return the call of a round or of a reading, after the checks that do not need the policy."""
+    def _told(self, body: dict[str, Any]) -> dict[str, Array]:
+        """Return what the policy is told, after the checks that do not need the policy."""
         for name in _POSITIONS & body.keys():
             for row in body[name] if name == "forecast" else [body[name]]:
                 if len(row) != self.actuators.dim:
@@ -259,35 +223,53 @@ class Plant:
         if (limits := self.arguments["v_limits"]) is not None:
             for name in _MINIMIZERS & body.keys():
                 self.actuators.check_within(name, given[name], limits, what="v_limits")
-        return Call(self.id, self.kind, number, given, played)
+        return given
 
-    def call_from_record(self, record: Record) -> Call | None:
-        """Return the call that a record holds; None if it is no call of the policy."""
-        if record.kind not in ("act", "reading"):
-            return None
+    def repeat(self, record: Record) -> Step:
+        """Return the step that a record holds."""
         body = json.loads(record.body)
-        played, _ = body.pop("x", None), body.pop("expected", None)
-        return self.make_call(record.round, body, None if played is None else np.array(played))
+        if record.kind not in ("act", "reading"):
+            return Step(self, record.kind, record.round, body)
+        told = {name: value for name, value in body.items() if name not in ("x", "expected")}
+        played = np.array(body["x"]) if record.kind == "act" else None
+        return Step(self, record.kind, record.round, body, self._told(told), played)
 
     # ---- what it leads to --------------------------------------------------------------------------------------------
 
-    def advance(self, record: Record, outcome: Outcome | None) -> None:
-        """Note that a call has taken effect."""
+    def complete(self, step: Step) -> None:
+        """Add to a step what is written and reported of what it leads to."""
+        now, player = self.progress, self.kind.player
+        if step.x is not None:
+            step.body["x"] = step.x.tolist()
+            if not self.kind.max_delay and now.open_rounds:
+                step.events.append(("missed", now.round, "the reading was missed"))
+        if step.expected is not None:
+            step.body["expected"] = step.expected
+        for name, count in step.counts.items():
+            if step.after is not None and count > now.counts.get(name, 0.0):
+                step.events.append((name, step.round, player.explain(player.take(step.after, [step.row]))))
+
+    def advance(self, record: Record, step: Step) -> None:
+        """Note that a step has taken effect."""
         now = self.progress
         now.seq, now.last_call = record.seq, record.time
         self.latest[record.kind] = record
-        if outcome is None:
-            self.retired = self.retired or record.kind == "retire"
-            if record.kind == "note" and (kind := json.loads(record.body)["kind"]) != "note":
-                now.held = kind == "held"
-            return
-        given = outcome.call.given
-        if outcome.x is not None:
+        if step.kind == "act":
             now.held = False
-            self._advance_round(given["v"], outcome.x)
-        else:
-            self._advance_reading(record.round, float(given["y"]), given.get("applied"))
-        now.counts = {**now.counts, **outcome.counts}
+            self._advance_round(step.given["v"], np.array(step.body["x"]))
+        elif step.kind == "reading":
+            self._advance_reading(step.round, float(step.given["y"]), step.given.get("applied"))
+        elif step.kind == "retire":
+            self.retired = True
+        elif step.body["kind"] != "note":
+            now.held = step.body["kind"] == "held"
+        now.counts = {**now.counts, **step.counts}
+
+    def answer(self, step: Step) -> Any:
+        """Return what the request of a step is answered, when it has taken effect."""
+        if step.kind == "act":
+            return Action.model_construct(round=step.round, x=step.body["x"])
+        return ReadingAccepted.model_construct(round=step.round) if step.kind == "reading" else self.status()
 
     def _advance_round(self, v: Array, x: Array) -> None:
         now, kind = self.progress, self.kind
