@@ -9,7 +9,6 @@ from anyio.to_thread import run_sync
 from starlette.responses import Response
 
 from soqo.errors import ArgumentError, ProtocolError
-from soqo.service._history import read_history
 from soqo.service._json import plain_numbers
 from soqo.service._plants import Plant, Retire, make_arguments
 from soqo.service._routes import Request, Route, respond
@@ -89,7 +88,7 @@ async def read_rounds(request: Request) -> Any:
         played = await server.plants.look(request.name, lambda plant: plant.progress.round)
         after, limit = max(0, played - page.last), page.last
     plant = await server.plants.find(request.name)
-    return await run_sync(lambda: read_history(server.store, plant.id, after=after, limit=limit))
+    return await run_sync(lambda: server.store.history(plant.id, after=after, limit=limit))
 
 
 # ---- reports ---------------------------------------------------------------------------------------------------------

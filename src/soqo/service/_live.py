@@ -13,13 +13,13 @@ import numpy as np
 from anyio.to_thread import run_sync
 from starlette.responses import StreamingResponse
 
-from soqo.service._history import played_rounds
 from soqo.service._json import plain_numbers
 from soqo.service._plants import Plant
 from soqo.service._problems import RequestError
 from soqo.service._routes import Request
 from soqo.service._schemas import NotedEvent, PlantPage, PlayedRound
 from soqo.service._steering import Kind
+from soqo.service._store import played_rounds
 
 WINDOW = 300
 """The number of rounds that a page shows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -19,12 +19,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from soqo._foundation.optional_imports import require_extra
 from soqo._version import __version__
 from soqo.service._api import ROUTES
-from soqo.service._api_page import api_page
 from soqo.service._gate import COOKIE, client_of
 from soqo.service._live import fleet_view, follow_fleet, follow_plant, plant_view
 from soqo.service._plants import Plant
 from soqo.service._problems import RequestError
-from soqo.service._routes import Request, Route, openapi_document
+from soqo.service._routes import Request, Route, field_type, openapi_document
 from soqo.service._schemas import PlantPage
 
 _COOKIE_SECONDS = 30 * 24 * 3600
@@ -96,9 +95,49 @@ def _range(low: float | None, high: float | None, unit: str) -> str:
     return f"{ends} {unit}".rstrip()
 
 
+# ---- the API ---------------------------------------------------------------------------------------------------------
+
+
 async def show_api(_: Request) -> HTMLResponse:
     """Show the API, from its OpenAPI document."""
-    return _render("API · soqo", "api", {"version": __version__, "api": api_page(openapi_document(ROUTES))})
+    document = openapi_document(ROUTES)
+    operations = (
+        _operation(method.upper(), path, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    )
+    return _render("API · soqo", "api", {"version": __version__, "api": "\n".join(operations)})
+
+
+def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
+    """Return the section of a route: its summary, the rest of its description, its fields and its statuses."""
+    summary = operation["summary"]
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    query = {one["name"]: one["schema"] for one in operation["parameters"] if one["in"] == "query"}
+    texts = {
+        "method": method,
+        "path": path,
+        "summary": summary,
+        "description": operation["description"].removeprefix(summary).lstrip(". "),
+        "statuses": ", ".join(operation["responses"]),
+    }
+    tables = _fields("Body", body.get("properties", {}), body.get("required", ())) + _fields("Query", query)
+    return _template("api_operation").substitute({key: escape(text) for key, text in texts.items()}, tables=tables)
+
+
+def _fields(title: str, fields: Mapping[str, dict[str, Any]], required: Sequence[str] = ()) -> str:
+    """Return a table of fields with their types."""
+    rows = [
+        {
+            "name": name,
+            "required": " (required)" if name in required else "",
+            "type": field_type(field),
+            "description": field.get("description", ""),
+        }
+        for name, field in fields.items()
+    ]
+    table = f"<table><caption>{title}</caption><tbody>{_fill('api_field', rows)}</tbody></table>"
+    return f'<div class="scroll">{table}</div>' if rows else ""
 
 
 # ---- tokens ----------------------------------------------------------------------------------------------------------

@@ -237,3 +237,17 @@ def _ref(model: type[BaseModel]) -> dict[str, str]:
 
 def _content(schema: dict[str, Any], kind: str = "application/json") -> dict[str, Any]:
     return {"content": {kind: {"schema": schema}}}
+
+
+def field_type(field: dict[str, Any]) -> str:
+    """Return the type of a field in words."""
+    if "anyOf" in field:
+        return " or ".join(dict.fromkeys(field_type(one) for one in field["anyOf"] if one.get("type") != "null"))
+    if "enum" in field:
+        return " or ".join(map(repr, field["enum"]))
+    kind = field.get("type", "value")
+    if kind == "array" and "prefixItems" in field:
+        return f"pair of {field_type(field['prefixItems'][0])}"
+    if kind == "array":
+        return f"list of {field_type(field['items'])}"
+    return str(kind)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from soqo._control.timestamps import now
 from soqo.errors import ArgumentError, UnknownNameError
 from soqo.service._database import Database, Execute, insert
+from soqo.service._schemas import History, PlayedRound, iso_time
 
 
 class Record(NamedTuple):
@@ -153,6 +154,11 @@ class Store:
         query = f"SELECT {_RECORD} FROM records WHERE plant = ? AND round BETWEEN ? AND ? ORDER BY seq"
         return [Record(*row) for row in self.database.read(query, plant, first, last)]
 
+    def history(self, plant: int, *, after: int, limit: int) -> History:
+        """Return up to ``limit`` rounds of a plant behind a round."""
+        rounds = played_rounds(self.rounds(plant, after + 1, after + limit))
+        return History(rounds=rounds, next=rounds[-1].round if len(rounds) == limit else None)
+
     def events(self, plant: int, *, limit: int = 50) -> list[Event]:
         """Return the last events of a plant, the latest first."""
         query = f"SELECT {_EVENT} FROM events WHERE plant = ? ORDER BY id DESC LIMIT ?"
@@ -188,3 +194,17 @@ def _write_snapshots(execute: Execute, snapshots: Sequence[Snapshot]) -> None:
     if snapshots:
         newer = "DO UPDATE SET seq = excluded.seq, data = excluded.data WHERE snapshots.seq < excluded.seq"
         insert(execute, "snapshots", [one._asdict() for one in snapshots], f"ON CONFLICT (plant) {newer}")
+
+
+def played_rounds(records: Iterable[Record]) -> list[PlayedRound]:
+    """Return the rounds of some records, in their order; readings of rounds that are not among them are left out."""
+    found: dict[int, PlayedRound] = {}
+    for record in records:
+        if record.kind == "act":
+            body = json.loads(record.body)
+            found[record.round] = PlayedRound(round=record.round, time=iso_time(record.time), v=body["v"], x=body["x"])
+        elif record.kind == "reading" and record.round in found:
+            new = {name: value for name, value in json.loads(record.body).items() if value is not None}
+            kept = {name: new[name] for name in ("y", "applied", "expected") if name in new}
+            found[record.round] = found[record.round].model_copy(update=kept)
+    return [found[number] for number in sorted(found)]
