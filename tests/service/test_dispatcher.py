@@ -151,11 +151,24 @@ def test_a_failure_in_the_code_is_an_answer_too(tmp_path: Path) -> None:
     caller = Caller(str(tmp_path / "s.sqlite"))
     caller.store.add_plant("roof", SETTINGS)
 
+    caller.store.add_plant("cellar", SETTINGS)
+    busy, gate = threading.Event(), threading.Event()
+
+    def wait(_: Any) -> None:
+        busy.set()
+        gate.wait(10.0)
+
     def fail(_: Any) -> None:
         raise ZeroDivisionError("a bug")
 
+    first = caller.begin("roof", Look(wait))
+    assert busy.wait(10.0)
+    failing, other = caller.begin("roof", Look(fail)), caller.begin("cellar", RoundRequest(v=[1.0, 1.0]))
+    gate.set()
     with pytest.raises(ZeroDivisionError):
-        caller.ask("roof", Look(fail))
+        failing.result(10.0)
+    assert other.result(10.0).round == 1  # of the same batch
+    assert first.result(10.0) is None
     assert caller.ask("roof", RoundRequest(v=[1.0, 1.0])).round == 1
     caller.stop()
 

@@ -211,8 +211,11 @@ class Dispatcher:
             errors = self._memory.load(job.plant for job in jobs)
             steps = [(job, step) for job in jobs if (step := self._decide(job, errors)) is not None]
             written, events = self._commit(steps)
+        except UnavailableError as error:
+            LOGGER.warning("the store does not answer")  # what the database says may hold secrets
+            self._fail(jobs, error)
         except Exception as error:
-            LOGGER.exception("a batch of calls failed")
+            LOGGER.exception("calls failed")
             self._fail(jobs, error)
         return Work(len(jobs), written, events, perf_counter() - begun)
 
@@ -241,7 +244,7 @@ class Dispatcher:
                     if not memory.refresh(plant):
                         raise
                     found = plant.decide(request, memory.records_of)
-        except SoqoError as error:
+        except Exception as error:  # nothing has changed yet, and no other plant is concerned
             job.answer(None, error)
             return None
         if isinstance(found, Step):
