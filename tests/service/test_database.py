@@ -11,6 +11,7 @@ import pytest
 import soqo
 from service_fixtures import LiveServer
 from soqo.errors import FileFormatError, UnavailableError
+from soqo.service import _database
 from soqo.service._async_client import Request
 from soqo.service._database import VERSION, Database, Execute, insert
 
@@ -63,3 +64,17 @@ def test_a_store_of_version_1_is_opened_and_continued(tmp_path: Path) -> None:
         assert [plant.act(v).tolist() for v in ([3.0, 4.0], [5.0, 6.0])] == [[2.0, 4.0], [4.0, 6.0]]
         events = client.send(Request("GET", "/plants/roof/events"))["events"]
     assert events[-1]["message"] == "a note"
+
+
+def test_a_peer_that_does_not_finish_is_not_waited_for_long(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_database, "_LOCK_MS", 100)
+    peer, mine = Database(postgres), Database(postgres)
+    peer.prepare()
+    row = {"name": "held-by-a-peer", "settings": "{}", "created": 7}
+    with peer.writing() as execute:
+        insert(execute, "plants", [row])
+        with pytest.raises(UnavailableError, match="can be repeated"), mine.writing() as other:
+            insert(other, "plants", [row], "ON CONFLICT DO NOTHING")
+    assert mine.read("SELECT created FROM plants WHERE name = ?", "held-by-a-peer") == [(7,)]
+    for one in (peer, mine):
+        one.close()

@@ -140,13 +140,13 @@ _PLANT, _ROUNDS = "/plants/{name}", "/plants/{name}/rounds"
 _READING = "/plants/{name}/rounds/{number}/reading"
 
 ROUTES = (
-    Route("POST", _ROUNDS, play_round, "Play a round", "operate", body=RoundRequest, result=Action),
-    Route("POST", _READING, report_reading, "Report a reading", "operate", body=Reading, result=ReadingAccepted),
-    Route("GET", _ROUNDS, read_rounds, "Read the history", query=RoundPage, result=History),
     Route("POST", "/plants", create_plant, "Create a plant", "admin", body=NewPlant, result=PlantStatus, more=(201,)),
     Route("GET", "/plants", list_plants, "List plants", any_plant=True, query=PlantPage, result=PlantList),
     Route("GET", _PLANT, show_plant, "Show a plant", result=PlantStatus),
     Route("DELETE", _PLANT, retire_plant, "Retire a plant", "admin", result=PlantStatus),
+    Route("POST", _ROUNDS, play_round, "Play a round", "operate", body=RoundRequest, result=Action),
+    Route("POST", _READING, report_reading, "Report a reading", "operate", body=Reading, result=ReadingAccepted),
+    Route("GET", _ROUNDS, read_rounds, "Read the history", query=RoundPage, result=History),
     Route("GET", f"{_PLANT}/diagnostics", show_diagnostics, "What the policy has learned"),
     Route("GET", f"{_PLANT}/explain", explain, "What the plant does and why, in words", result=Explanation),
     Route("GET", f"{_PLANT}/events", list_events, "The last events", query=EventPage, result=EventList),

@@ -24,6 +24,9 @@ Execute: TypeAlias = Callable[..., Any]
 _BUSY_SECONDS = 30
 """How long a connection to SQLite waits for another process to finish writing."""
 
+_LOCK_MS = 2000
+"""How long a connection to PostgreSQL waits for another one that has written the same record and does not finish."""
+
 # Every call of a plant is a row of records, numbered by seq from 1. The primary key makes this number the version of
 # the plant: of two servers that write the same number, one is refused, reads what the other wrote, and tries again.
 # Times are microseconds since 1970 in UTC; settings, bodies and the plants of a token are JSON.
@@ -81,7 +84,9 @@ class Database:
 
     def _connect(self) -> Any:
         if self.is_server:
-            return self._driver.connect(self._url, autocommit=True)
+            server = self._driver.connect(self._url, autocommit=True)
+            server.execute(f"SET lock_timeout = {_LOCK_MS}")
+            return server
         connection = sqlite3.connect(
             str(self.path), timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
