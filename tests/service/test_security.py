@@ -8,14 +8,15 @@ import logging
 import pytest
 
 from soqo.errors import AccessError, ArgumentError
-from soqo.service._gate import Access, Tokens, is_loopback, new_token
+from soqo.service import create_token
+from soqo.service._gate import Access, Tokens, is_loopback
 from soqo.service._problems import RequestError
 from soqo.service._store import Store
 
 
 def test_a_secret_is_found_and_is_not_in_the_store(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
-        secret = new_token(store, "roof", "operate", ("roof",))
+        secret = create_token(str(store.database.path), "roof", scope="operate", plants=["roof"])
         tokens = Tokens(store)
         access = asyncio.run(tokens.find(secret, "10.0.0.7"))
         assert (access.who, access.scope, access.plants) == ("roof", "operate", ("roof",))
@@ -34,7 +35,7 @@ def test_a_secret_is_found_and_is_not_in_the_store(store: Store, caplog: pytest.
     ("name", "scope", "plants", "words"),
     [
         ("a b", "read", None, "name must be up to 64 letters"),
-        ("a", "write", None, "scope must be one of read, operate, admin"),
+        ("a", "write", None, "scope must be one of 'read', 'operate', 'admin'"),
         ("a", "admin", ("roof",), "cannot be limited"),
     ],
 )
@@ -42,7 +43,7 @@ def test_wrong_tokens_are_not_created(
     store: Store, name: str, scope: str, plants: tuple[str, ...] | None, words: str
 ) -> None:
     with pytest.raises(ArgumentError, match=words):
-        new_token(store, name, scope, plants)
+        create_token(str(store.database.path), name, scope=scope, plants=plants)
     assert store.tokens() == []
 
 

@@ -18,7 +18,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 from anyio.to_thread import run_sync
@@ -234,7 +234,7 @@ class Dispatcher:
         plant, memory, request = self._memory.plants[job.plant], self._memory, job.request
         try:
             if isinstance(request, Look):
-                if not request.may_be_old or memory.age(plant) > _OLD_SECONDS:
+                if not request.may_be_old or monotonic() - plant.checked > _OLD_SECONDS:
                     memory.refresh(plant)
                 found = request.function(plant)
             else:
@@ -278,7 +278,7 @@ class Dispatcher:
         for (job, step), record in zip(steps, records, strict=True):
             if record.plant in accepted:
                 step.plant.advance(record, step)
-                self._memory.note_fresh(step.plant)
+                step.plant.checked = monotonic()
                 job.answer(step.plant.answer(step))
             else:
                 self._try_again(job, step.plant)

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import hmac
 import ipaddress
-import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
@@ -18,10 +17,9 @@ from urllib.parse import urlsplit
 
 from anyio.to_thread import run_sync
 
-from soqo._control.timestamps import now
-from soqo.errors import AccessError, ArgumentError
+from soqo.errors import AccessError
 from soqo.service._problems import RequestError
-from soqo.service._store import Store, Token
+from soqo.service._store import Store
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -42,8 +40,6 @@ _RELOAD_SECONDS = 2.0
 """Tokens are read from the store again after this time, so that a revoked one is refused by every server."""
 
 _MAX_CLIENTS = 10_000
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 # ---- who -------------------------------------------------------------------------------------------------------------
@@ -86,29 +82,10 @@ class Access:
             raise AccessError(f"the token {self.who} is limited to other plants")
 
 
-def new_token(store: Store, name: str, scope: str, plants: tuple[str, ...] | None = None) -> str:
-    """Create a token, and return its secret, which is not stored.
-
-    Parameters
-    ----------
-    store : Store
-        The store, which keeps a hash.
-    name : str
-        The name by which it is listed and revoked.
-    scope : {"read", "operate", "admin"}
-        What it allows.
-    plants : tuple of str, optional
-        The plants to which it is limited.
-    """
-    if not _NAME.fullmatch(name):
-        raise ArgumentError(f"name must be up to 64 letters, digits and . _ -, got {name!r}")
-    if scope not in SCOPES:
-        raise ArgumentError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}")
-    if plants is not None and scope == "admin":
-        raise ArgumentError("a token of scope admin cannot be limited to plants, since it creates them")
+def new_secret() -> tuple[str, str]:
+    """Return a new secret and its hash."""
     secret = _PREFIX + secrets.token_urlsafe(32)
-    store.add_token(Token(name, scope, plants, now(), revoked=False), _digest(secret))
-    return secret
+    return secret, _digest(secret)
 
 
 def _digest(secret: str) -> str:
@@ -162,8 +139,8 @@ class Tokens:
         self._read = -float("inf")
         self._failures = RateLimit(rate=0.2, burst=20.0)  # of wrong secrets, for each address
         # A secret of this process, for its own programs such as a simulated plant.
-        self.internal = _PREFIX + secrets.token_urlsafe(32)
-        self._own = Access("this server", "admin", None, _digest(self.internal))
+        self.internal, digest = new_secret()
+        self._own = Access("this server", "admin", None, digest)
         self._known = [self._own]
 
     async def find(self, secret: str, client: str) -> Access:

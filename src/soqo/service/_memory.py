@@ -32,7 +32,6 @@ class Memory:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._kinds: dict[str, Kind] = {}
-        self._checked: dict[str, float] = {}
         self.plants: dict[str, Plant] = {}
 
     def load(self, names: Iterable[str]) -> dict[str, SoqoError]:
@@ -59,19 +58,11 @@ class Memory:
 
     def refresh(self, plant: Plant) -> bool:
         """Repeat what other servers wrote about a plant; return whether there was something."""
-        self.note_fresh(plant)
+        plant.checked = monotonic()
         records = self._store.records(plant.id, after=plant.progress.seq)
         for error in self._replay([(plant, records)]).values():
             raise error
         return bool(records)
-
-    def note_fresh(self, plant: Plant) -> None:
-        """Note that a plant was just compared with the store."""
-        self._checked[plant.name] = monotonic()
-
-    def age(self, plant: Plant) -> float:
-        """Return how many seconds ago a plant was compared with the store."""
-        return monotonic() - self._checked.get(plant.name, -float("inf"))
 
     def forget(self, name: str) -> None:
         """Remove a plant, which is rebuilt when it is needed again."""

@@ -132,6 +132,7 @@ class Plant:
         self.actuators = Actuators(len(self.settings["x0"]), self.settings["actuators"], self.settings["units"])
         self.latest: dict[str, Record] = {}  # the last record of each kind, to answer a repeated call without a query
         self.snapshot_seq = progress.seq
+        self.checked = -math.inf  # when it was last compared with the store
 
     # ---- what a request means ----------------------------------------------------------------------------------------
 

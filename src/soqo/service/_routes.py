@@ -22,7 +22,7 @@ from soqo.service._dispatcher import Dispatcher
 from soqo.service._gate import Access, Headers, Scope, Tokens
 from soqo.service._metrics import Metrics
 from soqo.service._problems import RequestError
-from soqo.service._schemas import PlantPage, Problem
+from soqo.service._schemas import NAME, PlantPage, Problem
 from soqo.service._store import Store
 
 _PATTERNS = {"name": "[^/]+", "number": "[1-9][0-9]{0,14}", "file": "[^/]+"}
@@ -30,7 +30,6 @@ _PARAMETERS = {
     "name": {"schema": {"type": "string", "maxLength": 64}, "description": "the name of the plant"},
     "number": {"schema": {"type": "integer", "minimum": 1}, "description": "the round"},
 }
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class Server:
@@ -139,7 +138,7 @@ class Route:
         name = parts.get("name", "")
         if self.scope is not None and not self.any_plant:
             access.require(self.scope, name or None)
-        if name and not _NAME.fullmatch(name):
+        if name and not NAME.fullmatch(name):
             raise UnknownNameError(f"there is no plant {name[:80]!r}")
         query = self.query and self.query.model_validate(dict(parse_qsl(scope["query_string"].decode("latin-1"))))
         told = self.body.model_validate_json(body) if self.body else body

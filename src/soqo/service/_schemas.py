@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -15,7 +16,8 @@ Vector = Annotated[list[Number], Field(min_length=1, max_length=MAX_DIM)]
 Limits = Annotated[list[Number | None], Field(min_length=1, max_length=MAX_DIM)]
 Text = Annotated[str, Field(min_length=1, max_length=64)]
 Round = Annotated[int, Field(ge=1, le=2**53, strict=True)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="letters, digits, . _ -")]
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+Name = Annotated[str, Field(pattern=f"^{NAME.pattern}$", description="letters, digits, . _ -")]
 
 
 def iso_time(microseconds: int) -> str:

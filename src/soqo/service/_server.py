@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from soqo._control.timestamps import now
 from soqo._foundation.arguments import choice, integer
 from soqo._foundation.optional_imports import require_extra
 from soqo.errors import ArgumentError
@@ -187,10 +188,19 @@ def create_token(
     """
     if isinstance(plants, str):
         raise ArgumentError(f"plants must be a list of names, got {plants!r}")
+    if plants is not None and scope == "admin":
+        raise ArgumentError("a token of scope admin cannot be limited to plants, since it creates them")
     with _opened(store) as opened:
-        from soqo.service._gate import new_token
+        from soqo.service._gate import SCOPES, new_secret
+        from soqo.service._schemas import NAME
+        from soqo.service._store import Token
 
-        return new_token(opened, name, scope, None if plants is None else tuple(plants))
+        if not NAME.fullmatch(name):
+            raise ArgumentError(f"name must be up to 64 letters, digits and . _ -, got {name!r}")
+        choice("scope", scope, SCOPES)
+        secret, digest = new_secret()
+        opened.add_token(Token(name, scope, None if plants is None else tuple(plants), now(), revoked=False), digest)
+        return secret
 
 
 def list_tokens(store: str | os.PathLike[str]) -> list[dict[str, Any]]:
