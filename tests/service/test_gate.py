@@ -62,6 +62,9 @@ def test_tokens_open_what_their_scope_and_plants_allow(guarded: LiveServer) -> N
         assert api.get("/plants?after=roof", headers=roof).json() == {"plants": [], "next": None}
         assert len(api.get("/plants", headers=reader).json()["plants"]) == 2
         assert api.get("/metrics", headers=roof).status_code == 403
+        for path in ("/docs", "/openapi.json", "/", "/plants/roof/live"):
+            assert api.get(path, headers=roof).status_code == 200, path
+        assert api.get("/plants/cellar/stream", headers=roof).status_code == 403
         service.revoke_token(store, "roof")
         _wait_until(lambda: api.get("/plants/roof", headers=roof).status_code == 401)
 

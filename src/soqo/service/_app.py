@@ -66,7 +66,7 @@ class App:
         self.server = Server(Store(store))
         self._gate = Gate(self.server.tokens, open_on_loopback=not require_token, max_bytes=max_bytes, rate=rate)
         self._companions = companions
-        routes = (*ROUTES, Route("GET", "/openapi.json", _send_document), *PAGES)
+        routes = (*ROUTES, Route("GET", "/openapi.json", _send_document, any_plant=True), *PAGES)
         self._routes = sorted(routes, key=lambda route: not route.is_page)
         self._others = Router(lifespan=self._lifespan)  # what is not HTTP
 

@@ -219,7 +219,7 @@ PAGES = (
     Route("GET", "/plants/{name}/stream", follow_plant),
     Route("GET", "/", show_fleet, any_plant=True, query=PlantPage),
     Route("GET", "/stream", follow_fleet, any_plant=True),
-    Route("GET", "/docs", show_api),
+    Route("GET", "/docs", show_api, any_plant=True),
     Route("GET", "/static/{file}", send_file, scope=None),
     Route("GET", "/login", show_login, scope=None),
     Route("POST", "/login", log_in, scope=None, content_type=_FORM),
