@@ -15,6 +15,8 @@ from soqo.service import _database
 from soqo.service._async_client import Request
 from soqo.service._database import VERSION, Database, Execute, insert
 
+COLUMNS = ("name", "settings", "created")
+
 VERSION_1 = Path(__file__).with_name("store_version_1.sql")
 
 
@@ -31,7 +33,7 @@ def test_migrations_run_in_their_order_and_keep_the_data(tmp_path: Path) -> None
     database = Database(str(tmp_path / "tables.sqlite"))
     database.prepare()
     with database.writing() as execute:
-        insert(execute, "plants", [{"name": "roof", "settings": "{}", "created": 7}])
+        insert(execute, "plants", COLUMNS, [("roof", "{}", 7)])
     steps: dict[int, Callable[[Execute], None]] = {
         VERSION: lambda execute: execute("ALTER TABLE plants ADD COLUMN place TEXT"),
         VERSION + 1: lambda execute: execute("UPDATE plants SET place = 'hill'"),
@@ -46,9 +48,9 @@ def test_migrations_run_in_their_order_and_keep_the_data(tmp_path: Path) -> None
 def test_a_transaction_that_fails_changes_nothing_and_the_next_one_works(tmp_path: Path) -> None:
     database = Database(str(tmp_path / "tables.sqlite"))
     database.prepare()
-    row = {"name": "roof", "settings": "{}", "created": 7}
+    row = ("roof", "{}", 7)
     with pytest.raises(UnavailableError), database.writing() as execute:
-        insert(execute, "plants", [row, row])  # the name is taken
+        insert(execute, "plants", COLUMNS, [row, row])  # the name is taken
     assert database.read("SELECT count(*) FROM plants") == [(0,)]
 
 
@@ -70,11 +72,11 @@ def test_a_peer_that_does_not_finish_is_not_waited_for_long(postgres: str, monke
     monkeypatch.setattr(_database, "_LOCK_MS", 100)
     peer, mine = Database(postgres), Database(postgres)
     peer.prepare()
-    row = {"name": "held-by-a-peer", "settings": "{}", "created": 7}
+    row = ("held-by-a-peer", "{}", 7)
     with peer.writing() as execute:
-        insert(execute, "plants", [row])
+        insert(execute, "plants", COLUMNS, [row])
         with pytest.raises(UnavailableError, match="can be repeated"), mine.writing() as other:
-            insert(other, "plants", [row], "ON CONFLICT DO NOTHING")
+            insert(other, "plants", COLUMNS, [row], "ON CONFLICT DO NOTHING")
     assert mine.read("SELECT created FROM plants WHERE name = ?", "held-by-a-peer") == [(7,)]
     for one in (peer, mine):
         one.close()

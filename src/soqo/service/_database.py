@@ -11,6 +11,7 @@ import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import unquote, urlsplit
@@ -193,28 +194,34 @@ def _unavailable() -> UnavailableError:
 
 
 def insert(
-    execute: Execute, table: str, rows: Sequence[Mapping[str, Any]], conflict: str = "", returning: str = ""
+    execute: Execute,
+    table: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    conflict: str = "",
+    returning: str = "",
 ) -> list[Any]:
-    """Write rows, which have the same columns, in one statement; return some columns of those that were written.
+    """Write rows in one statement; return some columns of those that were written.
 
     Parameters
     ----------
     execute : callable
         What executes a statement.
-    table : str
-        The table.
-    rows : sequence of mapping
+    table, columns : str and sequence of str
+        The table, and the columns whose values the rows hold.
+    rows : sequence of sequences
         At least one row.
     conflict : str
         What to do with rows that are there already.
     returning : str
         The columns to return.
     """
-    marks = f"({', '.join('?' * len(rows[0]))})"
-    statement = f"INSERT INTO {table} ({', '.join(rows[0])}) VALUES {', '.join([marks] * len(rows))}"
-    tail = f"RETURNING {returning}" if returning else ""
-    cursor = execute(f"{statement} {conflict} {tail}", *(value for row in rows for value in row.values()))
-    return list(cursor.fetchall()) if returning else []
+    marks = f"({', '.join('?' * len(columns))})"
+    statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES {', '.join([marks] * len(rows))} {conflict}"
+    if not returning:
+        execute(statement, *chain.from_iterable(rows))
+        return []
+    return list(execute(f"{statement} RETURNING {returning}", *chain.from_iterable(rows)).fetchall())
 
 
 def _path(url: str) -> str | None:

@@ -49,6 +49,8 @@ _MAX_TRIES = 100
 _OLD_SECONDS = 1.0
 """The age of an answer that may be old, where another server steers the plant."""
 
+_to_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
 
 @dataclass(frozen=True)
 class Look:
@@ -82,6 +84,10 @@ class _Job:
     def answer(self, result: Any, error: Exception | None = None) -> None:
         if not self.answered:
             self.result, self.error, self.answered = result, error, True
+
+    def give_up(self) -> None:
+        if not self.future.done():
+            self.future.set_exception(UnavailableError("no answer in time: repeat the call"))
 
     def deliver(self) -> None:
         if self.future.done():
@@ -132,11 +138,11 @@ class Dispatcher:
         self._waiting.append(job)
         if not self._wake.is_set():
             self._wake.set()
+        timer = self._loop.call_later(_ANSWER_SECONDS, job.give_up)
         try:
-            async with asyncio.timeout(_ANSWER_SECONDS):
-                return await job.future
-        except TimeoutError:
-            raise UnavailableError("no answer in time: repeat the call") from None
+            return await job.future
+        finally:
+            timer.cancel()
 
     async def look(self, plant: str, function: Callable[[Plant], _R], *, may_be_old: bool = False) -> _R:
         """Return a function of a plant."""
@@ -292,7 +298,3 @@ class Dispatcher:
         else:
             self._memory.refresh(plant)
             self._waiting.appendleft(job)
-
-
-def _to_json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)

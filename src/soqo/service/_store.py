@@ -93,9 +93,9 @@ class Store:
 
     def add_plant(self, name: str, settings: str) -> StoredPlant | None:
         """Create a plant; None if there is one of this name."""
-        row = {"name": name, "settings": settings, "created": now()}
+        row, columns = (name, settings, now()), ("name", "settings", "created")
         with self.database.writing() as execute:
-            found = insert(execute, "plants", [row], "ON CONFLICT DO NOTHING", _PLANT)
+            found = insert(execute, "plants", columns, [row], "ON CONFLICT DO NOTHING", _PLANT)
         return StoredPlant(*found[0]) if found else None
 
     def find_plant(self, name: str) -> StoredPlant | None:
@@ -127,15 +127,16 @@ class Store:
         accepted: set[int] = set()
         with self.database.writing() as execute:
             if records:
-                rows = [record._asdict() for record in sorted(records)]  # one order for all servers, so that none waits
-                accepted = {plant for (plant,) in insert(execute, "records", rows, "ON CONFLICT DO NOTHING", "plant")}
+                rows = sorted(records)  # one order for all servers, so that none waits for another
+                found = insert(execute, "records", Record._fields, rows, "ON CONFLICT DO NOTHING", "plant")
+                accepted = {plant for (plant,) in found}
             for one in records:
                 if one.kind == "retire" and one.plant in accepted:
                     execute("UPDATE plants SET retired = ? WHERE id = ?", one.time, one.plant)
             _write_snapshots(execute, snapshots)
-            told = [one._asdict() for one in events if one.plant in accepted]
+            told = [one for one in events if one.plant in accepted]
             if told:
-                insert(execute, "events", told)
+                insert(execute, "events", Event._fields, told)
         return accepted
 
     def snapshots(self, plants: Sequence[int]) -> dict[int, Snapshot]:
@@ -168,9 +169,10 @@ class Store:
 
     def add_token(self, token: Token, digest: str) -> None:
         """Keep the hash of a new token."""
-        row = {**token._asdict(), "hash": digest, "plants": None if token.plants is None else json.dumps(token.plants)}
+        plants = None if token.plants is None else json.dumps(token.plants)
+        row = (digest, token.name, token.scope, plants, token.created, token.revoked)
         with self.database.writing() as execute:
-            added = insert(execute, "tokens", [row], "ON CONFLICT DO NOTHING", "id")
+            added = insert(execute, "tokens", ("hash", *Token._fields), [row], "ON CONFLICT DO NOTHING", "id")
         if not added:
             raise ArgumentError(f"name must be new, got {token.name!r}: there is a token of this name")
 
@@ -193,7 +195,7 @@ class Store:
 def _write_snapshots(execute: Execute, snapshots: Sequence[Snapshot]) -> None:
     if snapshots:
         newer = "DO UPDATE SET seq = excluded.seq, data = excluded.data WHERE snapshots.seq < excluded.seq"
-        insert(execute, "snapshots", [one._asdict() for one in snapshots], f"ON CONFLICT (plant) {newer}")
+        insert(execute, "snapshots", Snapshot._fields, snapshots, f"ON CONFLICT (plant) {newer}")
 
 
 def played_rounds(records: Iterable[Record]) -> list[PlayedRound]:
