@@ -43,9 +43,13 @@ class Conditions:
         return float(0.5 * (x - v) @ self.A @ (x - v)) + noise
 
 
-async def steer(urls: list[str], number: int, stop: asyncio.Event) -> list[tuple[list[float], list[float], float]]:
-    """Steer a plant until told to stop; return what was acknowledged: v, x and y of each round."""
-    conditions, acknowledged = Conditions(number), []
+Told = list[tuple[list[float], list[float], float]]
+"""What was acknowledged to a client: v, x and y of each round."""
+
+
+async def steer(urls: list[str], number: int, acknowledged: Told, stop: asyncio.Event) -> None:
+    """Steer a plant until told to stop."""
+    conditions = Conditions(number)
     async with soqo.AsyncClient(urls[number % len(urls) :] + urls[: number % len(urls)], patience=120.0) as client:
         plant = await client.create(f"plant-{number}", x0=[0.0] * DIM)
         while not stop.is_set():
@@ -54,22 +58,28 @@ async def steer(urls: list[str], number: int, stop: asyncio.Event) -> list[tuple
             y = conditions.reading(x, v, noise)
             await plant.observe(y)
             acknowledged.append((v.tolist(), x.tolist(), y))
-    return acknowledged
 
 
-async def disturb(servers: list[Server], kills: int, pause: float, stop: asyncio.Event, rng: random.Random) -> None:
+async def played(told: list[Told], rounds: int) -> None:
+    """Wait until every plant has played some more rounds."""
+    ends = [len(one) + rounds for one in told]
+    while any(len(one) < end for one, end in zip(told, ends, strict=True)):
+        await asyncio.sleep(0.005)
+
+
+async def disturb(servers: list[Server], told: list[Told], kills: int, rounds: int, rng: random.Random) -> None:
     """Kill a server again and again; if there is only one, start it anew."""
     for _ in range(kills):
-        await asyncio.sleep(rng.uniform(0.3 * pause, pause))
+        await played(told, rng.randint(1, rounds))
+        await asyncio.sleep(rng.uniform(0.0, 0.05))  # at any moment of a round
         victim = rng.choice(servers)
         victim.kill()
         victim.start()
         await asyncio.to_thread(victim.wait)
-    await asyncio.sleep(pause)
-    stop.set()
+    await played(told, 1)
 
 
-def check(number: int, acknowledged: list[tuple[list[float], list[float], float]], server: Server) -> int:
+def check(number: int, acknowledged: Told, server: Server) -> int:
     """Compare what a client was told with the history and with an undisturbed controller; return the rounds."""
     history: list[dict[str, object]] = []
     while True:
@@ -89,19 +99,22 @@ def check(number: int, acknowledged: list[tuple[list[float], list[float], float]
     return len(history)
 
 
-def kill_servers(store: str, *, servers: int, plants: int, kills: int, pause: float, seed: int = 0) -> int:
-    """Run the test; return the number of rounds that were compared."""
+def kill_servers(store: str, *, servers: int, plants: int, kills: int, rounds: int, seed: int = 0) -> int:
+    """Run the test, with up to so many rounds of each plant between two kills; return how many rounds were compared."""
     running_servers = [Server(store, free_port()) for _ in range(servers)]
+    told: list[Told] = [[] for _ in range(plants)]
 
-    async def run() -> list[list[tuple[list[float], list[float], float]]]:
+    async def run() -> None:
         stop = asyncio.Event()
         urls = [f"http://127.0.0.1:{one.port}" for one in running_servers]
-        clients = [asyncio.create_task(steer(urls, number, stop)) for number in range(plants)]
-        await disturb(running_servers, kills, pause, stop, random.Random(seed))
-        return await asyncio.gather(*clients)
+        async with asyncio.TaskGroup() as tasks:
+            for number in range(plants):
+                tasks.create_task(steer(urls, number, told[number], stop))
+            await disturb(running_servers, told, kills, rounds, random.Random(seed))
+            stop.set()
 
     with running(*running_servers):
-        told = asyncio.run(run())
+        asyncio.run(run())
         return sum(check(number, one, running_servers[0]) for number, one in enumerate(told))
 
 
@@ -111,9 +124,9 @@ def main() -> None:
     parser.add_argument("--servers", type=int, default=1)
     parser.add_argument("--plants", type=int, default=16)
     parser.add_argument("--kills", type=int, default=30)
-    parser.add_argument("--pause", type=float, default=5.0)
+    parser.add_argument("--rounds", type=int, default=20)
     options = parser.parse_args()
-    arguments = {"servers": options.servers, "plants": options.plants, "kills": options.kills, "pause": options.pause}
+    arguments = {name: getattr(options, name) for name in ("servers", "plants", "kills", "rounds")}
     begun = time.perf_counter()
     if options.postgres:
         with postgres_server() as url:

@@ -11,7 +11,7 @@ import httpx
 
 from generated_pages import escape, heading, write
 from soqo.service import create_app
-from soqo.service._api_page import field_type
+from soqo.service._routes import field_type
 
 
 def setup(app: Any) -> dict[str, bool]:

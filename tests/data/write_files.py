@@ -138,7 +138,7 @@ def write_fleet(folder: Path) -> None:
 
 def write_store(folder: Path) -> None:
     """Write the store of a server with one plant that waits for its reading, and the next action."""
-    from fastapi.testclient import TestClient  # it warns, and only writing needs it
+    from starlette.testclient import TestClient  # it warns, and only writing needs it
 
     folder.mkdir()
     with tempfile.TemporaryDirectory() as scratch:

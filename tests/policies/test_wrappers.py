@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import FTM, GLIDE, LAI, OAL, POL, Limited, Policy, Problem, State, Weighted, random_curvature
+from soqo import FTM, GLIDE, LAI, OAL, POL, Guarded, Limited, Policy, Problem, State, Weighted, random_curvature
 from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.policies import match_switching_weight
@@ -272,3 +272,16 @@ def test_a_forecast_reaches_the_policy_inside_in_its_own_coordinates() -> None:
     inner = LAI.for_problem(problem)
     expected, _ = inner.act(inner.start(np.zeros(2), 9), root * v, forecast=root * forecast)
     np.testing.assert_allclose(x, expected / root, atol=1e-13)
+
+
+@pytest.mark.parametrize("policy", [Limited(Weighted(GLIDE(), [1.0, 4.0]), low=-9.0), Guarded(GLIDE()), FTM()])
+def test_the_model_of_readings_is_that_of_the_diagnostics(policy: Policy[Any]) -> None:
+    state = policy.start(np.zeros(2))
+    rng = np.random.default_rng(0)
+    for _ in range(8):
+        v = rng.normal(size=2)
+        x, state = policy.act(state, v)
+        state = policy.observe(state, 0.5 * float((x - v) @ (x - v)) + 1.0)
+    known, diagnostics = policy.model(state), policy.diagnostics(state)
+    for name in {"estimate", "offset", "base_load"} & diagnostics.keys():
+        np.testing.assert_array_equal(known[name], diagnostics[name])

@@ -100,7 +100,7 @@ def test_everything_a_round_can_be_told_reaches_the_policy(api: httpx.Client) ->
         ({"v": [11.0, 0.0]}, "v must be within v_limits"),
         ({"v": [1.0]}, "v must have an entry for each of the 2 actuators, got 1"),
         ({"v": [1.0, 1.0], "forecast": [[1.0]]}, "forecast must have an entry"),
-        ({"v": [1.0, 1.0], "active": [True]}, "active must have 2 entries"),
+        ({"v": [1.0, 1.0], "active": [True]}, "active must have an entry for each of the 2 actuators, got 1"),
         ({"v": [1.0, 1.0], "factor": -1.0}, "factor"),
         ({"v": [1.0, "one"]}, "v.1"),
         ({"w": [1.0, 1.0]}, "v: field required"),

@@ -1,15 +1,12 @@
-"""The page of the API shows every route of the document, escaped."""
+"""The page of the API shows every route of the document."""
 
 from __future__ import annotations
 
 import html
 import re
 from pathlib import Path
-from typing import Any
 
 import httpx
-
-from soqo.service._api_page import api_page
 
 
 def test_every_route_and_field_is_shown(api: httpx.Client) -> None:
@@ -20,15 +17,8 @@ def test_every_route_and_field_is_shown(api: httpx.Client) -> None:
             assert operation["summary"] in page
     assert "switching_weight" in page
     assert "list of list of number" in page
+    assert "1/2 (x - x_prev)&#x27;W(x - x_prev)" in page  # escaped
     assert not re.search(r"<script|https?://(?!127\.0\.0\.1)", page)
-
-
-def test_what_the_document_says_is_escaped() -> None:
-    operation: dict[str, Any] = {"summary": "<b>", "description": "<i>", "responses": {"200": {}}}
-    page = api_page({"info": {"version": "<1>"}, "paths": {"/<p>": {"get": operation}}})
-    assert "<1>" not in page
-    assert "&lt;b&gt;" in page
-    assert "&lt;i&gt;" in page
 
 
 def test_templates_and_scripts_load_nothing_from_elsewhere() -> None:
@@ -36,4 +26,6 @@ def test_templates_and_scripts_load_nothing_from_elsewhere() -> None:
 
     folder = Path(soqo.service.__file__).parent
     for file in (*folder.glob("static/*"), *folder.glob("templates/*")):
-        assert not re.search(r"https?://|<script>|style=|onclick", file.read_text(encoding="utf-8")), file.name
+        assert not re.search(r"https?://(?!127\.0\.0\.1)|<script>|style=|onclick", file.read_text(encoding="utf-8")), (
+            file.name
+        )

@@ -11,9 +11,10 @@ import pytest
 
 import soqo
 from soqo.service import _app
-from soqo.service._app import make_app
-from soqo.service._gate import Limits
+from soqo.service._app import App
 from soqo.service._store import Store
+
+LIMITS: dict[str, Any] = {"max_bytes": 1000, "rate": 1000.0}
 
 
 async def run_lifespan(app: Any, inside: Any) -> None:
@@ -46,7 +47,7 @@ def test_a_program_beside_the_server_is_a_client_and_is_started_again(
             return
 
     async def main() -> None:
-        app = make_app(str(tmp_path / "s.sqlite"), require_token=True, limits=Limits(), companions=[companion])
+        app = App(str(tmp_path / "s.sqlite"), require_token=True, companions=[companion], **LIMITS)
         await run_lifespan(app, asyncio.wait_for(done.wait(), 10.0))
 
     asyncio.run(main())
@@ -59,7 +60,7 @@ def test_a_program_beside_the_server_is_a_client_and_is_started_again(
 def test_a_bug_is_a_problem_document_without_details(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    app = make_app(str(tmp_path / "s.sqlite"), require_token=False, limits=Limits())
+    app = App(str(tmp_path / "s.sqlite"), require_token=False, **LIMITS)
 
     def fail(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("a secret")

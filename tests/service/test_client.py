@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 import soqo
 from service_fixtures import Conditions, LiveServer, undisturbed
 from soqo.errors import AccessError, ArgumentError, ProtocolError, UnavailableError, UnknownNameError
-from soqo.service._protocol import Request
+from soqo.service._async_client import Request
 
 
 class LossyTransport(httpx.HTTPTransport):
@@ -97,8 +98,8 @@ def test_a_server_that_does_not_answer_is_named(live: LiveServer) -> None:
 
 def test_answers_that_ask_to_wait_are_waited_for() -> None:
     answers = [
-        httpx.Response(503, json={"detail": "busy"}),
-        httpx.Response(502, text="<html>"),
+        httpx.Response(503, json={"detail": "busy"}, headers={"Retry-After": "0"}),
+        httpx.Response(502, text="<html>", headers={"Retry-After": "Tue, 17 Nov 2026 10:00:00 GMT"}),
         httpx.Response(200, json=1),
     ]
     seen: list[Any] = []
@@ -108,6 +109,89 @@ def test_answers_that_ask_to_wait_are_waited_for() -> None:
         return answers.pop(0)
 
     with soqo.Client("http://localhost", "soqo_a", transport=httpx.MockTransport(handle)) as client:
-        assert client._http.get("http://localhost").status_code == 503
         assert client.send(Request("GET", "/plants")) == 1
     assert seen == ["Bearer soqo_a"] * 3
+
+
+class Recorder:
+    """A server that keeps what it is sent, and answers with a plant in round 2."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+        self.bodies: list[Any] = []
+        transport = httpx.MockTransport(self._handle)
+        self.client = soqo.Client("http://localhost/", transport=transport)
+
+    def _handle(self, request: httpx.Request) -> httpx.Response:
+        if request.method != "GET":
+            self.paths.append(request.url.raw_path.decode())
+            self.bodies.append(json.loads(request.content))
+        return httpx.Response(200, json={"round": 2, "x": [0.0]})
+
+
+def test_requests_hold_plain_numbers() -> None:
+    server = Recorder()
+    settings: dict[str, Any] = {"low": -math.inf, "high": [1.0, math.inf], "v_limits": (-1, [2, math.inf]), "seed": 3}
+    plant = server.client.create("a/b", soqo.GLIDE(noise_cap=0.5), x0=[0, 0], units="degC", **settings)
+    plant.act(np.array([1, 2]), forecast=np.ones((1, 2)), active=[True, False])
+    plant.observe(math.nan)
+    assert server.paths == ["/plants", "/plants/a%2Fb/rounds", "/plants/a%2Fb/rounds/3/reading"]
+    assert server.bodies == [
+        {
+            "name": "a/b",
+            "policy": {"kind": "GLIDE", "noise_cap": 0.5},
+            "x0": [0.0, 0.0],
+            "low": None,
+            "high": [1.0, None],
+            "v_limits": [-1, [2.0, None]],
+            "units": "degC",
+            "seed": 3,
+        },
+        {"v": [1.0, 2.0], "round": 3, "forecast": [[1.0, 1.0]], "active": [True, False]},
+        {"y": None},
+    ]
+
+
+def test_wrong_arguments_are_named_before_anything_is_sent() -> None:
+    server = Recorder()
+    plant = server.client.plant("roof")
+    with pytest.raises(ArgumentError, match="v must be numbers, got 'left'"):
+        plant.act("left")
+    with pytest.raises(ArgumentError, match="y must be one number"):
+        plant.observe([1.0])  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="name of a plant"):
+        server.client.plant("")
+    assert server.paths == []
+    mistakes: list[str | list[str]] = ["127.0.0.1:8000", []]
+    for wrong in mistakes:
+        with pytest.raises(ArgumentError, match="url"):
+            soqo.Client(wrong)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (422, ArgumentError),
+        (409, ProtocolError),
+        (404, UnknownNameError),
+        (401, AccessError),
+        (403, AccessError),
+        (503, UnavailableError),
+        (500, UnavailableError),
+    ],
+)
+def test_problem_documents_become_the_errors_of_the_library(status: int, kind: type[Exception]) -> None:
+    for body, words in (({"detail": "the reason"}, "the reason"), (["?"], f"status {status}")):
+        transport = httpx.MockTransport(lambda _, body=body: httpx.Response(status, json=body))
+        client = soqo.Client("http://localhost", patience=0.0, transport=transport)
+        with pytest.raises(kind, match=words):
+            client.plants()
+
+
+def test_lists_become_arrays() -> None:
+    found = {"estimate": [1.0, None], "noise": None, "stuck": True}
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, json=found))
+    known = soqo.Client("http://localhost", transport=transport).plant("roof").diagnostics()
+    np.testing.assert_array_equal(known["estimate"], [1.0, np.nan])
+    assert math.isnan(known["noise"])
+    assert known["stuck"] is True

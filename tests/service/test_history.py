@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from soqo.service._history import played_rounds, read_history
-from soqo.service._store import Record, Store
+from soqo.service._store import Record, Store, played_rounds
 
 
 def records(plant: int = 1) -> list[Record]:
@@ -36,7 +35,7 @@ def test_pages_cover_all_rounds_once(store: Store) -> None:
     assert plant is not None
     for one in records(plant.id):
         store.append([one])
-    first = read_history(store, plant.id, after=0, limit=2)
+    first = store.history(plant.id, after=0, limit=2)
     assert ([one.round for one in first.rounds], first.next) == ([1, 2], 2)
-    last = read_history(store, plant.id, after=2, limit=2)
+    last = store.history(plant.id, after=2, limit=2)
     assert ([one.round for one in last.rounds], last.next) == ([3], None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from soqo.service import _limits
-from soqo.service._limits import RateLimit
+from soqo.service import _gate
+from soqo.service._gate import RateLimit
 
 
 def test_a_client_gets_its_rate_over_any_time() -> None:
@@ -15,6 +15,6 @@ def test_a_client_gets_its_rate_over_any_time() -> None:
 
 def test_many_addresses_do_not_fill_the_memory() -> None:
     limit = RateLimit(rate=1.0, burst=1.0)
-    for number in range(_limits._MAX_CLIENTS + 10):
+    for number in range(_gate._MAX_CLIENTS + 10):
         limit.allow(str(number), at=0.0)
-    assert len(limit._left) <= _limits._MAX_CLIENTS
+    assert len(limit._left) <= _gate._MAX_CLIENTS

@@ -10,9 +10,8 @@ import pytest
 from service_fixtures import Conditions, undisturbed
 from soqo.errors import FileFormatError, UnknownNameError
 from soqo.service._memory import Memory
-from soqo.service._requests import Step, decide
 from soqo.service._schemas import PlantSettings, Reading, RoundRequest
-from soqo.service._steering import Outcome, compute
+from soqo.service._steering import Step, compute, take_effect
 from soqo.service._store import Record, Snapshot, Store
 
 SETTINGS = PlantSettings(x0=[0.0, 0.0]).model_dump_json()
@@ -22,17 +21,15 @@ def play(memory: Memory, store: Store, request: RoundRequest | tuple[int, Readin
     """What the dispatcher does with one request."""
     assert memory.load([name]) == {}
     plant = memory.plants[name]
-    step = decide(request, plant, lambda one, number: store.rounds(one.id, number, number))
+    step = plant.decide(request, memory.records_of)
     assert isinstance(step, Step)
-    assert step.call is not None
-    (outcome,) = compute([step.call])
-    assert isinstance(outcome, Outcome)
-    if outcome.x is not None:
-        step.body["x"] = outcome.x.tolist()
+    compute([step])
+    assert step.error is None
+    plant.complete(step)
     record = Record(plant.id, plant.progress.seq + 1, step.kind, step.round, json.dumps(step.body), 1)
     assert store.append([record]) == {plant.id}
-    plant.kind.store([outcome])
-    plant.advance(record, outcome)
+    take_effect([step])
+    plant.advance(record, step)
     return plant.progress.x
 
 
@@ -44,7 +41,7 @@ def test_rebuilt_plants_go_on_bit_for_bit_from_every_snapshot(store: Store) -> N
             memory = Memory(store)  # another server: from the last snapshot, or from the beginning
         actions.append(play(memory, store, RoundRequest(v=conditions.draw().tolist())))
         if number % 7 == 0:
-            store.write_snapshots(memory.closing_snapshots())  # in the middle of a round
+            store.append([], memory.snapshots(memory.plants.values(), behind=1))  # in the middle of a round
             memory = Memory(store)
         play(memory, store, (number, Reading(y=conditions.reading(actions[-1]))))
     assert actions == undisturbed(24)
@@ -85,19 +82,19 @@ def test_plants_are_rebuilt_together_and_one_that_is_damaged_alone_fails(store: 
         assert fresh.plants[name].progress == memory.plants[name].progress
         states = [one.plants[name].kind.state_of(one.plants[name].id) for one in (fresh, memory)]
         assert states[0] == states[1]
-    store.write_snapshots([Snapshot(damaged.id, 1, b"nonsense")])
+    store.append([], [Snapshot(damaged.id, 1, b"nonsense")])
     assert "cannot be rebuilt" in str(Memory(store).load(["c"])["c"])
 
 
 def test_a_snapshot_is_due_after_some_calls(store: Store) -> None:
     store.add_plant("roof", PlantSettings(policy="FTM", x0=[0.0, 0.0]).model_dump_json())
     memory, taken = Memory(store), []
-    for _ in range(200):
+    for _ in range(400):
         play(memory, store, RoundRequest(v=[1.0, 1.0]))
-        taken += memory.due_snapshots([memory.plants["roof"]])
+        taken += memory.snapshots([memory.plants["roof"]])
     gaps = np.diff([one.seq for one in taken])
     assert len(taken) == 3
-    assert (gaps >= 64).all()
+    assert (gaps >= 128).all()
     memory.forget("roof")
     memory.forget("roof")
     assert memory.plants == {}

@@ -13,7 +13,7 @@ def test_counts_are_rendered() -> None:
     metrics = Metrics()
     metrics.count_request("rounds", 200)
     metrics.count_request("rounds", 409)
-    metrics.count_work(Work(7, 5, [Event(1, 2, "alarm", "A changed", 3)], ["roof"], 0.01))
+    metrics.count_work(Work(7, 5, [Event(1, 2, "alarm", "A changed", 3)], 0.01))
     text = metrics.render(waiting=3, streams=1, plants=2, health={"roof": 0.5}).decode()
     found = {
         (sample.name, *sorted(sample.labels.values())): sample.value

@@ -16,9 +16,8 @@ import soqo
 from service_fixtures import LiveServer
 from service_processes import free_port
 from soqo.service import _opcua
-from soqo.service._opcua import Bridge
-from soqo.service._opcua_config import parse_config
-from soqo.service._protocol import Request
+from soqo.service._async_client import Request
+from soqo.service._opcua import Bridge, BridgeConfig
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 logging.getLogger("asyncua").setLevel(logging.CRITICAL)
@@ -90,7 +89,7 @@ def config(server: PlantServer, **times: float) -> Any:
         "settings": {"low": -50.0, "high": 50.0},
     }
     timing = {"period": PERIOD, "settle": PERIOD / 2, "silent_after": 5 * PERIOD, **times}
-    return parse_config({"opcua": {"url": server.url, **timing}, "plants": {"roof": nodes}}, "test")
+    return BridgeConfig.model_validate({"opcua": {"url": server.url, **timing}, "plants": {"roof": nodes}})
 
 
 async def wait_until(condition: Any, what: str, seconds: float = 15.0) -> None:

@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -121,6 +122,20 @@ def test_values_arrive_and_a_dropped_connection_comes_back(live: LiveServer, pag
         opened.keyboard.press("Enter")
         opened.wait_for_url("**/plants/roof")
         assert complaints == []
+
+
+def test_a_person_logs_in_with_a_token(tmp_path: Path, page: tuple[Page, list[str]]) -> None:
+    opened, complaints = page
+    store = tmp_path / "s.sqlite"
+    secret = soqo.service.create_token(store, "reader")
+    with LiveServer(store, require_token=True) as server:
+        opened.goto(server.url)
+        assert opened.inner_text("h1") == "A token is needed"
+        opened.fill("#token", secret)
+        opened.click("button")
+        wait(opened, "document.querySelector('h1').textContent === 'Plants'")
+        assert complaints == []
+        opened.goto("about:blank")  # or the stream holds the server
 
 
 def test_pages_hold_what_is_known_without_a_script(api: httpx.Client) -> None:

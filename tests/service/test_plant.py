@@ -9,7 +9,7 @@ import pytest
 
 from soqo.errors import ArgumentError
 from soqo.service._memory import Memory
-from soqo.service._plant import make_arguments
+from soqo.service._plants import make_arguments
 from soqo.service._schemas import PlantSettings
 from soqo.service._store import Record, Store
 

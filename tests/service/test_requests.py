@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from soqo.errors import ProtocolError
 from soqo.service._memory import Memory
-from soqo.service._requests import Known, Retire, Step, decide
+from soqo.service._plants import Retire
 from soqo.service._schemas import EventNote, PlantSettings, Reading, RoundRequest
+from soqo.service._steering import Step
 from soqo.service._store import Store
 
 
@@ -17,8 +20,8 @@ def test_a_plant_before_its_first_round(store: Store) -> None:
     memory.load(["roof"])
     plant = memory.plants["roof"]
 
-    def decided(request: RoundRequest | tuple[int, Reading] | Retire | EventNote) -> Step | Known:
-        return decide(request, plant, lambda one, number: store.rounds(one.id, number, number))
+    def decided(request: RoundRequest | tuple[int, Reading] | Retire | EventNote) -> Any:
+        return plant.decide(request, memory.records_of)
 
     step = decided(RoundRequest(v=[1.0]))
     assert isinstance(step, Step)
@@ -34,6 +37,6 @@ def test_a_plant_before_its_first_round(store: Store) -> None:
     with pytest.raises(ProtocolError, match="after the last round, horizon = 1"):
         decided(RoundRequest(v=[1.0]))
     plant.retired = True
-    assert isinstance(decided(Retire()), Known)
+    assert decided(Retire()).state == "retired"
     with pytest.raises(ProtocolError, match="is retired"):
         decided(RoundRequest(v=[1.0]))

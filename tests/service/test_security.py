@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
 
 from soqo.errors import AccessError, ArgumentError
-from soqo.service._security import Access, Tokens, is_loopback, new_token
+from soqo.service import create_token
+from soqo.service._gate import Access, Tokens, is_loopback
+from soqo.service._problems import RequestError
 from soqo.service._store import Store
 
 
 def test_a_secret_is_found_and_is_not_in_the_store(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
-        secret = new_token(store, "roof", "operate", ("roof",))
+        secret = create_token(str(store.database.path), "roof", scope="operate", plants=["roof"])
         tokens = Tokens(store)
-        assert tokens.is_old
-        tokens.reload()
-        assert tokens.find(secret) == Access("roof", "operate", ("roof",))
-    assert tokens.find(secret[:-1]) is None
-    assert tokens.find("") is None
-    assert tokens.find(tokens.internal) == Access("this server", "admin")
+        access = asyncio.run(tokens.find(secret, "10.0.0.7"))
+        assert (access.who, access.scope, access.plants) == ("roof", "operate", ("roof",))
+    for wrong in (secret[:-1], ""):
+        with pytest.raises(RequestError, match="not known"):
+            asyncio.run(tokens.find(wrong, "10.0.0.7"))
+    assert asyncio.run(tokens.find(tokens.internal, "local")).scope == "admin"
     assert secret not in str(store.tokens())
     assert secret not in caplog.text
     store.revoke_token("roof")
-    tokens.reload()
-    assert tokens.find(secret) is None
+    with pytest.raises(RequestError, match="not known"):
+        asyncio.run(Tokens(store).find(secret, "10.0.0.7"))
 
 
 @pytest.mark.parametrize(
     ("name", "scope", "plants", "words"),
     [
         ("a b", "read", None, "name must be up to 64 letters"),
-        ("a", "write", None, "scope must be one of read, operate, admin"),
+        ("a", "write", None, "scope must be one of 'read', 'operate', 'admin'"),
         ("a", "admin", ("roof",), "cannot be limited"),
     ],
 )
@@ -40,7 +43,7 @@ def test_wrong_tokens_are_not_created(
     store: Store, name: str, scope: str, plants: tuple[str, ...] | None, words: str
 ) -> None:
     with pytest.raises(ArgumentError, match=words):
-        new_token(store, name, scope, plants)
+        create_token(str(store.database.path), name, scope=scope, plants=plants)
     assert store.tokens() == []
 
 

@@ -349,6 +349,18 @@ class Policy(Value, ABC, Generic[_M]):
         """
         return {"diverged": self.diverged(state)}
 
+    def model(self, state: State[_M]) -> dict[str, Any]:
+        """Return what readings are expected by: ``estimate``, ``offset`` and ``base_load``, as far as it has them.
+
+        They are those of ``diagnostics``. Override it if they are quicker to return alone.
+
+        Parameters
+        ----------
+        state : State
+            The state.
+        """
+        return self.diagnostics(state)
+
     def health(self, state: State[_M]) -> dict[str, Any]:
         """Return whether what the policy is told and measures fits together, by name; nothing if it does not know.
 

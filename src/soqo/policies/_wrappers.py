@@ -123,6 +123,9 @@ class Wrapper(Policy[_M], Generic[_M]):
         """
         return self.policy.diagnostics(self.inside(state))
 
+    def model(self, state: State[_M]) -> dict[str, Any]:
+        return self.policy.model(self.inside(state))
+
     def health(self, state: State[_M]) -> dict[str, Any]:
         return self.policy.health(self.inside(state))
 
@@ -225,15 +228,22 @@ class Weighted(Wrapper[_M]):
         state : State
             The state.
         """
-        found = super().diagnostics(state)
+        found = self._in_plant_units(super().diagnostics(state))
+        if "uncertainty" in found:
+            eigenvectors = np.linalg.eigh(found["estimate"])[1]
+            found["uncertainty"] = self.uncertainty_of(state, eigenvectors.mT)
+        return found
+
+    def model(self, state: State[_M]) -> dict[str, Any]:
+        return self._in_plant_units(super().model(state))
+
+    def _in_plant_units(self, found: dict[str, Any]) -> dict[str, Any]:
+        found = dict(found)
         if "estimate" in found:
             half = self.coordinates.to_plain(found["estimate"])
             found["estimate"] = self.coordinates.to_plain(half.swapaxes(-1, -2))
         if "offset" in found:
             found["offset"] = self.coordinates.from_plain(found["offset"])
-        if "uncertainty" in found:
-            eigenvectors = np.linalg.eigh(found["estimate"])[1]
-            found["uncertainty"] = self.uncertainty_of(state, eigenvectors.mT)
         return found
 
     def health(self, state: State[_M]) -> dict[str, Any]:

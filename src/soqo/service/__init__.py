@@ -2,8 +2,7 @@
 
 from soqo.service._async_client import AsyncClient, AsyncRemotePlant
 from soqo.service._client import Client, RemotePlant
-from soqo.service._server import create_app, serve
-from soqo.service._tokens import create_token, list_tokens, revoke_token
+from soqo.service._server import create_app, create_token, list_tokens, revoke_token, serve
 
 __all__ = [
     "AsyncClient",

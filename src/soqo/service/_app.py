@@ -1,4 +1,4 @@
-"""The application: the API, the pages and their streams, behind one gate."""
+"""The application (ASGI): from a request to its answer, and the programs beside the server."""
 
 from __future__ import annotations
 
@@ -9,34 +9,42 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
 import httpx
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
-from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Router
 
-from soqo._version import __version__
-from soqo.errors import SoqoError
-from soqo.service._api import make_router
+from soqo.service._api import ROUTES
 from soqo.service._async_client import AsyncClient
-from soqo.service._gate import Gate, Limits
-from soqo.service._hot_path import HotPath
-from soqo.service._pages import make_page_router
-from soqo.service._problems import RequestError, problem, problem_of
-from soqo.service._server_state import ServerState
+from soqo.service._gate import Gate, Receive, Scope
+from soqo.service._pages import PAGES
+from soqo.service._problems import RequestError, problem_of
+from soqo.service._routes import Request, Route, Server, find_route, openapi_document, respond
 from soqo.service._store import Store
 
 LOGGER = logging.getLogger("soqo.service")
 
 _RESTART_SECONDS = 5.0
 
+# No style sheet and no script inside of a page is allowed. Plotly makes an empty style element, whose hash this is, and
+# adds its rules through the object model; and it sets styles of the elements that it makes.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; "
+    "style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='; style-src-attr 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = [
+    (b"content-security-policy", _POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),  # without any, browsers send forms with the origin null
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
 
 Companion: TypeAlias = Callable[[AsyncClient], Awaitable[None]]
 """A program beside the server, which uses it as a client does and ends when it is cancelled."""
 
 
-def make_app(store: str, *, require_token: bool, limits: Limits, companions: Sequence[Companion] = ()) -> Gate:
-    """Return the application of a server (ASGI).
+class App:
+    """A server, as an application.
 
     Parameters
     ----------
@@ -44,46 +52,72 @@ def make_app(store: str, *, require_token: bool, limits: Limits, companions: Seq
         The file of an SQLite database, or the URL of a PostgreSQL database.
     require_token : bool
         Whether every request needs a token.
-    limits : Limits
-        The limits of requests.
+    max_bytes : int
+        The largest size of a request.
+    rate : float
+        The calls per second of a client.
     companions : sequence of callable
         Programs that run beside the server.
     """
-    state = ServerState(Store(store))
+
+    def __init__(
+        self, store: str, *, require_token: bool, max_bytes: int, rate: float, companions: Sequence[Companion] = ()
+    ) -> None:
+        self.server = Server(Store(store))
+        self._gate = Gate(self.server.tokens, open_on_loopback=not require_token, max_bytes=max_bytes, rate=rate)
+        self._companions = companions
+        routes = (*ROUTES, Route("GET", "/openapi.json", _send_document, any_plant=True), *PAGES)
+        self._routes = sorted(routes, key=lambda route: not route.is_page)
+        self._others = Router(lifespan=self._lifespan)  # what is not HTTP
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Any) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._others(scope, receive, send)
+            return
+        wants_page = scope["method"] == "GET" and any(
+            name == b"accept" and b"text/html" in value for name, value in scope["headers"]
+        )
+        route = find_route(self._routes, scope["method"], scope["path"], wants_page=wants_page)
+        try:
+            answer = await self._answer(route, scope, receive)
+        except Exception as error:
+            answer = problem_of(error)
+            if answer.status_code == 500:
+                LOGGER.exception("%s %s failed", scope["method"], scope["path"])
+            if wants_page and answer.status_code == 401:
+                answer = RedirectResponse("/login", 303)
+        answer.raw_headers.extend(_HEADERS)
+        self.server.metrics.count_request(route.kind if isinstance(route, Route) else "other", answer.status_code)
+        await answer(scope, receive, send)
+
+    async def _answer(self, route: Route | RequestError, scope: Scope, receive: Receive) -> Response:
+        headers = dict(scope["headers"])
+        if isinstance(route, RequestError):
+            await self._gate.admit(scope, headers)
+            raise route
+        access = await self._gate.admit(scope, headers, is_open=route.scope is None, content_type=route.content_type)
+        body = b"" if scope["method"] == "GET" else await self._gate.read(receive)
+        return respond(await route.answer(route.request(self.server, access, scope, headers, body)))
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        state.start()
-        transport = httpx.ASGITransport(gate)
-        async with AsyncClient("http://localhost", state.tokens.internal, transport=transport) as client:
-            tasks = [asyncio.create_task(_keep_running(companion, client)) for companion in companions]
+    async def _lifespan(self, _: Any) -> AsyncIterator[None]:
+        server = self.server
+        server.plants.start()
+        transport = httpx.ASGITransport(self)
+        async with AsyncClient("http://localhost", server.tokens.internal, transport=transport) as client:
+            tasks = [asyncio.create_task(_keep_running(companion, client)) for companion in self._companions]
             yield
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        await state.stop()
+        server.stopping.set()
+        await server.plants.stop()
+        server.store.close()
 
-    app = FastAPI(
-        title="soqo",
-        version=__version__,
-        summary="Steer plants whose best operating point moves, when moving is expensive.",
-        lifespan=lifespan,
-        docs_url=None,  # loads its script from elsewhere; `_api_page` needs none
-        redoc_url=None,
-    )
-    app.state.server = state
-    app.include_router(make_router())
-    app.include_router(make_page_router())
-    _handle_errors(app)
-    _describe_security(app)
-    gate = Gate(
-        HotPath(app, state),
-        state.tokens,
-        open_on_loopback=not require_token,
-        limits=limits,
-        count=state.metrics.count_request,
-    )
-    return gate
+
+async def _send_document(_: Request) -> Any:
+    return openapi_document(ROUTES)
 
 
 async def _keep_running(companion: Companion, client: AsyncClient) -> None:
@@ -98,39 +132,3 @@ async def _keep_running(companion: Companion, client: AsyncClient) -> None:
             await asyncio.sleep(_RESTART_SECONDS)
         else:
             return
-
-
-def _handle_errors(app: FastAPI) -> None:
-    @app.exception_handler(RequestValidationError)
-    async def wrong_parameter(_: Request, error: RequestValidationError) -> Response:
-        found = [f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg'].lower()}" for one in error.errors()]
-        return problem(422, "; ".join(found), "argument")
-
-    @app.exception_handler(HTTPException)
-    async def refused(_: Request, error: HTTPException) -> Response:
-        return problem(error.status_code, str(error.detail), headers=dict(error.headers or {}))
-
-    async def expected(_: Request, error: Exception) -> Response:
-        return problem_of(error)
-
-    for kind in (SoqoError, ValidationError, RequestError):
-        app.add_exception_handler(kind, expected)
-
-    @app.exception_handler(Exception)
-    async def unexpected(request: Request, error: Exception) -> Response:
-        LOGGER.error("%s %s failed", request.method, request.scope["path"], exc_info=error)
-        return problem_of(error)
-
-
-def _describe_security(app: FastAPI) -> None:
-    """Say in the OpenAPI document that the API takes bearer tokens."""
-    plain: Callable[[], dict[str, Any]] = app.openapi
-
-    def described() -> dict[str, Any]:
-        document = plain()
-        scheme = {"type": "http", "scheme": "bearer", "description": "soqo token create NAME"}
-        document.setdefault("components", {})["securitySchemes"] = {"token": scheme}
-        document["security"] = [{"token": []}, {}]
-        return document
-
-    app.openapi = described  # type: ignore[method-assign]  # FastAPI documents this way to change its document

@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from urllib.parse import quote
+
+import numpy as np
 
 from soqo._foundation.optional_imports import require_extra
-from soqo.errors import ProtocolError, SoqoError, UnavailableError
-from soqo.policies import Policy
-from soqo.service._protocol import (
-    RETRIED,
-    Request,
-    act_request,
-    action,
-    array_or_value,
-    base_urls,
-    create_request,
-    error_of,
-    observe_request,
-    plant_path,
-    waiting_time,
-)
+from soqo.errors import AccessError, ArgumentError, ProtocolError, SoqoError, UnavailableError, UnknownNameError
+from soqo.policies import GLIDE, Policy
+from soqo.service._json import from_numbers, policy_to_table, to_limits, to_numbers
 from soqo.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
     import httpx
+
+_ERRORS: Mapping[int, type[SoqoError]] = {
+    401: AccessError,
+    403: AccessError,
+    404: UnknownNameError,
+    409: ProtocolError,
+    413: ArgumentError,
+    415: ArgumentError,
+    422: ArgumentError,
+}
+
+_RETRIED = frozenset({408, 429, 502, 503, 504})
+"""The statuses after which the same call is repeated."""
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.05, 1.0
+
+
+class Request(NamedTuple):
+    """A request: method, path, and the contents of its body."""
+
+    method: str
+    path: str
+    body: dict[str, Any] | None = None
 
 
 class AsyncClient:
@@ -62,6 +77,8 @@ class AsyncClient:
     ...     await plant.observe(0.8)
     """
 
+    _http_kind = "AsyncClient"  # of httpx
+
     def __init__(
         self,
         url: str | Sequence[str],
@@ -71,11 +88,11 @@ class AsyncClient:
         patience: float = 60.0,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        library = require_extra("httpx", "service")
-        self._urls, self._patience = base_urls(url), patience
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        self._http: httpx.AsyncClient = library.AsyncClient(headers=headers, timeout=timeout, transport=transport)
+        self._urls, self._patience = _base_urls(url), patience
+        library = require_extra("httpx", "service")
         self._failed: type[Exception] = library.TransportError
+        self._http: Any = getattr(library, self._http_kind)(headers=headers, timeout=timeout, transport=transport)
 
     def plant(self, name: str) -> AsyncRemotePlant:
         """Return a plant by its name; it is looked up with its first call.
@@ -85,7 +102,6 @@ class AsyncClient:
         name : str
             The name.
         """
-        plant_path(name)
         return AsyncRemotePlant(self, name)
 
     async def create(
@@ -110,8 +126,16 @@ class AsyncClient:
         AsyncRemotePlant
             The plant.
         """
-        await self.send(create_request(name, x0, policy, settings))
-        return AsyncRemotePlant(self, name)
+        body = {
+            "name": name,
+            "policy": policy_to_table(GLIDE() if policy is None else policy),
+            "x0": to_numbers("x0", x0),
+        }
+        for key, value in settings.items():
+            if value is not None:
+                body[key] = [to_limits(one) for one in value] if key == "v_limits" else to_limits(value)
+        await self.send(Request("POST", "/plants", body))
+        return self.plant(name)
 
     async def retire(self, name: str) -> None:
         """Retire a plant: it takes no further calls, and its history stays.
@@ -121,7 +145,7 @@ class AsyncClient:
         name : str
             The name.
         """
-        await self.send(Request("DELETE", plant_path(name)))
+        await self.send(Request("DELETE", _plant_path(name)))
 
     async def plants(self) -> list[str]:
         """Return the names of all plants."""
@@ -146,29 +170,36 @@ class AsyncClient:
         object
             The contents of the answer.
         """
-        end = time.monotonic() + self._patience
-        for tries in range(10**9):
+        end, tries = time.monotonic() + self._patience, 0
+        while True:
+            url, retry_after = self._urls[tries % len(self._urls)], None
             try:
-                url = self._urls[tries % len(self._urls)]
-                answer = await self._http.request(request.method, url + request.path, json=request.body)
+                answer = await self._request(request.method, url + request.path, request.body)
             except self._failed as error:
                 failure: SoqoError = UnavailableError(f"{url} does not answer: {error}")
-                wait = waiting_time(tries, None)
             else:
                 if answer.is_success:
                     return answer.json()
-                failure = error_of(answer.status_code, _document(answer))
-                if answer.status_code not in RETRIED:
+                failure = _error_of(answer)
+                if answer.status_code not in _RETRIED:
                     raise failure
-                wait = waiting_time(tries, answer.headers.get("Retry-After"))
+                retry_after = answer.headers.get("Retry-After")
+            wait = _waiting_time(tries, retry_after)
             if time.monotonic() + wait > end:
                 raise failure
-            await asyncio.sleep(wait)
-        raise AssertionError
+            await self._pause(wait)
+            tries += 1
 
     async def close(self) -> None:
         """Close the connections."""
         await self._http.aclose()
+
+    async def _request(self, method: str, url: str, body: Any) -> httpx.Response:
+        answer: httpx.Response = await self._http.request(method, url, json=body)
+        return answer
+
+    async def _pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
 
     async def __aenter__(self) -> Self:
         return self
@@ -180,7 +211,7 @@ class AsyncClient:
 
 
 class AsyncRemotePlant:
-    """A plant on a server, with the methods of :class:`soqo.Controller`.
+    """A plant on a server, with the methods of :class:`soqo.Controller` for asyncio.
 
     Parameters
     ----------
@@ -198,7 +229,7 @@ class AsyncRemotePlant:
     """
 
     def __init__(self, client: AsyncClient, name: str) -> None:
-        self._client, self.name = client, name
+        self._client, self.name, self._path = client, name, _plant_path(name)
         self._current: int | None = None
 
     async def act(
@@ -218,10 +249,10 @@ class AsyncRemotePlant:
             As in :meth:`soqo.Controller.act` and :meth:`soqo.Policy.act`.
         """
         number = await self._round() + 1
-        given = {"forecast": forecast, "context": context, "factor": factor, "active": active}
-        x = action(await self._send(act_request(self.name, number, v, given)))
+        body = _told(v=v, forecast=forecast, context=context, factor=factor, active=active)
+        answer = await self._send("POST", "/rounds", {**body, "round": number})
         self._current = number
-        return x
+        return _action(answer)
 
     async def observe(
         self,
@@ -243,8 +274,12 @@ class AsyncRemotePlant:
         number = await self._round() if round is None else round
         if not number:
             raise ProtocolError("observe was called before act")
-        given = {"applied": applied, "at": at, "unit": unit, "covariates": covariates}
-        await self._send(observe_request(self.name, number, y, given))
+        reading = to_numbers("y", y)
+        if isinstance(reading, list):
+            raise ArgumentError(f"y must be one number, got {y!r}")
+        body = _told(applied=applied, at=at, unit=unit, covariates=covariates)
+        body["y"] = None if math.isnan(reading) else reading
+        await self._send("POST", f"/rounds/{number}/reading", body)
 
     async def round(self) -> int:
         """Return the number of completed rounds: those begun whose reading was observed or missed."""
@@ -257,26 +292,25 @@ class AsyncRemotePlant:
     async def pending(self) -> Array | None:
         """Return the action of the current round if it awaits its reading, or None."""
         status = await self.status()
-        return action(status) if status["round"] in status["open_rounds"] else None
+        return _action(status) if status["round"] in status["open_rounds"] else None
 
     async def x(self) -> Array:
         """Return the position of the plant: the last action, as applied if that was reported."""
-        return action(await self.status())
+        return _action(await self.status())
 
     async def status(self) -> dict[str, Any]:
         """Return where the plant is, as the server tells it."""
-        found: dict[str, Any] = await self._send(Request("GET", plant_path(self.name)))
+        found: dict[str, Any] = await self._send("GET")
         self._current = found["round"]
         return found
 
     async def diagnostics(self) -> dict[str, Any]:
         """Return the policy's diagnostics, with ``round`` and the number of ``missed`` readings."""
-        found = await self._send(Request("GET", plant_path(self.name, "/diagnostics")))
-        return {name: array_or_value(value) for name, value in found.items()}
+        return {name: from_numbers(value) for name, value in (await self._send("GET", "/diagnostics")).items()}
 
     async def explain(self) -> str:
         """Describe what the plant is doing and why, in a sentence or two."""
-        return str((await self._send(Request("GET", plant_path(self.name, "/explain"))))["text"])
+        return str((await self._send("GET", "/explain"))["text"])
 
     async def history(self, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
         """Return rounds behind a round, in their order, each with v, x, y and more.
@@ -288,8 +322,7 @@ class AsyncRemotePlant:
         limit : int
             The number of rounds, at most 1000.
         """
-        path = plant_path(self.name, f"/rounds?after={after}&limit={limit}")
-        return list((await self._send(Request("GET", path)))["rounds"])
+        return list((await self._send("GET", f"/rounds?after={after}&limit={limit}"))["rounds"])
 
     async def note(self, message: str, kind: str = "note") -> None:
         """Note something for operators.
@@ -301,22 +334,60 @@ class AsyncRemotePlant:
         kind : {"note", "held", "resumed"}
             Whether the plant is silent and keeps its position, or goes on.
         """
-        await self._send(Request("POST", plant_path(self.name, "/events"), {"kind": kind, "message": message}))
+        await self._send("POST", "/events", {"kind": kind, "message": message})
 
     async def _round(self) -> int:
         """Return the number of rounds begun."""
         return int((await self.status())["round"]) if self._current is None else self._current
 
-    async def _send(self, request: Request) -> Any:
+    async def _send(self, method: str, rest: str = "", body: dict[str, Any] | None = None) -> Any:
         try:
-            return await self._client.send(request)
+            return await self._client.send(Request(method, self._path + rest, body))
         except ProtocolError:
             self._current = None  # another program has played: ask anew
             raise
 
 
-def _document(answer: httpx.Response) -> Any:
+# ---- requests and answers --------------------------------------------------------------------------------------------
+
+
+def _base_urls(url: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the addresses of the servers, without a slash at the end."""
+    urls = (url,) if isinstance(url, str) else tuple(url)
+    for one in urls:
+        if not one.startswith(("http://", "https://")):
+            raise ArgumentError(f"url must begin with http:// or https://, got {one!r}")
+    if not urls:
+        raise ArgumentError("url must be an address, or some, got none")
+    return tuple(one.rstrip("/") for one in urls)
+
+
+def _plant_path(name: str) -> str:
+    if not name:
+        raise ArgumentError(f"the name of a plant must be a text, got {name!r}")
+    return f"/plants/{quote(name, safe='')}"
+
+
+def _told(**given: Any) -> dict[str, Any]:
+    """Return the arguments of a call that were given, as JSON has them."""
+    return {name: to_numbers(name, value) for name, value in given.items() if value is not None}
+
+
+def _error_of(answer: httpx.Response) -> SoqoError:
+    """Return the error of a problem document, which is that of the library where the call was refused."""
     try:
-        return answer.json()
-    except ValueError:
-        return None
+        detail = answer.json()["detail"]
+    except (ValueError, LookupError, TypeError):
+        detail = f"the server answered with status {answer.status_code}"
+    return _ERRORS.get(answer.status_code, UnavailableError)(str(detail))
+
+
+def _waiting_time(tries: int, retry_after: str | None) -> float:
+    """Return how many seconds to wait before a call is repeated."""
+    if retry_after is not None and retry_after.isdigit():
+        return min(float(retry_after), 60.0)
+    return float(min(_FIRST_WAIT * 2.0 ** min(tries, 10), _LONGEST_WAIT))
+
+
+def _action(answer: Mapping[str, Any]) -> Array:
+    return np.array(answer["x"], dtype=np.float64)

@@ -11,26 +11,34 @@ such a look at the store.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from time import perf_counter
-from typing import Any, NamedTuple, TypeAlias
+from time import monotonic, perf_counter
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy.exc import SQLAlchemyError
+from anyio.to_thread import run_sync
 
 from soqo._control.timestamps import now
-from soqo.errors import SoqoError, UnavailableError
+from soqo.errors import FileFormatError, SoqoError, UnavailableError, UnknownNameError
 from soqo.service._memory import Memory
-from soqo.service._plant import Plant
-from soqo.service._requests import Change, Known, Look, Step, decide
-from soqo.service._steering import Kind, Outcome, compute
-from soqo.service._store import Event, Record, Snapshot, Store
+from soqo.service._plants import Change, Plant
+from soqo.service._steering import Step, compute, take_effect
+from soqo.service._store import Event, Record, Snapshot, Store, StoredPlant
 
 LOGGER = logging.getLogger("soqo.service")
+
+_R = TypeVar("_R")
+
+_ANSWER_SECONDS = 60.0
+"""A call that is not answered by then is reported as such; it may still take effect, and can be repeated."""
+
+_MAX_WAITING = 20_000
+"""The number of requests that may wait."""
 
 _MAX_CALLS = 256
 """The number of calls that are computed and written together."""
@@ -41,29 +49,53 @@ _MAX_TRIES = 100
 _OLD_SECONDS = 1.0
 """The age of an answer that may be old, where another server steers the plant."""
 
-Answer: TypeAlias = Callable[[Any, BaseException | None], None]
-"""A function that is called with the result of a request, or with its error."""
+_to_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+@dataclass(frozen=True)
+class Look:
+    """A function of a plant that changes nothing, and whether its answer may be a second old."""
+
+    function: Callable[[Plant], Any]
+    may_be_old: bool = False
 
 
 class Work(NamedTuple):
-    """What the dispatcher did at once: requests, calls written, events by kind, and the time in seconds."""
+    """What the dispatcher did at once: the number of requests, the calls written, events, and the time in seconds."""
 
     requests: int
     written: int
     events: Sequence[Event]
-    plants: Sequence[str]
     seconds: float
 
 
 @dataclass(eq=False)
 class _Job:
-    """A request for a plant, who is answered, and how often another server was faster."""
+    """A request for a plant, what it was answered, and how often another server was faster."""
 
     plant: str
     request: Change | Look
-    answer: Answer
-    tries: int = 0
+    future: asyncio.Future[Any]
+    result: Any = None
+    error: Exception | None = None
     answered: bool = False
+    tries: int = 0
+
+    def answer(self, result: Any, error: Exception | None = None) -> None:
+        if not self.answered:
+            self.result, self.error, self.answered = result, error, True
+
+    def give_up(self) -> None:
+        if not self.future.done():
+            self.future.set_exception(UnavailableError("no answer in time: repeat the call"))
+
+    def deliver(self) -> None:
+        if self.future.done():
+            return
+        if self.error is None:
+            self.future.set_result(self.result)
+        else:
+            self.future.set_exception(self.error)
 
 
 class Dispatcher:
@@ -73,44 +105,81 @@ class Dispatcher:
     ----------
     store : Store
         The store.
-    deliver : callable
-        Called with functions without arguments, which give the answers, and with what was done. It is to call the
-        functions in the thread of the connections.
+    count : callable
+        Called with what was done.
     """
 
-    def __init__(self, store: Store, deliver: Callable[[list[Callable[[], None]], Work], None]) -> None:
-        self._store, self._deliver = store, deliver
+    def __init__(self, store: Store, count: Callable[[Work], None]) -> None:
+        self._store, self._count = store, count
         self._memory = Memory(store)
         self._waiting: deque[_Job] = deque()
-        self._answers: list[Callable[[], None]] = []
         self._snapshots: list[Snapshot] = []
         self._wake, self._stopping = threading.Event(), False
         self._thread = threading.Thread(target=self._run, name="soqo-dispatcher", daemon=True)
 
     def start(self) -> None:
-        """Begin to work."""
+        """Begin to work for the running event loop."""
+        self._loop = asyncio.get_running_loop()
         self._thread.start()
 
-    def submit(self, plant: str, request: Change | Look, answer: Answer) -> None:
-        """Ask something of a plant."""
-        self._waiting.append(_Job(plant, request, answer))
-        self._wake.set()
-
-    @property
-    def loaded(self) -> list[str]:
-        """The names of the plants in memory."""
-        return list(self._memory.plants)
-
-    @property
-    def queue_length(self) -> int:
-        """The number of requests that wait."""
-        return len(self._waiting)
-
-    def stop(self) -> None:
+    async def stop(self) -> None:
         """Finish what waits, write snapshots, and end the thread."""
         self._stopping = True
         self._wake.set()
-        self._thread.join()
+        await run_sync(self._thread.join)
+
+    # ---- requests ----------------------------------------------------------------------------------------------------
+
+    async def ask(self, plant: str, request: Change | Look) -> Any:
+        """Ask something of a plant, and wait for the answer."""
+        if len(self._waiting) > _MAX_WAITING:
+            raise UnavailableError("too many requests wait; the same call can be repeated")
+        job = _Job(plant, request, self._loop.create_future())
+        self._waiting.append(job)
+        if not self._wake.is_set():
+            self._wake.set()
+        timer = self._loop.call_later(_ANSWER_SECONDS, job.give_up)
+        try:
+            return await job.future
+        finally:
+            timer.cancel()
+
+    async def look(self, plant: str, function: Callable[[Plant], _R], *, may_be_old: bool = False) -> _R:
+        """Return a function of a plant."""
+        found: _R = await self.ask(plant, Look(function, may_be_old))
+        return found
+
+    async def look_at_all(self, plants: Iterable[str], function: Callable[[Plant], _R]) -> list[_R]:
+        """Return a function of some plants, which may be old, without those that are damaged."""
+        looks = (self.look(name, function, may_be_old=True) for name in plants)
+        found = await asyncio.gather(*looks, return_exceptions=True)
+        for one in found:
+            if isinstance(one, BaseException) and not isinstance(one, FileFormatError):
+                raise one
+        return [one for one in found if not isinstance(one, BaseException)]
+
+    async def health(self) -> dict[str, float]:
+        """Return how the plants in memory are, as :meth:`Plant.order` does; without those that do not know it."""
+        found = await self.look_at_all(list(self._memory.plants), lambda plant: (plant.name, plant.order()))
+        return {name: order for name, order in found if order is not None}
+
+    async def find(self, plant: str) -> StoredPlant:
+        """Return a plant as it was created."""
+        stored = await run_sync(self._store.find_plant, plant)
+        if stored is None:
+            raise UnknownNameError(f"there is no plant {plant!r}")
+        return stored
+
+    @property
+    def waiting(self) -> int:
+        """The number of requests that wait."""
+        return len(self._waiting)
+
+    def _deliver(self, jobs: Sequence[_Job], work: Work) -> None:
+        for job in jobs:
+            if job.answered:
+                job.deliver()
+        self._count(work)
 
     # ---- the thread --------------------------------------------------------------------------------------------------
 
@@ -120,11 +189,12 @@ class Dispatcher:
                 self._wake.wait()
             self._wake.clear()
             if jobs := self._next_jobs():
-                self._work(jobs)
+                work = self._work(jobs)
+                self._loop.call_soon_threadsafe(self._deliver, jobs, work)
         try:
-            self._store.write_snapshots([*self._snapshots, *self._memory.closing_snapshots()])
-        except SQLAlchemyError as error:  # the calls are in the store: a restart repeats more of them
-            LOGGER.warning("no snapshots could be written: %s", type(error).__name__)
+            self._store.append([], [*self._snapshots, *self._memory.snapshots(self._memory.plants.values(), behind=1)])
+        except UnavailableError:  # the calls are in the store: a restart repeats more of them
+            LOGGER.warning("no snapshots could be written: the store does not answer")
 
     def _next_jobs(self) -> list[_Job]:
         """Return requests that wait, at most one of each plant, in the order in which they came."""
@@ -139,91 +209,66 @@ class Dispatcher:
         self._waiting.extendleft(reversed(later))
         return list(jobs.values())
 
-    def _work(self, jobs: Sequence[_Job]) -> None:
+    def _work(self, jobs: Sequence[_Job]) -> Work:
         begun = perf_counter()
-        written: list[Plant] = []
+        written = 0
         events: list[Event] = []
         try:
             errors = self._memory.load(job.plant for job in jobs)
             steps = [(job, step) for job in jobs if (step := self._decide(job, errors)) is not None]
-            written, events = self._commit(self._compute(steps))
-        except SQLAlchemyError as error:
-            LOGGER.error("the store failed: %s", type(error).__name__)  # noqa: TRY400  # its text may hold secrets
-            self._fail(jobs, UnavailableError("the store does not answer; the same call can be repeated"))
-        except Exception as error:
-            LOGGER.exception("a batch of calls failed")
+            written, events = self._commit(steps)
+        except UnavailableError as error:
+            LOGGER.warning("the store does not answer")  # what the database says may hold secrets
             self._fail(jobs, error)
-        answers, self._answers = self._answers, []
-        names = [plant.name for plant in written]
-        self._deliver(answers, Work(len(jobs), len(written), events, names, perf_counter() - begun))
+        except Exception as error:
+            LOGGER.exception("calls failed")
+            self._fail(jobs, error)
+        return Work(len(jobs), written, events, perf_counter() - begun)
 
     def _fail(self, jobs: Sequence[_Job], error: Exception) -> None:
         """Answer requests of which it is not known whether they were written; their plants are rebuilt."""
         self._snapshots.clear()
         for job in jobs:
             self._memory.forget(job.plant)
-            self._answer(job, None, error)
-
-    def _answer(self, job: _Job, result: Any, error: BaseException | None = None) -> None:
-        if not job.answered:
-            job.answered = True
-            self._answers.append(lambda: job.answer(result, error))
-
-    # ---- what a request means ----------------------------------------------------------------------------------------
+            job.answer(None, error)
 
     def _decide(self, job: _Job, errors: dict[str, SoqoError]) -> Step | None:
         """Return the step of a request that changes its plant; others are answered."""
         if job.plant in errors:
-            self._answer(job, None, errors[job.plant])
+            job.answer(None, errors[job.plant])
             return None
-        plant = self._memory.plants[job.plant]
+        plant, memory, request = self._memory.plants[job.plant], self._memory, job.request
         try:
-            if isinstance(job.request, Look):
-                if not job.request.may_be_old or self._memory.age(plant) > _OLD_SECONDS:
-                    self._memory.refresh(plant)
-                self._answer(job, job.request.function(plant))
-                return None
-            found = self._decide_change(job.request, plant)
-        except SoqoError as error:
-            self._answer(job, None, error)
+            if isinstance(request, Look):
+                if not request.may_be_old or monotonic() - plant.checked > _OLD_SECONDS:
+                    memory.refresh(plant)
+                found = request.function(plant)
+            else:
+                try:
+                    found = plant.decide(request, memory.records_of)
+                except SoqoError:
+                    if not memory.refresh(plant):
+                        raise
+                    found = plant.decide(request, memory.records_of)
+        except Exception as error:  # nothing has changed yet, and no other plant is concerned
+            job.answer(None, error)
             return None
         if isinstance(found, Step):
             return found
-        self._answer(job, found.result)
+        job.answer(found)
         return None
 
-    def _decide_change(self, request: Change, plant: Plant) -> Step | Known:
-        try:
-            return decide(request, plant, self._records_of)
-        except SoqoError:
-            if not self._memory.refresh(plant):
-                raise
-            return decide(request, plant, self._records_of)
-
-    def _records_of(self, plant: Plant, number: int) -> Sequence[Record]:
-        act, reading = plant.latest.get("act"), plant.latest.get("reading")
-        if plant.kind.max_delay or act is None or act.round != number:
-            return self._store.rounds(plant.id, number, number)
-        return [act, reading] if reading is not None and reading.round == number else [act]
-
-    # ---- compute and write -------------------------------------------------------------------------------------------
-
-    def _compute(self, steps: Sequence[tuple[_Job, Step]]) -> list[tuple[_Job, Step]]:
-        """Return the steps that their policies accepted, with what they lead to."""
-        accepted = [(job, step) for job, step in steps if step.call is None]
-        calling = [(job, step, step.call) for job, step in steps if step.call is not None]
-        for (job, step, _), found in zip(calling, compute([call for _, _, call in calling]), strict=True):
-            if isinstance(found, Outcome):
-                _complete(step, found)
-                accepted.append((job, step))
+    def _commit(self, decided: Sequence[tuple[_Job, Step]]) -> tuple[int, list[Event]]:
+        """Compute and write steps, let those that the store accepted take effect, and decide the others anew."""
+        compute(step for _, step in decided)
+        for job, step in decided:
+            if step.error is not None:
+                job.answer(None, step.error)
             else:
-                self._answer(job, None, found)
-        return accepted
-
-    def _commit(self, steps: Sequence[tuple[_Job, Step]]) -> tuple[list[Plant], list[Event]]:
-        """Write steps, let those that the store accepted take effect, and decide the others anew."""
+                step.plant.complete(step)
+        steps = [(job, step) for job, step in decided if step.error is None]
         if not steps:
-            return [], []
+            return 0, []
         time = now()
         records = [
             Record(step.plant.id, step.plant.progress.seq + 1, step.kind, step.round, _to_json(step.body), time)
@@ -234,49 +279,22 @@ class Dispatcher:
             for _, step in steps
             for kind, number, message in step.events
         ]
-        accepted = self._store.append(records, snapshots=self._snapshots, events=events)
-        done = [(job, step, one) for (job, step), one in zip(steps, records, strict=True) if one.plant in accepted]
-        of_kind: dict[Kind, list[Outcome]] = {}
-        for _, step, _ in done:
-            if step.outcome is not None:
-                of_kind.setdefault(step.plant.kind, []).append(step.outcome)
-        for kind, outcomes in of_kind.items():
-            kind.store(outcomes)
-        for job, step, record in done:
-            step.plant.advance(record, step.outcome)
-            self._memory.note_fresh(step.plant)
-            self._answer(job, step.result())
-        written = [step.plant for _, step, _ in done]
-        self._snapshots = self._memory.due_snapshots(written)
-        for job, step in steps:
-            if step.plant.id not in accepted:
+        accepted = self._store.append(records, self._snapshots, events)
+        take_effect(step for _, step in steps if step.plant.id in accepted)
+        for (job, step), record in zip(steps, records, strict=True):
+            if record.plant in accepted:
+                step.plant.advance(record, step)
+                step.plant.checked = monotonic()
+                job.answer(step.plant.answer(step))
+            else:
                 self._try_again(job, step.plant)
-        return written, [event for event in events if event.plant in accepted]
+        self._snapshots = self._memory.snapshots(step.plant for _, step in steps if step.plant.id in accepted)
+        return len(accepted), [event for event in events if event.plant in accepted]
 
     def _try_again(self, job: _Job, plant: Plant) -> None:
         job.tries += 1
         if job.tries > _MAX_TRIES:
-            self._answer(job, None, UnavailableError("other servers write this plant all the time: repeat the call"))
+            job.answer(None, UnavailableError("other servers write this plant all the time: repeat the call"))
         else:
             self._memory.refresh(plant)
             self._waiting.appendleft(job)
-
-
-def _complete(step: Step, outcome: Outcome) -> None:
-    """Add to a step what its call leads to."""
-    step.outcome = outcome
-    if outcome.x is not None:
-        step.body["x"] = outcome.x.tolist()
-    elif outcome.expected is not None:
-        step.body["expected"] = outcome.expected
-    plant = step.plant
-    for kind, count in outcome.counts.items():
-        if count > plant.progress.counts.get(kind, 0.0):
-            state = plant.kind.player.take(outcome.after, [outcome.row])
-            step.events.append((kind, step.round, plant.kind.player.explain(state)))
-    if step.kind == "act" and not plant.kind.max_delay and plant.progress.open_rounds:
-        step.events.append(("missed", plant.progress.round, "the reading was missed"))
-
-
-def _to_json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)

@@ -1,204 +1,257 @@
-"""What every request passes before it is answered: size, time, rate and token; and the headers of every response."""
+"""What every request passes before it is answered: size, time, rate and token."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+import hashlib
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
+from functools import lru_cache
 from http.cookies import CookieError, SimpleCookie
+from time import monotonic
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from anyio.to_thread import run_sync
-from sqlalchemy.exc import SQLAlchemyError
-from starlette.responses import RedirectResponse, Response
 
-from soqo.service._limits import RateLimit
-from soqo.service._problems import RequestError, problem
-from soqo.service._security import Access, Tokens, is_loopback
+from soqo.errors import AccessError
+from soqo.service._problems import RequestError
+from soqo.service._store import Store
 
-_Scope: TypeAlias = MutableMapping[str, Any]
-_Message: TypeAlias = MutableMapping[str, Any]
-_Receive: TypeAlias = Callable[[], Awaitable[_Message]]
-_Send: TypeAlias = Callable[[_Message], Awaitable[None]]
-_App: TypeAlias = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Headers: TypeAlias = Mapping[bytes, bytes]
 
 COOKIE = "soqo_token"
-_OPEN_PATHS = frozenset({"/healthz", "/readyz", "/login", "/logout"})
+
+SCOPES = ("read", "operate", "admin")
+"""What a token allows, each including those before it: to look, to play rounds, to create and retire plants."""
+
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
-_KINDS = frozenset(
-    {"rounds", "reading", "events", "diagnostics", "explain", "stream", "live", "static", "docs", "login", "metrics"}
-)
-"""The kinds of routes that metrics tell apart."""
 
 _BODY_SECONDS = 10.0
 """A request must have arrived after this time."""
 
-# No style sheet and no script inside of a page is allowed. Plotly makes an empty style element, whose hash this is, and
-# adds its rules through the object model; and it sets styles of the elements that it makes.
-_POLICY = (
-    "default-src 'none'; script-src 'self'; "
-    "style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='; style-src-attr 'unsafe-inline'; "
-    "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-_HEADERS = [
-    (b"content-security-policy", _POLICY.encode()),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"x-frame-options", b"DENY"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-]
+_PREFIX = "soqo_"
+_RELOAD_SECONDS = 2.0
+"""Tokens are read from the store again after this time, so that a revoked one is refused by every server."""
+
+_MAX_CLIENTS = 10_000
+
+
+# ---- who -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Limits:
-    """The limits of a server.
+class Access:
+    """What a request may do.
 
     Attributes
     ----------
-    max_bytes : int
-        The size of a request.
-    rate, burst : float
-        The calls per second of a client, and how many may come at once.
+    who : str
+        The name of the token, or the address of the client.
+    scope : {"read", "operate", "admin"}
+        The scope.
+    plants : tuple of str, or None
+        The plants to which it is limited; None for all.
+    digest : str
+        The hash of the token; empty if none was needed.
     """
 
-    max_bytes: int = 1_000_000
-    rate: float = 5000.0
-    burst: float = 10_000.0
+    who: str
+    scope: str
+    plants: tuple[str, ...] | None = None
+    digest: str = ""
+
+    def require(self, scope: str, plant: str | None = None) -> None:
+        """Refuse what is not allowed.
+
+        Parameters
+        ----------
+        scope : {"read", "operate", "admin"}
+            The scope that is needed.
+        plant : str, optional
+            The plant that it is needed for; None for something of the whole server.
+        """
+        if SCOPES.index(self.scope) < SCOPES.index(scope):
+            raise AccessError(f"this needs a token of scope {scope}, and {self.who} has {self.scope}")
+        if self.plants is not None and plant not in self.plants:
+            raise AccessError(f"the token {self.who} is limited to other plants")
 
 
-class Gate:
-    """A wall around an application.
+def new_secret() -> tuple[str, str]:
+    """Return a new secret and its hash."""
+    secret = _PREFIX + secrets.token_urlsafe(32)
+    return secret, _digest(secret)
+
+
+def _digest(secret: str) -> str:
+    # 256 random bits need no slow hash: they cannot be guessed from it.
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class RateLimit:
+    """A limit on the calls of each client: a bucket of tokens for each, which fills at a steady rate.
 
     Parameters
     ----------
-    app : callable
-        The application (ASGI).
+    rate : float
+        The calls per second.
+    burst : float
+        The calls that may come at once.
+
+    Examples
+    --------
+    >>> limit = RateLimit(rate=1.0, burst=2.0)
+    >>> [limit.allow("a", at=0.0), limit.allow("a", at=0.0), limit.allow("a", at=0.0), limit.allow("a", at=1.0)]
+    [True, True, False, True]
+    """
+
+    def __init__(self, rate: float, burst: float) -> None:
+        self._rate, self._burst = rate, burst
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def allow(self, client: str, *, at: float | None = None) -> bool:
+        """Count a call, and return whether it is within the limit."""
+        moment = monotonic() if at is None else at
+        left, since = self._left.get(client, (self._burst, moment))
+        left = min(self._burst, left + (moment - since) * self._rate)
+        if len(self._left) >= _MAX_CLIENTS and client not in self._left:
+            self._left.clear()  # bounded memory, whatever addresses come
+        self._left[client] = (left - 1.0 if left >= 1.0 else left, moment)
+        return left >= 1.0
+
+
+class Tokens:
+    """The tokens of a store.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._read = -float("inf")
+        self._failures = RateLimit(rate=0.2, burst=20.0)  # of wrong secrets, for each address
+        # A secret of this process, for its own programs such as a simulated plant.
+        self.internal, digest = new_secret()
+        self._own = Access("this server", "admin", None, digest)
+        self._known = [self._own]
+
+    async def find(self, secret: str, client: str) -> Access:
+        """Return what the secret that a client has sent allows."""
+        found = await self.with_digest(_digest(secret))
+        if found is not None:
+            return found  # whatever others at the same address have tried
+        if not self._failures.allow(client):
+            raise RequestError(429, "rate", "too many wrong tokens: wait a minute", {"Retry-After": "60"})
+        raise _unauthorized("the token is not known, or was revoked")
+
+    async def with_digest(self, digest: str) -> Access | None:
+        """Return what a token allows; None if it is not known. The time does not tell how much of it is right."""
+        if monotonic() - self._read > _RELOAD_SECONDS:
+            valid = [(hashed, one) for hashed, one in await run_sync(self._store.tokens) if not one.revoked]
+            self._known = [self._own, *(Access(one.name, one.scope, one.plants, hashed) for hashed, one in valid)]
+            self._read = monotonic()
+        found = None
+        for one in self._known:
+            if hmac.compare_digest(digest, one.digest):
+                found = one
+        return found
+
+
+# ---- the gate --------------------------------------------------------------------------------------------------------
+
+
+class Gate:
+    """What a request must pass.
+
+    Parameters
+    ----------
     tokens : Tokens
         The tokens.
     open_on_loopback : bool
         Whether requests without a token are allowed everything. They must then come from this machine, for this
         machine, and not through a proxy.
-    limits : Limits
-        The limits.
-    count : callable
-        Called with the kind and the status of every response.
+    max_bytes : int
+        The largest size of a request.
+    rate : float
+        The calls per second of a client; twice as many may come at once.
     """
 
-    def __init__(
-        self,
-        app: _App,
-        tokens: Tokens,
-        *,
-        open_on_loopback: bool,
-        limits: Limits,
-        count: Callable[[str, int], None],
-    ) -> None:
-        self._app, self._tokens, self._open, self._count = app, tokens, open_on_loopback, count
-        self._max_bytes = limits.max_bytes
-        self._rate = RateLimit(limits.rate, limits.burst)
+    def __init__(self, tokens: Tokens, *, open_on_loopback: bool, max_bytes: int, rate: float) -> None:
+        self._tokens, self._open, self._max_bytes = tokens, open_on_loopback, max_bytes
+        self._rate = RateLimit(rate, 2.0 * rate)
 
-    async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
-        """Answer a request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def admit(
+        self, scope: Scope, headers: Headers, *, is_open: bool = False, content_type: bytes = b"application/json"
+    ) -> Access:
+        """Return what a request may do, or refuse it.
 
-        async def send_with_headers(message: _Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *_HEADERS]
-                self._count(_kind(scope["path"]), message["status"])
-            await send(message)
-
-        headers = dict(scope["headers"])
-        refusal = await self._refuse(scope, headers)
-        if refusal is not None:
-            await refusal(scope, receive, send_with_headers)
-            return
-        await self._app(scope, self._limited(receive) if _has_body(headers) else receive, send_with_headers)
-
-    # ---- who ---------------------------------------------------------------------------------------------------------
-
-    async def _refuse(self, scope: _Scope, headers: dict[bytes, bytes]) -> Response | None:
-        """Return the answer to a request that is refused; otherwise note in the scope what it may do."""
-        client = scope["client"][0] if scope.get("client") else "local"
-        path, method = scope["path"], scope["method"]
+        Parameters
+        ----------
+        scope, headers
+            The request.
+        is_open : bool
+            Whether it needs no token.
+        content_type : bytes
+            What a body must be.
+        """
+        method, client = scope["method"], client_of(scope)
         if (size := headers.get(b"content-length")) and (not size.isdigit() or int(size) > self._max_bytes):
-            return problem(413, f"a request must have at most {self._max_bytes} bytes, got {_shown(size)}", "size")
-        if method not in _SAFE_METHODS and (refusal := _refuse_foreign(path, headers)):
-            return refusal
-        if path in _OPEN_PATHS or path.startswith("/static/"):
-            who = client
-        else:
-            access = await self._access(method, client, headers)
-            if isinstance(access, Response):
-                return _to_login(scope, access)
-            scope.setdefault("state", {})["access"] = access
-            who = access.who
-        if not self._rate.allow(who):
-            return problem(429, "too many requests: wait a second", "rate", {"Retry-After": "1"})
-        return None
+            raise self._too_large(f", got {_shown(size)}")
+        if method not in _SAFE_METHODS:
+            _refuse_foreign(headers, content_type)
+        access = Access(client, "read") if is_open else await self._access(method, client, headers)
+        if not self._rate.allow(access.who):
+            raise RequestError(429, "rate", "too many requests: wait a second", {"Retry-After": "1"})
+        return access
 
-    async def _access(self, method: str, client: str, headers: dict[bytes, bytes]) -> Access | Response:
+    async def _access(self, method: str, client: str, headers: Headers) -> Access:
         secret = _secret(method, headers)
-        if secret is None:
-            if not self._open:
-                return _unauthorized("this server needs a token: Authorization: Bearer ...")
-            if not _is_direct(headers):
-                return _unauthorized("without a token, only requests for localhost and not through a proxy are allowed")
-            return Access(client, "admin")
-        if self._tokens.is_old:
-            try:
-                await run_sync(self._tokens.reload)
-            except SQLAlchemyError:
-                return problem(503, "the store does not answer", "unavailable", {"Retry-After": "1"})
-        found = self._tokens.find(secret)
-        if found is not None:
-            return found  # whatever others at the same address have tried
-        if not self._tokens.failures.allow(client):
-            return problem(429, "too many wrong tokens: wait a minute", "rate", {"Retry-After": "60"})
-        return _unauthorized("the token is not known, or was revoked")
+        if secret is not None:
+            return await self._tokens.find(secret, client)
+        if not self._open:
+            raise _unauthorized("this server needs a token: Authorization: Bearer ...")
+        if b"forwarded" in headers or b"x-forwarded-for" in headers or not _is_here(headers.get(b"host", b"")):
+            raise _unauthorized("without a token, only requests for localhost and not through a proxy are allowed")
+        return Access(client, "admin")
 
-    # ---- size and time -----------------------------------------------------------------------------------------------
-
-    def _limited(self, receive: _Receive) -> _Receive:
-        """Return a function that receives a request in time and within the size."""
-        left = self._max_bytes
-
-        async def receive_limited() -> _Message:
-            nonlocal left
-            try:
-                async with asyncio.timeout(_BODY_SECONDS):
+    async def read(self, receive: Receive) -> bytes:
+        """Return the body of a request, which must arrive in time and within the size."""
+        body, more = b"", True
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                while more:
                     message = await receive()
-            except TimeoutError:
-                raise RequestError(408, "time", "the request did not arrive in time") from None
-            left -= len(message.get("body", b""))
-            if left < 0:
-                raise RequestError(413, "size", f"a request must have at most {self._max_bytes} bytes")
-            return message
+                    body += message.get("body", b"")
+                    more = message.get("more_body", False)
+                    if len(body) > self._max_bytes:
+                        raise self._too_large()
+        except TimeoutError:
+            raise RequestError(408, "time", "the request did not arrive in time", {"Connection": "close"}) from None
+        return body
 
-        return receive_limited
-
-
-def _kind(path: str) -> str:
-    """Return which kind of route a path is, of few kinds.
-
-    Examples
-    --------
-    >>> _kind("/plants/roof/rounds/7/reading"), _kind("/plants/roof"), _kind("/etc/passwd")
-    ('reading', 'plants', 'other')
-    """
-    parts = path.split("/")
-    if parts[1] == "plants":
-        return parts[-1] if len(parts) > 3 and parts[-1] in _KINDS else "plants"
-    return parts[1] if parts[1] in _KINDS else "other"
+    def _too_large(self, got: str = "") -> RequestError:
+        detail = f"a request must have at most {self._max_bytes} bytes{got}"
+        return RequestError(413, "size", detail, {"Connection": "close"})
 
 
-def _has_body(headers: dict[bytes, bytes]) -> bool:
-    return b"content-length" in headers or b"transfer-encoding" in headers
+def client_of(scope: Scope) -> str:
+    """Return the address of a client."""
+    return str(scope["client"][0]) if scope.get("client") else "local"
 
 
-def _secret(method: str, headers: dict[bytes, bytes]) -> str | None:
+def _unauthorized(detail: str) -> RequestError:
+    return RequestError(401, "token", detail, {"WWW-Authenticate": "Bearer"})
+
+
+def _secret(method: str, headers: Headers) -> str | None:
     """Return the secret of a request: of a header, or of the cookie of a page, which only looks."""
     header = headers.get(b"authorization")
     if header is not None:
@@ -213,47 +266,44 @@ def _secret(method: str, headers: dict[bytes, bytes]) -> str | None:
     return None
 
 
-def _is_direct(headers: dict[bytes, bytes]) -> bool:
-    """Return whether a request is for this machine by name and did not pass a proxy.
+@lru_cache(maxsize=1024)
+def _is_here(host: bytes) -> bool:
+    """Return whether a request is for this machine by name.
 
     A page of another site can make a browser send requests to this machine; the name tells them apart.
     """
-    if b"forwarded" in headers or b"x-forwarded-for" in headers:
-        return False
     try:
-        return is_loopback(urlsplit(f"//{headers.get(b'host', b'').decode('latin-1')}").hostname or "")
+        return is_loopback(urlsplit(f"//{host.decode('latin-1')}").hostname or "")
     except ValueError:
         return False
 
 
-def _refuse_foreign(path: str, headers: dict[bytes, bytes]) -> Response | None:
-    """Refuse a change that a page of another site asks for, and content that is not JSON."""
+def _refuse_foreign(headers: Headers, content_type: bytes) -> None:
+    """Refuse a change that a page of another site asks for, and content that is not what it must be."""
     origin = headers.get(b"origin")
-    if origin is not None:
-        host = headers.get(b"host", b"").decode("latin-1")
-        try:
-            same = urlsplit(origin.decode("latin-1")).netloc == host
-        except ValueError:
-            same = False
-        if not same:
-            return problem(403, "a page of another site cannot change a plant", "access")
+    if origin is not None and origin.partition(b"://")[2] != headers.get(b"host", b""):
+        raise RequestError(403, "access", "a page of another site cannot change a plant")
+    has_body = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
     kind = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
-    wanted = b"application/x-www-form-urlencoded" if path in ("/login", "/logout") else b"application/json"
-    if _has_body(headers) and headers.get(b"content-length") != b"0" and kind != wanted:
-        return problem(415, f"the content type must be {wanted.decode()}, got {_shown(kind)}", "content-type")
-    return None
+    if has_body and kind != content_type:
+        wanted = content_type.decode()
+        raise RequestError(415, "content-type", f"the content type must be {wanted}, got {_shown(kind)}")
 
 
-def _unauthorized(detail: str) -> Response:
-    return problem(401, detail, "token", {"WWW-Authenticate": "Bearer"})
+def is_loopback(host: str) -> bool:
+    """Return whether an address can only be reached from this machine.
 
-
-def _to_login(scope: _Scope, refusal: Response) -> Response:
-    """Return a redirection to the page that asks for a token, if a person looks at a page."""
-    accept = dict(scope["headers"]).get(b"accept", b"")
-    if refusal.status_code == 401 and scope["method"] == "GET" and b"text/html" in accept:
-        return RedirectResponse("/login", 303)
-    return refusal
+    Examples
+    --------
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 def _shown(value: bytes) -> str:

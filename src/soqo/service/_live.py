@@ -4,177 +4,143 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from anyio.to_thread import run_sync
+from starlette.responses import StreamingResponse
 
-from soqo._foundation.angles import unroll_near
-from soqo.service._api import event_table, plain_numbers
-from soqo.service._history import played_rounds
-from soqo.service._plant import Plant
-from soqo.service._schemas import PlayedRound
-from soqo.service._security import Access
-from soqo.service._server_state import ServerState
-from soqo.service._steering import hitting_cost
-from soqo.typing import Array
+from soqo.service._json import plain_numbers
+from soqo.service._plants import Plant
+from soqo.service._problems import RequestError
+from soqo.service._routes import Request
+from soqo.service._schemas import NotedEvent, PlantPage, PlayedRound
+from soqo.service._steering import Kind
+from soqo.service._store import played_rounds
 
 WINDOW = 300
 """The number of rounds that a page shows."""
 
-MAX_LISTED = 200
-"""The number of plants on a page."""
-
 _MAX_STREAMS = 200
-_PAUSE_SECONDS = 0.4
-"""The least time between two messages of a stream."""
-
-_LOOK_SECONDS = 2.0
-"""A stream looks for calls of other servers after this time."""
+_PLANT_SECONDS, _FLEET_SECONDS = 0.5, 2.0
+"""The time between two looks at a plant, and at all plants."""
 
 
-def has_room(state: ServerState) -> bool:
-    """Return whether another stream can be opened."""
-    return state.streams < _MAX_STREAMS
+async def follow_fleet(request: Request) -> StreamingResponse:
+    """Stream how all plants are."""
+
+    async def news() -> str:
+        return _message(0, {"plants": await fleet_view(request)})
+
+    return _stream(request, news, _FLEET_SECONDS)
 
 
-async def stream_plant(state: ServerState, name: str, plant: int, after: int) -> AsyncIterator[str]:
-    """Yield what is new about a plant, behind a number of its records."""
-    news = state.subscribe(name)
-    state.streams += 1
-    seen, first = after, True
-    try:
-        while not state.stopping.is_set():
-            news.clear()
-            view = await state.look(name, plant_view)
-            if first or view["seq"] != seen:
-                rounds = await run_sync(_new_rounds, state, plant, view, seen)
-                seen, first = view["seq"], False
-                yield _message(seen, {**view, "rounds": rounds, "events": await run_sync(_events, state, plant)})
-            else:
-                yield ": still here\n\n"
-            await _next_news(state, news)
-    finally:
-        state.streams -= 1
-        state.unsubscribe(name, news)
+async def follow_plant(request: Request) -> StreamingResponse:
+    """Stream what is new about a plant, behind the last message that a page has received."""
+    server, name = request.server, request.name
+    plant = await server.plants.find(name)
+    last = request.headers.get(b"last-event-id", b"")
+    behind = int(last) if last.isdigit() and len(last) < 16 else 0
+    seen: int | None = None  # the first message comes in any case
+
+    async def news() -> str:
+        nonlocal seen
+        known = await server.plants.look(name, plant_view, may_be_old=seen is not None)
+        if known["seq"] == seen:
+            return ": still here\n\n"
+        kind, at_v = known.pop("kind"), known.pop("at_v")
+        rounds = await run_sync(_new_rounds, request, plant.id, known["status"]["round"], seen or behind)
+        events = await run_sync(lambda: server.store.events(plant.id, limit=20))
+        seen = known["seq"]
+        told = {"rounds": _with_savings(rounds, kind, at_v), "events": [NotedEvent.of(one) for one in events]}
+        return _message(seen, {**known, **told})
+
+    return _stream(request, news, _PLANT_SECONDS)
 
 
-async def stream_fleet(state: ServerState, access: Access) -> AsyncIterator[str]:
-    """Yield how all plants are, again and again."""
-    state.streams += 1
-    try:
-        while not state.stopping.is_set():
-            yield _message(0, {"plants": await fleet_view(state, access)})
-            await _sleep(state, _LOOK_SECONDS)
-    finally:
-        state.streams -= 1
+def _stream(request: Request, news: Callable[[], Awaitable[str]], seconds: float) -> StreamingResponse:
+    """Return news again and again, until the server stops or the token is revoked."""
+    server, digest = request.server, request.access.digest
+    if server.streams >= _MAX_STREAMS:
+        raise RequestError(503, "unavailable", "too many live pages are open", {"Retry-After": "10"})
+
+    async def messages() -> AsyncIterator[str]:
+        server.streams += 1
+        try:
+            while not server.stopping.is_set() and (not digest or await server.tokens.with_digest(digest)):
+                yield await news()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(server.stopping.wait(), seconds)
+        finally:
+            server.streams -= 1
+
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(messages(), media_type="text/event-stream", headers=headers)
 
 
-async def fleet_view(state: ServerState, access: Access, after: str = "") -> list[dict[str, Any]]:
-    """Return a row for each plant."""
-    stored = await run_sync(lambda: state.store.plants(after=after, limit=MAX_LISTED))
-    names = [one.name for one in stored if access.allows(one.name)]
-    return await asyncio.gather(*(state.look(name, plant_row, may_be_old=True) for name in names))
+async def fleet_view(request: Request, page: PlantPage | None = None) -> list[dict[str, Any]]:
+    """Return a row for each plant that a request may see."""
+    names, _ = await request.names(page or PlantPage())
+    return await request.server.plants.look_at_all(names, plant_row)
 
 
 def plant_row(plant: Plant) -> dict[str, Any]:
     """Return what the page of all plants shows of one."""
-    status = plant.status()
-    names = ("name", "state", "round", "missed", "alarms", "cost", "follow_cost", "last_call")
-    return {name: getattr(status, name) for name in names}
+    shown = {"name", "state", "round", "missed", "alarms", "cost", "follow_cost", "last_call"}
+    return plant.status().model_dump(include=shown)
 
 
 def plant_view(plant: Plant) -> dict[str, Any]:
     """Return what the page of a plant shows, apart from its rounds and events."""
-    known = plant.diagnostics()
+    known = plain_numbers(plant.diagnostics())
     shown = ("estimate", "uncertainty", "offset", "offset_deviation", "noise")
-    at_v = hitting_cost(known, np.zeros(plant.actuators.dim))
-    status = plant.status().model_dump(exclude={"settings"})
     return {
         "seq": plant.progress.seq,
-        "status": status,
+        "status": plant.status().model_dump(exclude={"settings"}),
         "explain": plant.explain(),
-        "health": plain_numbers(known.get("health")),
-        "known": {name: plain_numbers(known[name]) for name in shown if name in known},
-        "base_load": plain_numbers(known["base_load"]) if "base_load" in known else None,
-        "at_v": 0.0 if at_v is None else plain_numbers(at_v + known.get("base_load", 0.0)),
-        "W": plain_numbers(plant.kind.coordinates.root),
-        "period": plain_numbers(plant.kind.period),
-        "includes_switching": plant.kind.includes_switching,
+        "health": known.get("health"),
+        "known": {name: known[name] for name in shown if name in known},
+        "base_load": known.get("base_load"),
+        "kind": plant.kind,
+        "at_v": plant.cost_at_v(),
     }
 
 
-def _new_rounds(state: ServerState, plant: int, view: dict[str, Any], seen: int) -> list[dict[str, Any]]:
-    """Return the rounds with records behind ``seen``, at most the last ones, with what each has saved."""
-    last = view["status"]["round"]
-    first = max(1, last - WINDOW + 1)
+def _new_rounds(request: Request, plant: int, last: int, seen: int) -> list[PlayedRound | None]:
+    """Return the rounds with records behind ``seen``, at most the last ones, after the round before them."""
+    store, first = request.server.store, max(1, last - WINDOW + 1)
     if seen:
-        changed = [one.round for one in state.store.records(plant, after=seen, limit=2 * WINDOW)]
+        changed = [one.round for one in store.records(plant, after=seen, limit=2 * WINDOW)]
         first = max(first, min(changed, default=last + 1))
-    rounds = played_rounds(state.store.rounds(plant, max(1, first - 1), last))
-    if view["period"] is not None:
-        rounds = [_at_nearest_turns(one, _period(view)) for one in rounds]
-    savings = _savings(rounds, view)
-    rows = [{**one.model_dump(), "saving": saving} for one, saving in zip(rounds, savings, strict=True)]
-    return [row for row in rows if row["round"] >= first]
+    rounds = played_rounds(store.rounds(plant, max(1, first - 1), last))
+    return [None, *rounds] if first == 1 else [*rounds]
 
 
-def _savings(rounds: Sequence[PlayedRound], view: dict[str, Any]) -> list[float | None]:
-    """Return what each round has saved against following v; None without a reading or the round before."""
-    root = np.asarray(view["W"])
-    found: list[float | None] = [None] * len(rounds)
-    for k in range(1, len(rounds)):
-        before, now = rounds[k - 1], rounds[k]
-        if now.y is None or view["at_v"] is None:
-            continue
-        moved = _half_square(root, np.subtract(now.applied or now.x, before.applied or before.x))
-        step = np.subtract(now.v, before.v)
-        followed = _half_square(root, step if view["period"] is None else unroll_near(step, 0.0 * step, _period(view)))
-        found[k] = plain_numbers(followed + view["at_v"] - now.y - (0.0 if view["includes_switching"] else moved))
+def _with_savings(rounds: Sequence[PlayedRound | None], kind: Kind, at_v: float) -> list[dict[str, Any]]:
+    """Return rounds but the first with what each has saved against following v; None without a reading."""
+    found = []
+    near = [one if one is None else _at_nearest_turn(one, kind) for one in rounds]
+    for before, now in pairwise(near):
+        assert now is not None
+        saving = None
+        if before is not None and now.y is not None:
+            step = np.subtract(now.v, before.v)
+            followed = kind.switching_cost(kind.nearest_turn(step, 0.0 * step))
+            moved = kind.switching_cost(np.subtract(now.applied or now.x, before.applied or before.x))
+            saving = plain_numbers(followed + at_v - now.y - (0.0 if kind.includes_switching else moved))
+        found.append({**now.model_dump(), "saving": saving})
     return found
 
 
-def _period(view: dict[str, Any]) -> Array:
-    """Return the periods of the positions of a plant, infinite where they are no angles."""
-    found = np.asarray(view["period"], dtype=np.float64)  # None becomes NaN
-    return np.where(np.isnan(found), np.inf, found)
-
-
-def _at_nearest_turns(one: PlayedRound, period: Array) -> PlayedRound:
+def _at_nearest_turn(one: PlayedRound, kind: Kind) -> PlayedRound:
     """Return a round with angles at the turn nearest to the action, which counts turns."""
     x = np.array(one.x)
-    near = {name: getattr(one, name) for name in ("v", "applied")}
-    new = {name: unroll_near(np.array(told), x, period).tolist() for name, told in near.items() if told is not None}
-    return one.model_copy(update=new)
-
-
-def _half_square(root: Any, step: Any) -> float:
-    plain = root @ step if root.ndim == 2 else root * step
-    return 0.5 * float(plain @ plain)
-
-
-def _events(state: ServerState, plant: int) -> list[dict[str, Any]]:
-    return [event_table(one) for one in state.store.events(plant, limit=20)]
+    told = {name: value for name in ("v", "applied") if (value := getattr(one, name)) is not None}
+    return one.model_copy(update={name: kind.nearest_turn(np.array(value), x).tolist() for name, value in told.items()})
 
 
 def _message(number: int, data: Any) -> str:
-    return f"id: {number}\ndata: {json.dumps(data, separators=(',', ':'), allow_nan=False)}\n\n"
-
-
-async def _next_news(state: ServerState, news: asyncio.Event) -> None:
-    """Wait for news, but no less than a pause."""
-    await _sleep(state, _PAUSE_SECONDS)
-    try:
-        async with asyncio.timeout(_LOOK_SECONDS):
-            await news.wait()
-    except TimeoutError:
-        pass
-
-
-async def _sleep(state: ServerState, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await state.stopping.wait()
-    except TimeoutError:
-        pass
+    return f"id: {number}\ndata: {json.dumps(data, separators=(',', ':'), allow_nan=False, default=dict)}\n\n"

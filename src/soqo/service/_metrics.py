@@ -3,45 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from soqo.service._dispatcher import Work
+
+_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 256)
+_SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5)
+_HEALTH = "Plants that this server steers: 1 in order, 0.5 something is to be checked, 0 something is wrong."
 
 
 class Metrics:
     """The metrics of one server."""
 
     def __init__(self) -> None:
-        self._registry = registry = CollectorRegistry()
-        self._requests = Counter(
-            "soqo_requests", "Requests, by route and status.", ["route", "status"], registry=registry
-        )
-        self._written = Counter(
-            "soqo_calls_written", "Calls of plants that were written to the store.", registry=registry
-        )
-        self._events = Counter("soqo_events", "Events of plants.", ["kind"], registry=registry)
-        self._batch = Histogram(
-            "soqo_batch_size",
-            "Requests that were handled together.",
-            buckets=(1, 2, 5, 10, 20, 50, 100, 200, 256),
-            registry=registry,
-        )
-        self._seconds = Histogram(
-            "soqo_batch_seconds",
-            "The time to compute and write a batch.",
-            buckets=(0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5),
-            registry=registry,
-        )
-        self._waiting = Gauge("soqo_requests_waiting", "Requests that wait to be handled.", registry=registry)
-        self._streams = Gauge("soqo_streams", "Open streams of live pages.", registry=registry)
-        self._plants = Gauge("soqo_plants", "Plants that are not retired.", registry=registry)
-        self._health = Gauge(
-            "soqo_plant_health",
-            "Plants that this server steers: 1 in order, 0.5 something is to be checked, 0 something is wrong.",
-            ["plant"],
-            registry=registry,
-        )
+        self._registry = CollectorRegistry()
+        count, gauge = partial(Counter, registry=self._registry), partial(Gauge, registry=self._registry)
+        spread = partial(Histogram, registry=self._registry)
+        self._requests = count("soqo_requests", "Requests, by route and status.", ["route", "status"])
+        self._written = count("soqo_calls_written", "Calls of plants that were written to the store.")
+        self._events = count("soqo_events", "Events of plants.", ["kind"])
+        self._batch = spread("soqo_batch_size", "Requests that were handled together.", buckets=_SIZES)
+        self._seconds = spread("soqo_batch_seconds", "The time to compute and write a batch.", buckets=_SECONDS)
+        self._waiting = gauge("soqo_requests_waiting", "Requests that wait to be handled.")
+        self._streams = gauge("soqo_streams", "Open streams of live pages.")
+        self._plants = gauge("soqo_plants", "Plants that are not retired.")
+        self._health = gauge("soqo_plant_health", _HEALTH, ["plant"])
 
     def count_request(self, route: str, status: int) -> None:
         """Count a request."""

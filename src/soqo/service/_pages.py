@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -14,254 +14,177 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from soqo._foundation.optional_imports import require_extra
 from soqo._version import __version__
-from soqo.service._api import access_of, state_of
-from soqo.service._api_page import api_page
-from soqo.service._gate import COOKIE
-from soqo.service._live import MAX_LISTED, fleet_view, has_room, plant_view, stream_fleet, stream_plant
-from soqo.service._plant import Plant
-from soqo.service._problems import problem
+from soqo.service._api import ROUTES
+from soqo.service._gate import COOKIE, client_of
+from soqo.service._live import fleet_view, follow_fleet, follow_plant, plant_view
+from soqo.service._plants import Plant
+from soqo.service._problems import RequestError
+from soqo.service._routes import Request, Route, field_type, openapi_document
+from soqo.service._schemas import PlantPage
 
 _COOKIE_SECONDS = 30 * 24 * 3600
 
-
-def make_page_router() -> APIRouter:
-    """Return the routes of pages, their files and their streams."""
-    router = APIRouter(include_in_schema=False)
-    routes: dict[str, Callable[..., Awaitable[Response]]] = {
-        "/": show_fleet,
-        "/plants/{name}/live": show_plant,
-        "/stream": follow_fleet,
-        "/plants/{name}/stream": follow_plant,
-        "/docs": show_api,
-        "/login": show_login,
-        "/static/{file}": send_file,
-    }
-    for path, function in routes.items():
-        router.add_api_route(path, function, methods=["GET"])
-    router.add_api_route("/login", log_in, methods=["POST"])
-    router.add_api_route("/logout", log_out, methods=["POST"])
-    return router
+_MAX_LISTED = 200
+"""The number of plants on a page."""
 
 
-def render(title: str, body: str, script: str = "") -> HTMLResponse:
-    """Return a page."""
-    tag = f'{_no_map_styles()}<script src="/static/plotly.js" defer></script>' if script == "plant" else ""
-    tag += f'<script src="/static/live.js" defer data-page="{script}"></script>' if script else ""
-    text = _template("page.html").substitute(title=escape(title), scripts=tag, body=body, version=__version__)
-    return HTMLResponse(text, headers={"Cache-Control": "no-store"})
+def _render(title: str, template: str, markup: Mapping[str, str], script: str = "", status: int = 200) -> HTMLResponse:
+    """Return a page, whose template is filled with markup."""
+    tags = f'{_no_map_styles()}<script src="/static/plotly.js" defer></script>' if script == "plant" else ""
+    tags += f'<script src="/static/live.js" defer data-page="{script}"></script>' if script else ""
+    body = _template(template).substitute(markup)
+    text = _template("page").substitute(title=escape(title), scripts=tags, body=body, version=__version__)
+    return HTMLResponse(text, status, headers={"Cache-Control": "no-store"})
 
 
 @cache
-def _template(file: str) -> Template:
-    return Template((files("soqo.service") / "templates" / file).read_text(encoding="utf-8"))
+def _template(name: str) -> Template:
+    return Template((files("soqo.service") / "templates" / f"{name}.html").read_text(encoding="utf-8"))
 
 
-# ---- all plants ------------------------------------------------------------------------------------------------------
+def _fill(template: str, rows: list[dict[str, Any]]) -> str:
+    """Return a template for each row, with its values as texts."""
+    return "".join(
+        _template(template).substitute({key: escape(str(value)) for key, value in row.items()}) for row in rows
+    )
 
 
-async def show_fleet(request: Request, after: str = "") -> Response:
+# ---- plants ----------------------------------------------------------------------------------------------------------
+
+
+async def show_fleet(request: Request) -> HTMLResponse:
     """Show all plants."""
-    access = access_of(request)
-    access.require("read", access.plants[0] if access.plants else None)
-    rows = await fleet_view(state_of(request), access, after[:64])
-    more = f'<p><a href="/?after={escape(rows[-1]["name"])}">Further plants</a></p>' if len(rows) == MAX_LISTED else ""
+    page = PlantPage(after=request.query.after, limit=_MAX_LISTED)
+    rows = await fleet_view(request, page)
+    more = f'<p><a href="/?after={escape(rows[-1]["name"])}">Further plants</a></p>' if len(rows) == _MAX_LISTED else ""
     if not rows:
-        hint = (
-            "<p class='card'>There is no plant yet. Create one with <code>POST /plants</code> "
-            "(<a href='/docs'>API</a>), with <code>soqo.Client(url).create(...)</code>, or start the server with "
-            "<code>--demo</code> to see a simulated one.</p>"
-        )
-        return render("Plants · soqo", f"<h1>Plants</h1>{hint}", "fleet")
-    head = "".join(
-        f'<th scope="col"{kind}>{title}</th>'
-        for title, kind in (
-            ("Plant", ""),
-            ("State", ""),
-            ("Round", ' class="number"'),
-            ("Saving against following v", ' class="number"'),
-            ("Alarms", ' class="number"'),
-            ("Missed readings", ' class="number"'),
-            ("Last call", ' class="number"'),
-        )
-    )
-    body = "".join(_fleet_row(row) for row in rows)
-    return render(
-        "Plants · soqo",
-        f"""<h1>Plants</h1>
-<p id="summary" class="finding" role="status"></p>
-<div class="card"><table class="fleet"><thead><tr>{head}</tr></thead><tbody id="plants">{body}</tbody></table></div>
-{more}""",
-        "fleet",
-    )
+        return _render("Plants · soqo", "no_plants", {}, "fleet")
+    return _render("Plants · soqo", "fleet", {"rows": _fill("fleet_row", rows), "more": more}, "fleet")
 
 
-def _fleet_row(row: dict[str, Any]) -> str:
-    name = escape(row["name"])
-    cells = "".join(
-        f'<td data-field="{field}" data-label="{label}"{kind}></td>'
-        for field, label, kind in (
-            ("saving", "Saving", ' class="number"'),
-            ("alarms", "Alarms", ' class="number"'),
-            ("missed", "Missed readings", ' class="number"'),
-            ("last_call", "Last call", ' class="number"'),
-        )
-    )
-    return (
-        f'<tr data-plant="{name}"><th scope="row"><a href="/plants/{name}">{name}</a></th>'
-        f'<td data-field="state" data-label="State"><span class="state {row["state"]}">{row["state"]}</span></td>'
-        f'<td data-field="round" data-label="Round" class="number">{row["round"]}</td>{cells}</tr>'
-    )
-
-
-async def follow_fleet(request: Request) -> Response:
-    """Stream how all plants are."""
-    access, state = access_of(request), state_of(request)
-    access.require("read", access.plants[0] if access.plants else None)
-    if not has_room(state):
-        return problem(503, "too many live pages are open", "unavailable", {"Retry-After": "10"})
-    return _stream(stream_fleet(state, access))
-
-
-# ---- one plant -------------------------------------------------------------------------------------------------------
-
-
-async def show_plant(request: Request, name: str) -> Response:
+async def show_plant(request: Request) -> HTMLResponse:
     """Show a plant."""
-    access_of(request).require("read", name)
-    state = state_of(request)
-    view = await state.look(name, plant_view)
-    actuators = await state.look(name, _actuators)
-    policy = await state.look(name, lambda plant: repr(plant.arguments["policy"]))
-    rows = "".join(
-        f'<tr data-low="{_limit(one["low"])}" data-high="{_limit(one["high"])}" data-unit="{escape(one["unit"])}">'
-        f'<th scope="row">{escape(one["name"])}</th>'
-        f'<td class="number" data-field="x"></td><td class="number" data-field="v"></td>'
-        f'<td class="number">{_range(one)}</td><td class="number" data-field="offset"></td>'
-        f'<td class="number" data-field="curvature"></td></tr>'
-        for one in actuators
-    )
-    status = view["status"]
-    values = {name: status[name] for name in ("name", "state", "round", "missed", "alarms")}
-    body = _template("plant.html").substitute(
-        {key: escape(str(value)) for key, value in values.items()},
-        explain=escape(view["explain"]),
-        policy=escape(policy),
-        rows=rows,
-    )
-    return render(f"{name} · soqo", body, "plant")
+    shown = await request.server.plants.look(request.name, _facts)
+    rows = _fill("plant_row", shown.pop("rows"))
+    values = {key: escape(str(value)) for key, value in shown.items()}
+    return _render(f"{request.name} · soqo", "plant", {**values, "rows": rows}, "plant")
 
 
-def _actuators(plant: Plant) -> list[dict[str, Any]]:
-    """Return the name, the unit and the limits of each actuator."""
-    found = []
+def _facts(plant: Plant) -> dict[str, Any]:
+    """Return what the page of a plant holds before its stream begins."""
+    view, status = plant_view(plant), plant.status()
+    rows = []
     for k in range(plant.actuators.dim):
-        limits = {name: _entry(plant.settings[name], k) for name in ("low", "high")}
-        found.append({"name": plant.actuators.name(k), "unit": plant.actuators.unit(k), **limits})
-    return found
+        limits = [status.settings[name] for name in ("low", "high")]
+        low, high = (limit[k] if isinstance(limit, list) else limit for limit in limits)
+        row = {"name": plant.actuators.name(k), "unit": plant.actuators.unit(k)}
+        ends = {name: "" if limit is None else repr(limit) for name, limit in (("low", low), ("high", high))}
+        rows.append({**row, **ends, "range": _range(low, high, row["unit"])})
+    known = {name: getattr(status, name) for name in ("name", "state", "round", "missed", "alarms")}
+    return {**known, "explain": view["explain"], "policy": repr(plant.arguments["policy"]), "rows": rows}
 
 
-def _entry(limit: Any, k: int) -> float | None:
-    found: float | None = limit[k] if isinstance(limit, list) else limit
-    return found
-
-
-def _limit(value: float | None) -> str:
-    return "" if value is None else repr(value)
-
-
-def _range(actuator: dict[str, Any]) -> str:
-    low, high, unit = actuator["low"], actuator["high"], escape(actuator["unit"])
+def _range(low: float | None, high: float | None, unit: str) -> str:
     if low is None and high is None:
         return "none"
-    return (
-        f"{'no limit' if low is None else f'{low:g}'} to {'no limit' if high is None else f'{high:g}'} {unit}".rstrip()
+    ends = " to ".join("no limit" if limit is None else f"{limit:g}" for limit in (low, high))
+    return f"{ends} {unit}".rstrip()
+
+
+# ---- the API ---------------------------------------------------------------------------------------------------------
+
+
+async def show_api(_: Request) -> HTMLResponse:
+    """Show the API, from its OpenAPI document."""
+    document = openapi_document(ROUTES)
+    operations = (
+        _operation(method.upper(), path, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
     )
+    return _render("API · soqo", "api", {"version": __version__, "api": "\n".join(operations)})
 
 
-async def follow_plant(request: Request, name: str) -> Response:
-    """Stream what is new about a plant."""
-    access_of(request).require("read", name)
-    state = state_of(request)
-    stored = await state.find(name)
-    if not has_room(state):
-        return problem(503, "too many live pages are open", "unavailable", {"Retry-After": "10"})
-    last = request.headers.get("last-event-id", "")
-    return _stream(stream_plant(state, name, stored.id, int(last) if last.isdigit() and len(last) < 16 else 0))
+def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
+    """Return the section of a route: its summary, the rest of its description, its fields and its statuses."""
+    summary = operation["summary"]
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    query = {one["name"]: one["schema"] for one in operation["parameters"] if one["in"] == "query"}
+    texts = {
+        "method": method,
+        "path": path,
+        "summary": summary,
+        "description": operation["description"].removeprefix(summary).lstrip(". "),
+        "statuses": ", ".join(operation["responses"]),
+    }
+    tables = _fields("Body", body.get("properties", {}), body.get("required", ())) + _fields("Query", query)
+    return _template("api_operation").substitute({key: escape(text) for key, text in texts.items()}, tables=tables)
 
 
-def _stream(messages: Any) -> Response:
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(messages, media_type="text/event-stream", headers=headers)
+def _fields(title: str, fields: Mapping[str, dict[str, Any]], required: Sequence[str] = ()) -> str:
+    """Return a table of fields with their types."""
+    rows = [
+        {
+            "name": name,
+            "required": " (required)" if name in required else "",
+            "type": field_type(field),
+            "description": field.get("description", ""),
+        }
+        for name, field in fields.items()
+    ]
+    table = f"<table><caption>{title}</caption><tbody>{_fill('api_field', rows)}</tbody></table>"
+    return f'<div class="scroll">{table}</div>' if rows else ""
 
 
-# ---- tokens, the API, files ------------------------------------------------------------------------------------------
+# ---- tokens ----------------------------------------------------------------------------------------------------------
 
 
-async def show_login() -> Response:
+async def show_login(_: Request) -> HTMLResponse:
     """Ask for a token."""
-    return _login_page("")
-
-
-def _login_page(message: str, status: int = 200) -> Response:
-    alert = f'<p class="alert" role="alert">{escape(message)}</p>' if message else ""
-    page = render(
-        "Token · soqo",
-        f"""<h1>A token is needed</h1>{alert}
-<form method="post" action="/login" class="card">
-<label for="token">Token</label>
-<input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
-<button>Show the plants</button>
-<p class="note">An administrator creates one with <code>soqo token create NAME --scope read</code>. It is kept in a
-cookie of this browser, which can look and change nothing.</p></form>""",
-    )
-    page.status_code = status
-    return page
+    return _render("Token · soqo", "login", {"alert": ""})
 
 
 async def log_in(request: Request) -> Response:
     """Keep a token in a cookie, which pages use to look."""
-    tokens = state_of(request).tokens
-    client = request.client.host if request.client else "local"
-    secret = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=5).get("token", [""])[0]
-    await run_sync(tokens.reload)
-    if tokens.find(secret.strip()) is None:
-        if not tokens.failures.allow(client):
-            return problem(429, "too many wrong tokens: wait a minute", "rate", {"Retry-After": "60"})
-        return _login_page("The token is not known, or was revoked.", 401)
+    try:
+        secret = parse_qs(request.body.decode("utf-8", "replace"), max_num_fields=5).get("token", [""])[0].strip()
+        await request.server.tokens.find(secret, client_of(request.scope))
+    except ValueError:
+        raise RequestError(422, "argument", "the form has too many fields") from None
+    except RequestError as error:
+        if error.status != 401:
+            raise
+        alert = '<p class="alert" role="alert">The token is not known, or was revoked.</p>'
+        return _render("Token · soqo", "login", {"alert": alert}, status=401)
     answer = RedirectResponse("/", 303)
-    secure = request.url.scheme == "https"
-    answer.set_cookie(
-        COOKIE, secret.strip(), max_age=_COOKIE_SECONDS, httponly=True, samesite="strict", secure=secure, path="/"
-    )
+    secure = request.scope["scheme"] == "https"
+    answer.set_cookie(COOKIE, secret, _COOKIE_SECONDS, httponly=True, samesite="strict", secure=secure)
     return answer
 
 
-async def log_out() -> Response:
+async def log_out(_: Request) -> Response:
     """Forget the cookie."""
     answer = RedirectResponse("/login", 303)
-    answer.delete_cookie(COOKIE, path="/")
+    answer.delete_cookie(COOKIE)
     return answer
 
 
-async def show_api(request: Request) -> Response:
-    """Show the API, from its OpenAPI document."""
-    return render("API · soqo", api_page(request.app.openapi()))
+# ---- files -----------------------------------------------------------------------------------------------------------
 
 
-async def send_file(request: Request, file: str) -> Response:
+async def send_file(request: Request) -> Response:
     """Send a style or a script."""
-    if file not in _FILES:
-        return problem(404, "there is no such file", "not-found")
-    content, tag = await run_sync(_compressed, file)
+    if request.file not in _FILES:
+        raise RequestError(404, "not-found", "there is no such file")
+    content, tag = await run_sync(_compressed, request.file)
     headers = {"ETag": tag, "Cache-Control": "no-cache", "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-    if request.headers.get("if-none-match") == tag:
+    if request.headers.get(b"if-none-match") == tag.encode():
         return Response(status_code=304, headers=headers)
-    return Response(content, media_type=_FILES[file], headers=headers)
+    return Response(content, media_type=_FILES[request.file], headers=headers)
 
 
 _FILES = {"live.css": "text/css", "live.js": "text/javascript", "plotly.js": "text/javascript"}
@@ -286,3 +209,19 @@ def _compressed(file: str) -> tuple[bytes, str]:
     text = _plotly() if file == "plotly.js" else (folder / file).read_text(encoding="utf-8")
     content = gzip.compress(text.encode(), mtime=0)
     return content, f'"{sha256(content).hexdigest()[:16]}"'
+
+
+_FORM = b"application/x-www-form-urlencoded"
+
+PAGES = (
+    Route("GET", "/plants/{name}", show_plant, is_page=True),
+    Route("GET", "/plants/{name}/live", show_plant),
+    Route("GET", "/plants/{name}/stream", follow_plant),
+    Route("GET", "/", show_fleet, any_plant=True, query=PlantPage),
+    Route("GET", "/stream", follow_fleet, any_plant=True),
+    Route("GET", "/docs", show_api, any_plant=True),
+    Route("GET", "/static/{file}", send_file, scope=None),
+    Route("GET", "/login", show_login, scope=None),
+    Route("POST", "/login", log_in, scope=None, content_type=_FORM),
+    Route("POST", "/logout", log_out, scope=None, content_type=_FORM),
+)

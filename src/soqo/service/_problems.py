@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping
 
 from pydantic import ValidationError
 from starlette.responses import Response
 
 from soqo.errors import AccessError, ArgumentError, ProtocolError, SoqoError, UnavailableError, UnknownNameError
+from soqo.service._schemas import describe_validation
 
 
 class RequestError(Exception):
-    """A request whose body cannot be received: its status, its kind, and what is wrong."""
+    """A request that is refused: its status, its kind, what is wrong, and headers of the answer."""
 
-    def __init__(self, status: int, kind: str, detail: str) -> None:
+    def __init__(self, status: int, kind: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
-        self.status, self.kind = status, kind
+        self.status, self.kind, self.headers = status, kind, headers
 
 
 _STATUS: tuple[tuple[type[Exception], int, str], ...] = (
@@ -25,6 +26,7 @@ _STATUS: tuple[tuple[type[Exception], int, str], ...] = (
     (UnavailableError, 503, "unavailable"),
     (ArgumentError, 422, "argument"),
     (AccessError, 403, "access"),
+    (SoqoError, 500, "failure"),
 )
 
 _TITLES = {
@@ -43,54 +45,30 @@ _TITLES = {
     503: "The server is not available now",
 }
 
-_MAX_ERRORS = 5
-"""A problem document lists this many wrong fields."""
 
-
-def problem(status: int, detail: str, kind: str = "", headers: dict[str, str] | None = None) -> Response:
-    """Return a problem document as a response.
+def problem_of(error: Exception) -> Response:
+    """Return the problem document of an error as a response.
 
     Examples
     --------
-    >>> json.loads(problem(404, "there is no plant 'roof'", "not-found").body)["title"]
+    >>> json.loads(problem_of(UnknownNameError("there is no plant 'roof'")).body)["title"]
     'There is no such thing'
     """
+    if isinstance(error, RequestError):
+        return _problem(error.status, error.kind, str(error), error.headers)
+    if isinstance(error, ValidationError):
+        return _problem(422, "argument", describe_validation(error))
+    for kind, status, name in _STATUS:
+        if isinstance(error, kind):
+            return _problem(status, name, str(error), {"Retry-After": "1"} if status == 503 else None)
+    return _problem(500, "failure", f"the server failed with {type(error).__name__}; its log has the reason")
+
+
+def _problem(status: int, kind: str, detail: str, headers: Mapping[str, str] | None = None) -> Response:
     document = {
-        "type": f"urn:soqo:problem:{kind}" if kind else "about:blank",
+        "type": f"urn:soqo:problem:{kind}",
         "title": _TITLES.get(status, "The request failed"),
         "status": status,
         "detail": detail,
     }
     return Response(json.dumps(document), status, headers, media_type="application/problem+json")
-
-
-def problem_of(error: BaseException) -> Response:
-    """Return the problem document of an error."""
-    if isinstance(error, ValidationError):
-        return problem(422, describe_validation(error), "argument")
-    if isinstance(error, RequestError):
-        return problem(error.status, str(error), error.kind, {"Connection": "close"})
-    for kind, status, name in _STATUS:
-        if isinstance(error, kind):
-            headers = {"Retry-After": "1"} if status == 503 else None
-            return problem(status, str(error), name, headers)
-    if isinstance(error, SoqoError):
-        return problem(500, str(error), "failure")
-    return problem(500, f"the server failed with {type(error).__name__}; its log has the reason", "failure")
-
-
-def describe_validation(error: ValidationError) -> str:
-    """Return which fields of a request are wrong, in a sentence."""
-    found = []
-    for one in error.errors(include_url=False)[:_MAX_ERRORS]:
-        where = ".".join(str(part) for part in one["loc"]) or "the request"
-        found.append(f"{where}: {one['msg'][0].lower()}{one['msg'][1:]}{_got(one['input'])}")
-    more = error.error_count() - len(found)
-    return "; ".join(found) + (f"; and {more} more" if more > 0 else "")
-
-
-def _got(value: Any) -> str:
-    """Return what was given, if it is short; never a part of a large request."""
-    if isinstance(value, bool | int | float | str) and len(str(value)) <= 40:
-        return f", got {value!r}"
-    return ""

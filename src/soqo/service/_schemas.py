@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 MAX_DIM = 64
 """The largest number of actuators of a plant: GLIDE keeps a matrix of order d (d + 1) / 2."""
@@ -15,7 +16,8 @@ Vector = Annotated[list[Number], Field(min_length=1, max_length=MAX_DIM)]
 Limits = Annotated[list[Number | None], Field(min_length=1, max_length=MAX_DIM)]
 Text = Annotated[str, Field(min_length=1, max_length=64)]
 Round = Annotated[int, Field(ge=1, le=2**53, strict=True)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="letters, digits, . _ -")]
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+Name = Annotated[str, Field(pattern=f"^{NAME.pattern}$", description="letters, digits, . _ -")]
 
 
 def iso_time(microseconds: int) -> str:
@@ -117,7 +119,7 @@ class EventNote(_Model):
     """Something that an operator should know, from a program beside the plant."""
 
     kind: Literal["note", "held", "resumed"] = Field(description="held: the plant is silent and keeps its position")
-    message: Annotated[str, Field(min_length=1, max_length=500)]
+    message: Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\x00]*$")]
 
 
 class Action(_Model):
@@ -170,9 +172,9 @@ class PlayedRound(_Model):
     time: str
     v: list[float]
     x: list[float]
-    y: float | None
-    applied: list[float] | None
-    expected: float | None = Field(description="what the policy expected of the reading, before it was told")
+    y: float | None = None
+    applied: list[float] | None = None
+    expected: float | None = Field(default=None, description="what the policy expected of the reading, before it came")
 
 
 class History(_Model):
@@ -182,6 +184,32 @@ class History(_Model):
     next: int | None = Field(description="the value of `after` for the next page")
 
 
+class NotedEvent(_Model):
+    """Something that has happened to a plant."""
+
+    time: str
+    round: int
+    kind: str
+    message: str
+
+    @classmethod
+    def of(cls, event: Any) -> NotedEvent:
+        """Return an event of the store as the API shows it."""
+        return cls(time=iso_time(event.time), round=event.round, kind=event.kind, message=event.message)
+
+
+class EventList(_Model):
+    """The last events of a plant, the latest first."""
+
+    events: list[NotedEvent]
+
+
+class Explanation(_Model):
+    """What a plant does and why."""
+
+    text: str
+
+
 class Problem(BaseModel):
     """A problem document (RFC 9457)."""
 
@@ -189,3 +217,52 @@ class Problem(BaseModel):
     title: str
     status: int
     detail: str
+
+
+# ---- queries ---------------------------------------------------------------------------------------------------------
+
+_Limit = Annotated[int, Field(ge=1, le=1000)]
+
+
+class PlantPage(BaseModel):
+    """Which plants to list."""
+
+    after: str = Field(default="", max_length=64, description="list plants behind this name")
+    limit: _Limit = 100
+
+
+class RoundPage(BaseModel):
+    """Which rounds to read."""
+
+    after: int | None = Field(default=None, ge=0, le=2**53, description="rounds behind this one")
+    last: _Limit | None = Field(default=None, description="the last rounds, instead")
+    limit: _Limit = 100
+
+
+class EventPage(BaseModel):
+    """How many events to list."""
+
+    limit: _Limit = 50
+
+
+# ---- errors ----------------------------------------------------------------------------------------------------------
+
+_MAX_ERRORS = 5
+"""So many wrong fields are named."""
+
+
+def describe_validation(error: ValidationError) -> str:
+    """Return which fields of a request are wrong, in a sentence."""
+    found = []
+    for one in error.errors(include_url=False)[:_MAX_ERRORS]:
+        where = ".".join(str(part) for part in one["loc"]) or "the request"
+        found.append(f"{where}: {one['msg'][0].lower()}{one['msg'][1:]}{_got(one['input'])}")
+    more = error.error_count() - len(found)
+    return "; ".join(found) + (f"; and {more} more" if more > 0 else "")
+
+
+def _got(value: Any) -> str:
+    """Return what was given, if it is short; never a part of a large request."""
+    if isinstance(value, bool | int | float | str) and len(str(value)) <= 40:
+        return f", got {value!r}"
+    return ""

@@ -1,16 +1,22 @@
-"""The server as a program: which address, which store, and who may use it."""
+"""The server as a program: which address, which store, and the tokens of those who may use it."""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from soqo._control.timestamps import now
 from soqo._foundation.arguments import choice, integer
 from soqo._foundation.optional_imports import require_extra
 from soqo.errors import ArgumentError
+from soqo.service._async_client import AsyncClient
+
+if TYPE_CHECKING:
+    from soqo.service._store import Store
 
 _LOGGER = logging.getLogger("soqo.service")
 
@@ -21,6 +27,7 @@ def create_app(
     require_token: bool = True,
     max_bytes: int = 1_000_000,
     requests_per_second: float = 5000.0,
+    companions: Sequence[Callable[[AsyncClient], Awaitable[None]]] = (),
 ) -> Any:
     """Return the application of a server (ASGI), for an ASGI server of your choice (extra ``service``).
 
@@ -35,6 +42,8 @@ def create_app(
         The largest size of a request.
     requests_per_second : float
         The limit for each token, or for each address.
+    companions : sequence of callable
+        Programs that run beside the server: coroutines of a client of it, which are started again if they fail.
 
     Returns
     -------
@@ -47,7 +56,14 @@ def create_app(
     >>> with tempfile.TemporaryDirectory() as folder:                                # doctest: +SKIP
     ...     app = soqo.service.create_app(f"{folder}/plants.sqlite")
     """
-    return _make_app(store, (), require_token, max_bytes, requests_per_second)
+    for module in ("starlette", "prometheus_client", "httpx"):
+        require_extra(module, "service")
+    from soqo.service._app import App
+
+    size = integer("max_bytes", max_bytes, least=1)
+    return App(
+        os.fspath(store), require_token=require_token, max_bytes=size, rate=requests_per_second, companions=companions
+    )
 
 
 def serve(
@@ -96,7 +112,7 @@ def serve(
     """
     uvicorn = require_extra("uvicorn", "service")
     choice("log_level", log_level, ("debug", "info", "warning", "error"))
-    from soqo.service._security import is_loopback
+    from soqo.service._gate import is_loopback
 
     if require_token is None:
         require_token = not is_loopback(host)
@@ -104,16 +120,22 @@ def serve(
         raise ArgumentError(f"host must be a loopback address where no token is needed, got {host!r}")
     if (certificate is None) != (key is None):
         raise ArgumentError("certificate and key must be given together")
-    companions: list[Callable[[Any], Any]] = []
+    companions: list[Callable[[AsyncClient], Awaitable[None]]] = []
     if demo:
         from soqo.service._demo import run_demo
 
         companions.append(run_demo)
     if opcua is not None:
-        from soqo.service._opcua import bridge_from_file
+        from soqo.service._opcua import Bridge, read_config
 
-        companions.append(bridge_from_file(Path(opcua)).run)
-    app = _make_app(store, companions, require_token, max_bytes, requests_per_second)
+        companions.append(Bridge(read_config(Path(opcua))).run)
+    app = create_app(
+        store,
+        require_token=require_token,
+        max_bytes=max_bytes,
+        requests_per_second=requests_per_second,
+        companions=companions,
+    )
     logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     uvicorn.run(
         app,
@@ -132,17 +154,104 @@ def serve(
     )
 
 
-def _make_app(
-    store: str | os.PathLike[str],
-    companions: Any,
-    require_token: bool,
-    max_bytes: int,
-    requests_per_second: float,
-) -> Any:
-    for module in ("fastapi", "sqlalchemy", "prometheus_client", "httpx"):
-        require_extra(module, "service")
-    from soqo.service._app import make_app
-    from soqo.service._gate import Limits
+# ---- tokens ----------------------------------------------------------------------------------------------------------
 
-    limits = Limits(integer("max_bytes", max_bytes, least=1), requests_per_second, 2.0 * requests_per_second)
-    return make_app(os.fspath(store), require_token=require_token, limits=limits, companions=companions)
+
+def create_token(
+    store: str | os.PathLike[str], name: str, *, scope: str = "read", plants: Sequence[str] | None = None
+) -> str:
+    """Create a token, and return its secret, of which the store keeps only a hash (extra ``service``).
+
+    Parameters
+    ----------
+    store : str or path
+        The file or the URL of the store.
+    name : str
+        The name by which it is listed and revoked.
+    scope : {"read", "operate", "admin"}
+        What it allows, each including those before it: to look, to play rounds, to create and retire plants.
+    plants : sequence of str, optional
+        The plants to which it is limited; all by default.
+
+    Returns
+    -------
+    str
+        The secret, which cannot be shown again.
+
+    Examples
+    --------
+    >>> import soqo, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     secret = soqo.service.create_token(f"{folder}/plants.sqlite", "roof", scope="operate", plants=["roof"])
+    >>> secret[:5]
+    'soqo_'
+    """
+    if isinstance(plants, str):
+        raise ArgumentError(f"plants must be a list of names, got {plants!r}")
+    if plants is not None and scope == "admin":
+        raise ArgumentError("a token of scope admin cannot be limited to plants, since it creates them")
+    with _opened(store) as opened:
+        from soqo.service._gate import SCOPES, new_secret
+        from soqo.service._schemas import NAME
+        from soqo.service._store import Token
+
+        if not NAME.fullmatch(name):
+            raise ArgumentError(f"name must be up to 64 letters, digits and . _ -, got {name!r}")
+        choice("scope", scope, SCOPES)
+        secret, digest = new_secret()
+        opened.add_token(Token(name, scope, None if plants is None else tuple(plants), now(), revoked=False), digest)
+        return secret
+
+
+def list_tokens(store: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Return the name, scope, plants, time of creation and state of each token (extra ``service``).
+
+    Parameters
+    ----------
+    store : str or path
+        The file or the URL of the store.
+
+    Examples
+    --------
+    >>> import soqo, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     soqo.service.list_tokens(f"{folder}/plants.sqlite")
+    []
+    """
+    with _opened(store) as opened:
+        from soqo.service._schemas import iso_time
+
+        return [{**token._asdict(), "created": iso_time(token.created)} for _, token in opened.tokens()]
+
+
+def revoke_token(store: str | os.PathLike[str], name: str) -> None:
+    """Let servers refuse a token, within seconds (extra ``service``).
+
+    Parameters
+    ----------
+    store : str or path
+        The file or the URL of the store.
+    name : str
+        The name of the token.
+
+    Examples
+    --------
+    >>> import soqo, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     secret = soqo.service.create_token(f"{folder}/plants.sqlite", "roof")
+    ...     soqo.service.revoke_token(f"{folder}/plants.sqlite", "roof")
+    """
+    with _opened(store) as opened:
+        opened.revoke_token(name)
+
+
+@contextmanager
+def _opened(store: str | os.PathLike[str]) -> Iterator[Store]:
+    require_extra("starlette", "service")
+    from soqo.service._store import Store
+
+    opened = Store(os.fspath(store))
+    try:
+        yield opened
+    finally:
+        opened.close()

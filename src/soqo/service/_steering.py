@@ -4,7 +4,7 @@ Plants with the same policy, limits and weight are of one kind. The calls that a
 as in a fleet: one call of the policy for a batch of plants. A batch computes for each plant what it would compute for
 that plant alone, bit for bit, so that it does not matter which plants happened to be steered together.
 
-A call is computed first (:func:`compute`) and takes effect later (:meth:`Kind.store`), so that it can be written to
+A call is computed first (:func:`compute`) and takes effect later (:func:`take_effect`), so that it can be written to
 the store in between.
 """
 
@@ -12,18 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soqo._control.fleets.batches import Batches, Part
+from soqo._control.fleets.batches import Batches
 from soqo._foundation.angles import unroll_near
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._foundation.random_streams import stream
 from soqo._model.coordinates import Coordinates
-from soqo.errors import SoqoError
 from soqo.policies import Policy, State, wrap_for_plant
 from soqo.typing import Array
+
+if TYPE_CHECKING:
+    from soqo.service._plants import Plant
+
+SETTINGS_OF_KIND = ("policy", "horizon", "max_delay", "low", "high", "rate", "period", "switching_weight")
+"""The settings that plants of one kind share, beside the number of entries of x0."""
 
 _COUNTED = {"alarms": "alarm", "interventions": "guard"}
 """The counts of a policy, and the events that they count."""
@@ -36,7 +41,7 @@ class Kind:
     ----------
     policy : Policy
         The policy.
-    horizon, max_delay, low, high, rate, period, switching_weight
+    horizon, max_delay, period, switching_weight, **limits
         As in :class:`soqo.Controller`.
     """
 
@@ -46,17 +51,13 @@ class Kind:
         *,
         horizon: int | None,
         max_delay: int,
-        low: Any,
-        high: Any,
-        rate: Any,
         period: Any,
         switching_weight: Any,
+        **limits: Any,
     ) -> None:
         self.horizon, self.max_delay = horizon, max_delay
         self.period = None if period is None else np.asarray(period)
-        self.player = wrap_for_plant(
-            policy, switching_weight=switching_weight, low=low, high=high, rate=rate, period=period
-        )
+        self.player = wrap_for_plant(policy, switching_weight=switching_weight, period=period, **limits)
         self.coordinates = Coordinates(switching_weight)
         self.includes_switching = _includes_switching(self.player)
         self.batches = Batches(self.player)
@@ -80,139 +81,132 @@ class Kind:
             plain = self.coordinates.to_plain(step)
             return 0.5 * float(plain @ plain)
 
-    def store(self, outcomes: Iterable[Outcome]) -> None:
-        """Let computed calls take effect."""
-        of_part: dict[int, list[Outcome]] = {}
-        for one in outcomes:
-            of_part.setdefault(id(one.after), []).append(one)
-        for group in of_part.values():
-            state = group[0].after
-            rows = [one.row for one in group]
-            if rows != list(range(len(state.x))):
-                state = self.player.take(state, rows)
-            self.batches.put(state, [one.call.plant for one in group])
-
-
-@dataclass(frozen=True, eq=False)
-class Call:
-    """A call of a plant with checked arguments: of ``act`` if it has a v, and else of ``observe``.
-
-    Attributes
-    ----------
-    plant : int
-        The number of the plant.
-    kind : Kind
-        Its kind.
-    round : int
-        The round that is played, or that the reading belongs to.
-    given : mapping of str to Array
-        The arguments that were given: v, forecast, context, factor, active; or y, applied, at, unit, covariates.
-    played : Array, optional
-        The action that was returned, if the call is repeated from the store.
-    """
-
-    plant: int
-    kind: Kind
-    round: int
-    given: Mapping[str, Array]
-    played: Array | None = None
-
-    @property
-    def signature(self) -> tuple[Any, ...]:
-        """What calls must have in common to be computed together."""
-        shapes = tuple((name, value.shape) for name, value in self.given.items())
-        # Plants whose readings may be late are in different rounds at once: each is a batch of its own.
-        return id(self.kind), shapes, self.plant if self.kind.max_delay else None
-
 
 @dataclass(eq=False)
-class Outcome:
-    """What a call leads to.
+class Step:
+    """A request that changes a plant, from what it says to what it leads to.
 
     Attributes
     ----------
-    call : Call
-        The call.
-    after : State
+    plant : Plant
+        The plant.
+    kind : {"act", "reading", "note", "retire"}
+        The kind of its record.
+    round : int
+        The round that is played, or that the reading belongs to.
+    body : dict
+        The contents of its record.
+    given : mapping of str to Array
+        What the policy is told: v, forecast, context, factor, active; or y, applied, at, unit, covariates; nothing in
+        a note.
+    played : Array, optional
+        The action that was returned, if the step is repeated from the store.
+    after : State, optional
         The new state of the plants that were computed together, and ``row`` the place of this one among them.
     x : Array, optional
-        The action of a call of ``act``.
+        The action.
     expected : float, optional
         What the policy expected of the reading, if it estimates A.
     counts : dict
-        How often each kind of event has happened to this plant so far.
+        How often each kind of event has happened to the plant so far.
+    events : list of tuple
+        What an operator should know: kind, round and message.
+    error : Exception, optional
+        Why the policy refused what it was told.
     """
 
-    call: Call
-    after: State[Any]
-    row: int
+    plant: Plant
+    kind: str
+    round: int
+    body: dict[str, Any]
+    given: Mapping[str, Array] = field(default_factory=dict)
+    played: Array | None = None
+    after: State[Any] | None = None
+    row: int = 0
     x: Array | None = None
     expected: float | None = None
     counts: dict[str, float] = field(default_factory=dict)
+    events: list[tuple[str, int, str]] = field(default_factory=list)
+    error: Exception | None = None
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """What steps must have in common to be computed together."""
+        kind, shapes = self.plant.kind, tuple((name, value.shape) for name, value in self.given.items())
+        # Plants whose readings may be late are in different rounds at once: each is a batch of its own.
+        return id(kind), shapes, self.plant.id if kind.max_delay else None
 
 
-def compute(calls: Sequence[Call]) -> list[Outcome | Exception]:
-    """Compute calls of different plants; a call that the policy refuses has its error instead.
-
-    Parameters
-    ----------
-    calls : sequence of Call
-        The calls, at most one for each plant.
-    """
-    results: list[Outcome | Exception] = [SoqoError("not computed")] * len(calls)
-    alike: dict[tuple[Any, ...], list[int]] = {}
-    for place, call in enumerate(calls):
-        alike.setdefault(call.signature, []).append(place)
-    for places in alike.values():
-        for place, found in zip(places, _compute_group([calls[place] for place in places]), strict=True):
-            results[place] = found
-    return results
+def compute(steps: Iterable[Step]) -> None:
+    """Compute what steps of different plants lead to."""
+    alike: dict[tuple[Any, ...], list[Step]] = {}
+    for step in steps:
+        if step.given:
+            alike.setdefault(step.signature, []).append(step)
+    for group in alike.values():
+        _compute_group(group)
 
 
-def _compute_group(calls: Sequence[Call]) -> Sequence[Outcome | Exception]:
+def _compute_group(steps: Sequence[Step]) -> None:
     try:
         with np.errstate(all="ignore"):  # of numbers near the limits of floating point: the policy reports it
-            return _compute_together(calls)
+            _compute_together(steps)
     except Exception as error:  # what one plant was told must not make the calls of others fail
-        if len(calls) == 1:
-            return [error]
-        return [one for call in calls for one in _compute_group([call])]
+        if len(steps) == 1:
+            steps[0].error = error
+            return
+        for one in steps:
+            _compute_group([one])
 
 
-def _compute_together(calls: Sequence[Call]) -> list[Outcome]:
-    kind, acting = calls[0].kind, "v" in calls[0].given
-    outcomes: list[Outcome | None] = [None] * len(calls)
-    for part in kind.batches.select([call.plant for call in calls], settle=acting):
-        chosen = [calls[place] for place in part.places]
-        given = {name: np.stack([call.given[name] for call in chosen]) for name in chosen[0].given}
-        found = _act(kind, part, chosen, given) if acting else _observe(kind, part, chosen, given)
-        counts = kind.player.counts(found[0].after)
-        for place, one in zip(part.places, found, strict=True):
-            one.counts = {_COUNTED[name]: float(count[one.row]) for name, count in counts.items() if name in _COUNTED}
-            outcomes[place] = one
-    return [one for one in outcomes if one is not None]
+def _compute_together(steps: Sequence[Step]) -> None:
+    kind, acting = steps[0].plant.kind, steps[0].kind == "act"
+    for state, places in kind.batches.select([step.plant.id for step in steps], settle=acting):
+        chosen = [steps[place] for place in places]
+        given = {name: np.stack([step.given[name] for step in chosen]) for name in chosen[0].given}
+        after = _act(kind, state, chosen, given) if acting else _observe(kind, state, chosen, given)
+        counts = kind.player.counts(after)
+        for row, step in enumerate(chosen):
+            step.after, step.row = after, row
+            step.counts = {_COUNTED[name]: float(count[row]) for name, count in counts.items() if name in _COUNTED}
 
 
-def _act(kind: Kind, part: Part, calls: Sequence[Call], given: dict[str, Array]) -> list[Outcome]:
-    x, after = kind.player.act(part.state, **given)
-    played = np.stack([row if call.played is None else call.played for call, row in zip(calls, x, strict=True)])
+def _act(kind: Kind, state: State[Any], steps: Sequence[Step], given: dict[str, Array]) -> State[Any]:
+    x, after = kind.player.act(state, **given)
+    played = np.stack([row if step.played is None else step.played for step, row in zip(steps, x, strict=True)])
     if not np.array_equal(played, x):
         # Another processor or version may have computed an action that differs in the last digit.
-        x, after = played, evolve(after, x=played)
-    return [Outcome(call, after, row, x=x[row]) for row, call in enumerate(calls)]
+        after = evolve(after, x=played)
+    for step, position in zip(steps, played, strict=True):
+        step.x = position
+    return after
 
 
-def _observe(kind: Kind, part: Part, calls: Sequence[Call], given: dict[str, Array]) -> list[Outcome]:
-    state = part.state
-    number = calls[0].round if kind.max_delay else None
-    expected = [None] * len(calls) if number not in (None, state.round) else _expected(kind, state, given)
-    after = kind.player.observe(state, round=number, **given)
-    return [Outcome(call, after, row, expected=expected[row]) for row, call in enumerate(calls)]
+def _observe(kind: Kind, state: State[Any], steps: Sequence[Step], given: dict[str, Array]) -> State[Any]:
+    number = steps[0].round if kind.max_delay else None
+    if number in (None, state.round):
+        for step, value in zip(steps, _expected(kind, state, given), strict=True):
+            step.expected = value
+    return kind.player.observe(state, round=number, **given)
+
+
+def take_effect(steps: Iterable[Step]) -> None:
+    """Let computed steps take effect."""
+    together: dict[int, list[Step]] = {}
+    for step in steps:
+        if step.after is not None:
+            together.setdefault(id(step.after), []).append(step)
+    for group in together.values():
+        kind, state, rows = group[0].plant.kind, group[0].after, [step.row for step in group]
+        assert state is not None
+        if rows != list(range(len(state.x))):
+            state = kind.player.take(state, rows)
+        kind.batches.put(state, [step.plant.id for step in group])
 
 
 def _expected(kind: Kind, state: State[Any], given: Mapping[str, Array]) -> Sequence[float | None]:
     """Return what the policy expects of readings of the current round."""
-    known = kind.player.diagnostics(state)
+    known = kind.player.model(state)
     x = kind.nearest_turn(given.get("applied", state.x), state.x)
     u = given.get("at", x) - state.v
     hitting = hitting_cost(known, kind.nearest_turn(u, np.zeros_like(u)))

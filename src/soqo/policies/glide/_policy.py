@@ -258,6 +258,9 @@ class GLIDE(Policy[Memory]):
         """
         return {**super().diagnostics(state), **_report.diagnostics(state, self.y_max)}
 
+    def model(self, state: State[Memory]) -> dict[str, Any]:
+        return _report.model(state)
+
     def health(self, state: State[Memory]) -> dict[str, Any]:
         """Return whether what is told and measured fits together: numbers, and a verdict in words.
 

@@ -16,22 +16,31 @@ from soqo.policies.glide._observation import MAX_BELIEFS
 from soqo.typing import Array
 
 
+def model(state: State[Memory]) -> dict[str, Array]:
+    """Return the estimates of A, of the offset and of the base load."""
+    posterior = state.memory.beliefs.posterior.take(state.memory.beliefs.best)
+    estimate, offset = Spectrum(posterior.values, posterior.vectors).matrix(), posterior.shift[:, :, 0]
+    # The constant of the model is the reading at x = v, which contains the hitting cost of the offset.
+    load = posterior.load() - 0.5 * np.vecdot(offset, np.matvec(estimate, offset))
+    return {
+        "estimate": estimate.reshape(*state.x.shape, -1),
+        "offset": offset.reshape(state.x.shape),
+        "base_load": load.reshape(state.batch_shape),
+    }
+
+
 def diagnostics(state: State[Memory], y_max: float | None) -> dict[str, Any]:
     """Return the numbers of :meth:`soqo.GLIDE.diagnostics`."""
     memory, batch = state.memory, state.batch_shape
     beliefs, best = memory.beliefs, memory.beliefs.best
-    posterior = beliefs.posterior.take(best)
+    posterior, known = beliefs.posterior.take(best), model(state)
     began: Array = np.zeros(1) if state.began is None else np.reshape(state.began, -1).astype(np.float64)
-    estimate, offset = Spectrum(posterior.values, posterior.vectors).matrix(), posterior.shift[:, :, 0]
-    # The constant of the model is the reading at x = v, which contains the hitting cost of the offset.
-    load = posterior.load() - 0.5 * np.vecdot(offset, np.matvec(estimate, offset))
+    estimate = known["estimate"].reshape(best.size, *known["estimate"].shape[-2:])
     hypotheses = _hypotheses(beliefs, began)
     return {
-        "estimate": estimate.reshape(*state.x.shape, -1),
+        **known,
         "uncertainty": deviations(memory, Spectrum.of(estimate).vectors.mT).reshape(state.x.shape),
         "noise": posterior.noise().reshape(batch),
-        "offset": offset.reshape(state.x.shape),
-        "base_load": load.reshape(batch),
         "probes": memory.motion.probes.reshape(batch),
         "outliers": beliefs.rejected[best].reshape(batch),
         "alarms": memory.alarms.reshape(batch),

@@ -11,7 +11,7 @@ import soqo
 from public_classes import concrete_classes, example
 from soqo import policies
 from soqo.errors import ArgumentError
-from soqo.service._policies import kinds, policy_from_table, policy_to_table
+from soqo.service._json import kinds, policy_from_table, policy_to_table
 
 
 @pytest.mark.parametrize("kind", concrete_classes(policies, soqo.Policy), ids=lambda kind: kind.__name__)

@@ -1,10 +1,14 @@
-"""Policies as tables: a kind and its arguments, as in a settings file. No table can name code outside of soqo."""
+"""What clients and servers exchange, as JSON has it: numbers, limits, and policies as tables.
+
+A policy is a kind and its arguments, as in a settings file. No table can name code outside of soqo.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -104,3 +108,58 @@ def _plain(value: Any) -> Any:
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+# ---- numbers and limits ----------------------------------------------------------------------------------------------
+
+
+def to_numbers(name: str, value: Any) -> Any:
+    """Return numbers, of the argument with this name, as JSON has them."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind != "b":
+            array = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} must be numbers, got {value!r}") from None
+    return array.tolist()
+
+
+def from_numbers(value: Any) -> Any:
+    """Return lists of numbers as arrays, with NaN for what is not known."""
+    if isinstance(value, list):
+        return np.array(value, dtype=np.float64)
+    return math.nan if value is None else value
+
+
+def plain_numbers(value: Any) -> Any:
+    """Return arrays as lists, also those of a mapping, with None for what is not finite.
+
+    Examples
+    --------
+    >>> plain_numbers(np.array([1.0, np.nan]))
+    [1.0, None]
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list):
+        return [plain_numbers(one) for one in value]
+    if isinstance(value, dict):
+        return {name: plain_numbers(one) for name, one in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def to_limits(value: Any) -> Any:
+    """Return a setting as JSON has it: None where there is no limit."""
+    if isinstance(value, str | int):
+        return value
+    if isinstance(value, Sequence) and all(isinstance(one, str) for one in value):
+        return list(value)
+    found = plain_numbers(np.asarray(value, dtype=np.float64))
+    return None if isinstance(found, list) and all(one is None for one in found) else found
+
+
+def from_limits(value: Any, unlimited: float) -> Any:
+    """Return a setting from JSON: an array with this value for entries without a limit."""
+    if isinstance(value, list):
+        return np.array([unlimited if entry is None else entry for entry in value])
+    return value
