@@ -86,7 +86,7 @@ class Memory:
         """Remove a plant, which is rebuilt when it is needed again."""
         plant = self.plants.pop(name, None)
         if plant is not None:
-            plant.kind.batches.drop([plant.id])
+            plant.kind.batches.drop(np.array([plant.id]))
 
     def due_snapshots(self, plants: Iterable[Plant]) -> list[Snapshot]:
         """Return snapshots of those plants whose last one is long ago; the times differ from plant to plant."""
@@ -120,7 +120,7 @@ class Memory:
         else:
             held = decode(snapshot.data)
             state, progress = held["state"], Progress(**held["progress"])
-        kind.batches.put(state, [stored.id])
+        kind.batches.put(kind.player, state, np.array([stored.id]))
         return Plant(stored, kind, arguments, progress)
 
     def _kind_of(self, settings: PlantSettings, arguments: dict[str, Any]) -> Kind:

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from soqo._control.fleets.batches import Batches, Part
 from soqo._control.log_angles import unroll_near
+from soqo._control.plants import Part, Plants
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._foundation.random_streams import stream
 from soqo._model.coordinates import Coordinates
@@ -59,7 +59,7 @@ class Kind:
         )
         self.coordinates = Coordinates(switching_weight)
         self.includes_switching = _includes_switching(self.player)
-        self.batches = Batches(self.player)
+        self.batches = Plants()
 
     def start(self, x0: Array, seed: int) -> State[Any]:
         """Return the state of one plant before its first round, of the batch (1,)."""
@@ -68,7 +68,7 @@ class Kind:
 
     def state_of(self, plant: int) -> State[Any]:
         """Return the state of one plant, of the batch (1,)."""
-        return self.batches.state_of(plant)
+        return self.batches.state_of(np.array([plant]))
 
     def nearest_turn(self, angle: Array, x: Array) -> Array:
         """Return positions that may be given modulo a period at the turn nearest to x."""
@@ -90,7 +90,7 @@ class Kind:
             rows = [one.row for one in group]
             if rows != list(range(len(state.x))):
                 state = self.player.take(state, rows)
-            self.batches.put(state, [one.call.plant for one in group])
+            self.batches.put(self.player, state, np.array([one.call.plant for one in group]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,12 +182,13 @@ def _compute_group(calls: Sequence[Call]) -> Sequence[Outcome | Exception]:
 def _compute_together(calls: Sequence[Call]) -> list[Outcome]:
     kind, acting = calls[0].kind, "v" in calls[0].given
     outcomes: list[Outcome | None] = [None] * len(calls)
-    for part in kind.batches.select([call.plant for call in calls], settle=acting):
-        chosen = [calls[place] for place in part.places]
+    for part in kind.batches.select(np.array([call.plant for call in calls]), settle=acting):
+        places = np.arange(len(calls))[part.places]
+        chosen = [calls[place] for place in places]
         given = {name: np.stack([call.given[name] for call in chosen]) for name in chosen[0].given}
         found = _act(kind, part, chosen, given) if acting else _observe(kind, part, chosen, given)
         counts = kind.player.counts(found[0].after)
-        for place, one in zip(part.places, found, strict=True):
+        for place, one in zip(places, found, strict=True):
             one.counts = {_COUNTED[name]: float(count[one.row]) for name, count in counts.items() if name in _COUNTED}
             outcomes[place] = one
     return [one for one in outcomes if one is not None]

@@ -8,10 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from soqo._control.fleets.records import Name
+from soqo._control.calls import FIELDS, Field, Name, Names
+from soqo._control.own_limits import LIMITS, limit_rows
+from soqo._control.steering import Steering
 from soqo._foundation.arguments import finite_array, integer, numbers
-from soqo.errors import ArgumentError
+from soqo.errors import ArgumentError, ProtocolError, UnknownNameError
+from soqo.policies import Limited
 from soqo.typing import Array, ArrayLike, BoolArray, IntArray
+
+_SHOWN_NAMES = 5
+"""Messages list this many names of plants."""
 
 
 def is_name(value: object) -> bool:
@@ -77,7 +83,7 @@ def plant_values(
     return array[None] if single else array
 
 
-def check_whole_rows(argument: str, values: Array, names: Sequence[Name]) -> None:
+def _check_whole_rows(argument: str, values: Array, names: Sequence[Name]) -> None:
     """Refuse a row of which only some entries are NaN."""
     missing = np.isnan(values)
     partly = missing.any(axis=1) & ~missing.all(axis=1)
@@ -88,33 +94,45 @@ def check_whole_rows(argument: str, values: Array, names: Sequence[Name]) -> Non
         )
 
 
-def optional_rows(argument: str, value: ArrayLike | None, count: int, *, single: bool) -> Array | None:
-    """Return an optional argument with one row per plant; the policy checks the shape of a row."""
-    if value is None:
-        return None
-    array = finite_array(argument, value)
+def told_rows(kind: str, arguments: dict[str, Any], names: Sequence[Name], dim: int, *, single: bool) -> dict[str, Any]:
+    """Return what a call tells plants, one row for each; for a single plant, the arguments have no axis of plants."""
+    fields = {field.name: field for field in FIELDS[kind]}
+    told = {name: value for name, value in arguments.items() if value is not None}
+    return {name: _rows(fields[name], value, names, dim, single=single) for name, value in told.items()}
+
+
+def _rows(field: Field, value: Any, names: Sequence[Name], dim: int, *, single: bool) -> Any:
+    count = len(names)
+    if field.name == "round":
+        return _rounds(value, names)
+    if field.dtype == "?":
+        return _flags(field.name, value, (dim,) if single else (count, dim)).reshape(count, dim)
+    if field.name in ("v", "y", "applied", "at"):
+        shape = (dim,) if field.axes else ()
+        rows = plant_values(field.name, value, names, shape, single=single, missing=field.name != "v")
+        if field.name in ("applied", "at"):
+            _check_whole_rows(field.name, rows, names)
+        return rows
+    array = finite_array(field.name, value)  # the policy checks the shape of a row
     if single:
         return array[None]
     if not array.ndim or len(array) != count:
-        raise ArgumentError(f"{argument} must have one row for each of {count} plants, got shape {array.shape}")
+        raise ArgumentError(f"{field.name} must have one row for each of {count} plants, got shape {array.shape}")
     return array
 
 
-def optional_flags(argument: str, value: ArrayLike | None, count: int, dim: int, *, single: bool) -> BoolArray | None:
-    """Return a mask with one row per plant."""
-    if value is None:
-        return None
+def _flags(argument: str, value: ArrayLike, expected: tuple[int, ...]) -> BoolArray:
+    """Return a mask of this shape."""
     flags = np.asarray(value)
-    expected = (dim,) if single else (count, dim)
     if flags.dtype != np.bool_ or flags.shape != expected:
         raise ArgumentError(
             f"{argument} must be True or False for each actuator, with shape {expected}, got {flags.dtype} of shape "
             f"{flags.shape}"
         )
-    return flags.reshape(count, dim)
+    return flags
 
 
-def plant_rounds(value: Any, names: Sequence[Name]) -> IntArray:
+def _rounds(value: Any, names: Sequence[Name]) -> IntArray:
     """Return the number of a round for each plant."""
     rounds = np.asarray(value)
     if rounds.ndim == 0:
@@ -142,3 +160,66 @@ def check_limits(x0: Array, names: Sequence[Name], low: ArrayLike | None, high: 
                 f"x0 must be {relation} {argument}, {bound:g} for actuator {k}, got {x0[place, k]:g} for plant "
                 f"{names[place]!r}"
             )
+
+
+# ---- with the plants of a fleet --------------------------------------------------------------------------------------
+
+
+def select(fleet: Steering, plants: Names | None) -> tuple[tuple[Name, ...], bool]:
+    """Return the names of plants, all by default, and whether a single one was given by its name."""
+    known = fleet.numbers
+    if plants is None:
+        return tuple(known), False
+    single = is_name(plants)
+    names = check_names([plants] if single else plants)
+    for name in names:
+        if name not in known:
+            shown = ", ".join(repr(one) for one in list(known)[:_SHOWN_NAMES]) or "none"
+            more = ", ..." if len(known) > _SHOWN_NAMES else ""
+            raise UnknownNameError(f"plants must be in the fleet, got {name!r}; it has {shown}{more}")
+    return names, single
+
+
+def check_horizon(fleet: Steering, names: Sequence[Name], plants: IntArray) -> None:
+    """Refuse an action after the last round of a plant."""
+    horizon = fleet.settings.horizon
+    if horizon is None:
+        return
+    over = np.flatnonzero(fleet.status(plants).rounds >= horizon)
+    if over.size:
+        raise ProtocolError(
+            f"act was called after the last round of plant {names[over[0]]!r}, horizon = {horizon}; no plant acted"
+        )
+
+
+def check_open(fleet: Steering, names: Sequence[Name], plants: IntArray, rounds: IntArray | None) -> None:
+    """Refuse readings of rounds that are not open."""
+    current = fleet.status(plants).rounds
+    when = current if rounds is None else rounds
+    closed = np.flatnonzero(~fleet.plants.is_open(plants, when))
+    if not closed.size:
+        return
+    name, number, played = names[closed[0]], int(when[closed[0]]), int(current[closed[0]])
+    if rounds is None and not played:
+        raise ProtocolError(f"observe was called before act for plant {name!r}; no reading of this call was used")
+    if number > played:
+        raise ArgumentError(f"round must have been played, got {number} for plant {name!r}, which is in {played}")
+    raise ProtocolError(
+        f"round {number} of plant {name!r} is not open: it has had its reading, or is closed; no reading of this "
+        "call was used"
+    )
+
+
+def limits_of_new(fleet: Steering, given: dict[str, Any], count: int) -> Array | None:
+    """Return the limits of new plants, shape (count, 3, d); None if they are those of all plants."""
+    own, settings = fleet.plants.limits, fleet.settings
+    if all(value is None for value in given.values()):
+        if own is None:
+            return None
+    elif not isinstance(fleet.player, Limited):
+        raise ArgumentError("low, high and rate must be None in a fleet without limits, got one")
+    known = {name: getattr(settings, name) if given[name] is None else given[name] for name in LIMITS}
+    for place, name in enumerate(LIMITS):
+        if known[name] is None and any(np.isfinite(rows[place]).any() for rows in (own or {}).values()):
+            raise ArgumentError(f"{name} must be given, since each plant of the fleet has its own, got None")
+    return limit_rows(known, count, settings.dim)
