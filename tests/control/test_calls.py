@@ -73,7 +73,7 @@ def check_same(one: Call, other: Call) -> None:
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_a_call_is_decoded_as_it_was_encoded(call: Call) -> None:
-    kind, payload = encode_call(call)
+    kind, payload = encode_call(call, call.x)
     check_same(decode_call(Record(kind, payload, 7, 7, 0), 2, "file"), call)
 
 
@@ -83,7 +83,7 @@ def part(letter: bytes, data: bytes) -> bytes:
 
 
 def test_a_record_has_named_parts() -> None:
-    kind, payload = encode_call(CALLS["act with a mask"])
+    kind, payload = encode_call(CALLS["act with a mask"], X)
     assert kind == b"P"
     parts = {part(b"v", struct.pack("<2d", *V)), part(b"x", struct.pack("<2d", *X)), part(b"m", b"\1\0")}
     assert all(one in payload for one in parts)
@@ -128,7 +128,7 @@ EARLIER: dict[str, tuple[bool, bytes, bytes, Call]] = {
     "act": (True, b"A", V_AND_X, CALLS["act"]),
     "observe": (True, b"O", struct.pack("<d", 0.1), CALLS["observe"]),
     "applied": (True, b"O", struct.pack("<3d", 0.1, *X), Call("observe", {"y": np.array(0.1), "applied": X})),
-    "parts": (True, b"a", encode_call(CALLS["act with all"])[1], CALLS["act with all"]),
+    "parts": (True, b"a", encode_call(CALLS["act with all"], X)[1], CALLS["act with all"]),
     "late": (True, b"o", encode_call(CALLS["observe late"])[1], CALLS["observe late"]),
     "several act": (
         False,

@@ -61,7 +61,7 @@ def test_plants_that_act_together_are_left_together() -> None:
     act(plants, both, [[5.0], [6.0]])
     (one,), (same,) = plants.select(both), plants.select(both)
     assert one.state is same.state
-    np.testing.assert_array_equal(plants.state_of(np.array([2])).x, [[2.0]])
+    np.testing.assert_array_equal(plants.part_of(np.array([2])).state.x, [[2.0]])
     assert sorted(batch.state.batch_shape for batch in plants.all()) == [(2,), (2,)]
 
 
@@ -72,7 +72,7 @@ def test_pending_plants_are_apart_until_their_readings_count_as_missed() -> None
     (joined,) = plants.select(np.array([2, 1, 0]), settle=True)
     np.testing.assert_array_equal(joined.state.own_round, [0, 1, 0])
     assert not joined.state.pending
-    assert plants.state_of(one).pending
+    assert plants.part_of(one).state.pending
 
 
 def test_plants_in_other_rounds_stay_apart_if_there_is_a_horizon() -> None:

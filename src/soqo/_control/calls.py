@@ -34,6 +34,7 @@ ALONE: IntArray = np.zeros((), dtype=np.int64)
 """The number of a plant that is steered by itself; that it has no axis says that its arrays have none for plants."""
 
 _PART = struct.Struct("<cI")
+_FLOAT, _INTEGER, _NUMBER, _FLAG = map(np.dtype, ("<f8", "<i8", "<u4", "?"))
 
 
 class Field(NamedTuple):
@@ -45,8 +46,8 @@ class Field(NamedTuple):
         What it is called, and the letter of its part in a record.
     axes : str
         The axes behind that of the plants: ``d`` for the actuators, ``3`` for three, and ``k`` for any number.
-    dtype : str
-        The type in a record; "names" for a tuple of names.
+    dtype : numpy.dtype, optional
+        The type in a record; None for a tuple of names.
     per_plant : bool
         Whether there is a row for each plant.
     required : bool
@@ -56,25 +57,25 @@ class Field(NamedTuple):
     name: str
     letter: bytes
     axes: str = ""
-    dtype: str = "<f8"
+    dtype: np.dtype[Any] | None = _FLOAT
     per_plant: bool = True
     required: bool = False
 
     def decode(self, data: bytes, plants: IntArray, dim: int) -> Any:
         """Return the value of a part."""
-        if self.dtype == "names":
+        if self.dtype is None:
             return tuple(json.loads(data))
         values = np.frombuffer(data, self.dtype)
-        if self.dtype == "?" and (np.frombuffer(data, np.uint8) > 1).any():
+        if self.dtype is _FLAG and (np.frombuffer(data, np.uint8) > 1).any():
             raise ValueError("a mask has bytes other than 0 and 1")
         sizes = {"d": dim, "3": 3, "k": -1}
         shape = (*(plants.shape if self.per_plant else ()), *(sizes[axis] for axis in self.axes))
         return values.astype(values.dtype.newbyteorder("=")).reshape(shape)
 
 
-_PLANTS = Field("plants", b"n", "k", "<u4", per_plant=False)
-_TIME = Field("time", b"t", "", "<i8", per_plant=False)
-_NAMES = Field("names", b"N", dtype="names", required=True)
+_PLANTS = Field("plants", b"n", "k", _NUMBER, per_plant=False)
+_TIME = Field("time", b"t", "", _INTEGER, per_plant=False)
+_NAMES = Field("names", b"N", dtype=None, required=True)
 _X0 = Field("x0", b"0", "kd", per_plant=False, required=True)
 
 FIELDS: dict[str, tuple[Field, ...]] = {
@@ -86,20 +87,20 @@ FIELDS: dict[str, tuple[Field, ...]] = {
         Field("context", b"c", "k"),
         Field("factor", b"s"),
         _TIME,
-        Field("active", b"m", "d", "?"),
+        Field("active", b"m", "d", _FLAG),
     ),
     "observe": (
         _PLANTS,
         Field("y", b"y", required=True),
         Field("applied", b"x", "d"),
-        Field("round", b"r", "", "<i8"),
+        Field("round", b"r", "", _INTEGER),
         _TIME,
         Field("at", b"p", "d"),
         Field("unit", b"u"),
         Field("covariates", b"w", "k"),
     ),
-    "join": (_NAMES, _X0, Field("limits", b"l", "k3d", per_plant=False)),
-    "restart": (_NAMES, _X0),
+    "join": (_PLANTS, _NAMES, _X0, Field("limits", b"l", "k3d", per_plant=False)),
+    "restart": (_PLANTS, _NAMES, _X0),
     "leave": (_NAMES,),
 }
 """What is told with each kind of call."""
@@ -120,9 +121,9 @@ class Call(NamedTuple):
     given : dict of str to Any
         What was told, without what was not.
     plants : IntArray of shape (n,) or ()
-        The numbers of the plants that act or observe, or `ALONE`.
+        The numbers of the plants that act, observe or begin, or `ALONE`.
     x : Array, optional
-        The actions that were returned.
+        The actions that were returned, in a call of a journal.
     time : int, optional
         The time of the call, in microseconds since 1970 in UTC.
     """
@@ -138,21 +139,20 @@ class Call(NamedTuple):
         return self.given if places is ... else {name: value[places] for name, value in self.given.items()}
 
 
-def encode_call(call: Call) -> tuple[bytes, bytes]:
-    """Return the kind and the payload of a call's record."""
+def encode_call(call: Call, x: Array | None = None) -> tuple[bytes, bytes]:
+    """Return the kind and the payload of the record of a call and of the actions that it returned."""
     parts = dict(call.given)
     if call.plants.ndim:
         parts["plants"] = call.plants
-    if call.x is not None:
-        parts["x"] = call.x
+    if x is not None:
+        parts["x"] = x
     if call.time is not None:
         parts["time"] = call.time
-    fields, payload = _BY_NAME[call.kind], []
+    fields, payload = _BY_NAME[call.kind], list[bytes]()
     for name, value in parts.items():
-        field = fields[name]
-        is_names = field.dtype == "names"
-        data = json.dumps(value).encode() if is_names else np.asarray(value, dtype=field.dtype).tobytes()
-        payload += [_PART.pack(field.letter, len(data)), data]
+        letter, dtype = fields[name].letter, fields[name].dtype
+        data = json.dumps(value).encode() if dtype is None else np.asarray(value, dtype).tobytes()
+        payload += (_PART.pack(letter, len(data)), data)
     return CALLS[call.kind], b"".join(payload)
 
 

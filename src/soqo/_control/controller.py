@@ -173,28 +173,36 @@ class Controller:
         """
         with self._steering.lock:
             before = self._batch.state
-            given = _given(v=v, forecast=forecast, context=context, factor=factor)
+            given: dict[str, Any] = {"v": v}
+            if forecast is not None:  # in the order of a journal, since the order decides how BLAS adds
+                given["forecast"] = np.ascontiguousarray(finite_array("forecast", forecast))
+            if context is not None:
+                given["context"] = context
+            if factor is not None:
+                given["factor"] = factor
             if active is not None:
                 given["active"] = np.asarray(active)
             try:
-                computed = self._steering.compute(Call("act", given, time=self._time_of(time)))
+                change, version, begun = self._steering.compute(Call("act", given, time=self._time_of(time)))
             except ArgumentError:
                 self._names.check_finite("v", v)
                 raise
-            state = computed.change.parts[0].state
-            given["v"] = state.v  # as it counts where actuators are not active, or positions are angles
+            state = change.parts[0].state
+            for name in given.keys() & _KEPT:
+                given[name] = getattr(state, name)  # as it counts, for the journal
             if (limits := self._settings.v_limits) is not None:
                 self._names.check_within("v", state.v, limits, what="v_limits")
                 if forecast is not None:
                     self._names.check_within("forecast", given["forecast"], limits, what="v_limits")
             every = self._snapshot_every
-            self._steering.commit(computed, snapshot=every is not None and state.round % every == 0)
-            lost = _open_rounds(before)[: computed.change.missed] if computed.change.missed else ()
-            events = self._reporter.events("act", state.round, state, lost, v=state.v, x=computed.change.x)
+            is_asked = every is not None and state.round % every == 0
+            self._steering.commit(change, version, begun, snapshot=is_asked)
+            lost = _open_rounds(before)[: int(change.missed)] if change.missed else ()
+            events = self._reporter.events("act", state.round, state, lost, v=state.v, x=change.x)
         if events:
             self._reporter.report(events, self._label)
-        assert computed.change.x is not None
-        return computed.change.x
+        assert change.x is not None
+        return change.x
 
     def observe(
         self,
@@ -233,20 +241,20 @@ class Controller:
         """
         with self._steering.lock:
             before = self._batch.state
-            given = _given(y=_single_number(y), unit=unit, covariates=covariates)
-            for name, position in (("applied", applied), ("at", at)):
-                if position is not None:
-                    given[name] = vector(name, position, before.x.shape)
+            given: dict[str, Any] = {"y": _single_number(y)}
+            for name, value in (("applied", applied), ("at", at), ("unit", unit), ("covariates", covariates)):
+                if value is not None:
+                    is_position = name in ("applied", "at")
+                    given[name] = vector(name, value, before.x.shape) if is_position else numbers(name, value)
             number = before.round if round is None else integer("round", round, least=1)
             if round is not None and before.max_delay:
                 given["round"] = np.array(number)
             elif round is not None:
                 _check_pending_round(before, number)
-            computed = self._steering.compute(Call("observe", given, time=self._time_of(time)))
-            self._steering.commit(computed)
-            lost = (number,) if computed.change.missed else ()
+            change = self._steering.carry_out(Call("observe", given, time=self._time_of(time)))
+            lost = (number,) if change.missed else ()
             events = self._reporter.events(
-                "observe", number, self._batch.state, lost, x=given.get("applied"), y=float(given["y"])
+                "observe", number, self._batch.state, lost, x=given.get("applied"), y=given["y"]
             )
         if events:
             self._reporter.report(events, self._label)
@@ -542,7 +550,7 @@ class Controller:
 
     def _assume(self, steering: Steering) -> None:
         self._steering, self._settings = steering, steering.settings
-        self._batch = steering.plants.batch_of(ALONE)  # of this plant, which no other ever joins
+        self._batch = steering.plants.all()[0]  # of this plant, which no other ever joins
         self._names = steering.settings.actuator_names()
         self._reporter = Reporter(steering.player, self.state)  # what was replayed was reported when it happened
         self._path: Path | None = None
@@ -580,24 +588,21 @@ def _check_journal_options(durability: Any, snapshot_every: Any) -> int | None:
     return None if snapshot_every is None else integer("snapshot_every", snapshot_every, least=1)
 
 
-def _given(**arguments: ArrayLike | None) -> dict[str, Array]:
-    """Return what was told as arrays, in the order of a journal, since the order decides how BLAS adds."""
-    told = {}
-    for name, value in arguments.items():
-        if value is not None:
-            told[name] = np.asarray(numbers(name, value), order="C")
-    return told
+_KEPT = {"v", "context", "factor"}
+"""What is told with an action and is in the state after it."""
 
 
-def _single_number(y: ArrayLike) -> Array:
-    """Return a reading; the policy refuses infinity."""
+def _single_number(y: ArrayLike) -> float:
+    """Return a reading as a float; the policy refuses infinity."""
+    if type(y) is float:
+        return y
     try:
         value = numbers("y", y)
     except ArgumentError:
         raise ArgumentError(f"y must be a number, or NaN for no reading, got {y!r}") from None
     if value.shape != ():
         raise ArgumentError(f"y must be one number, got an array of shape {value.shape}")
-    return value
+    return value.item()
 
 
 def _completed_rounds(state: State[Any]) -> int:

@@ -386,7 +386,7 @@ class Fleet:
                 raise ArgumentError(f"plant must be the name of one plant, got {plant!r}")
             names, _ = select(steering, plant)
             missed = int(self._status(names).missed[0])
-            state = steering.plants.state_of(steering.numbers_of(names))
+            state = steering.plants.part_of(steering.numbers_of(names)).state
             own = self._own_limits(names)
         limits = Limits(settings.low, settings.high, settings.rate) if own is None else Limits(*own[0])
         return describe_round(steering.player, state, missed, settings.actuator_names(), limits)

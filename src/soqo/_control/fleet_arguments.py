@@ -105,7 +105,7 @@ def _rows(field: Field, value: Any, names: Sequence[Name], dim: int, *, single: 
     count = len(names)
     if field.name == "round":
         return _rounds(value, names)
-    if field.dtype == "?":
+    if field.name == "active":
         return _flags(field.name, value, (dim,) if single else (count, dim)).reshape(count, dim)
     if field.name in ("v", "y", "applied", "at"):
         shape = (dim,) if field.axes else ()

@@ -86,7 +86,7 @@ def plot_journal(path: str | os.PathLike[str], *, theme: ThemeName, title: str |
     first, _ = read_all(source.read_bytes(), source)
     opening = Steering.from_snapshot(decode_snapshot(first, source, alone=True), source)
     heading = title if title is not None else f"{source.name}: {count_rounds(len(log))}"
-    return draw_with_predictions(log, opening.player, opening.plants.state_of(ALONE), theme=theme, title=heading)
+    return draw_with_predictions(log, opening.player, opening.plants.part_of(ALONE).state, theme=theme, title=heading)
 
 
 def plot_state(player: Policy[Any], state: State[Any], *, theme: ThemeName) -> Figure:

@@ -48,7 +48,7 @@ class Part(NamedTuple):
 
     player: Policy[Any]
     state: State[Any]
-    places: Any = ...
+    places: Any
     batch: Batch | None = None
 
 
@@ -57,19 +57,19 @@ class Change(NamedTuple):
 
     Attributes
     ----------
-    plants : IntArray
-        The numbers of the plants.
+    call : Call
+        The call.
     parts : list of Part
-        Their new states.
-    missed : IntArray
-        How many readings each has missed.
+        The new states of its plants.
+    missed : IntArray or int
+        How many readings each plant, or all of them, has missed.
     x : Array, optional
         The actions.
     """
 
-    plants: IntArray
+    call: Call
     parts: list[Part]
-    missed: IntArray
+    missed: IntArray | int = 0
     x: Array | None = None
 
 
@@ -95,6 +95,7 @@ class Plants:
 
     def __init__(self) -> None:
         self._batches: dict[int, Batch] = {}
+        self._last: Batch | None = None  # that was put last
         self._begun = 0
         # The batch of each plant, -1 for none, and its row there: a call of many plants must not be a loop over them.
         self._batch_of = np.empty(0, dtype=np.int64)
@@ -109,7 +110,7 @@ class Plants:
         numbers = np.asarray(plants, dtype=np.int64)
         self._make_room(int(numbers.max()) + 1)
         self._remove(numbers[self._batch_of[numbers] >= 0])
-        self._batches[self._begun] = Batch(player, state, numbers, numbers.size)
+        self._last = self._batches[self._begun] = Batch(player, state, numbers, numbers.size)
         self._batch_of[numbers], self._row_of[numbers] = self._begun, np.arange(numbers.size).reshape(numbers.shape)
         self._begun += 1
 
@@ -154,26 +155,23 @@ class Plants:
                 self._compact(batch)
         return list(self._batches.values())
 
-    def state_of(self, plants: IntArray) -> State[Any]:
-        """Return the state of some plants that are one batch, such as a single plant."""
+    def part_of(self, plants: IntArray) -> Part:
+        """Return some plants that are one batch, such as a single plant."""
         (part,) = self.select(plants)
-        return part.state
-
-    def batch_of(self, plants: IntArray) -> Batch:
-        """Return the batch that some plants are, in this order."""
-        ((batch, _, _),) = self._locate(plants)
-        return batch
+        return part
 
     def _locate(self, plants: IntArray) -> list[tuple[Batch, Any, Any]]:
         """Return the batches of some plants, with their rows there and their places among the plants.
 
         Both are ``...`` for plants that are one batch, in this order. Nothing is copied.
         """
+        if self._last is not None and self._last.plants is plants:  # as in every call of a controller
+            return [(self._last, ..., ...)]
         owners = self._batch_of[plants]
         if not owners.size:
             return []
         batch = self._batches[int(owners.flat[0])]
-        if batch.plants is plants or np.array_equal(batch.plants, plants):
+        if np.array_equal(batch.plants, plants):
             return [(batch, ..., ...)]
         rows, found = self._row_of[plants], []
         _, first = np.unique(owners, return_index=True)
@@ -192,62 +190,47 @@ class Plants:
         settle : bool
             Whether plants can be joined where only some wait for a reading, which then counts as missed.
         """
-        located = self._locate(plants)
-        if len(located) == 1 and located[0][1] is ...:
-            batch = located[0][0]
-            return [Part(batch.player, batch.state, batch=batch)]
-        parts = [Part(batch.player, batch.player.take(batch.state, rows), places) for batch, rows, places in located]
-        return _join([_settle(part) for part in parts] if settle else parts)
+        return _join(self._locate(plants), settle=settle)
 
     # ---- calls -------------------------------------------------------------------------------------------------------
 
     def act(self, call: Call) -> Change:
         """Return the actions of some plants, and what they change."""
-        x, parts = np.empty(call.given["v"].shape), []
-        for part in self.select(call.plants, settle=True):
-            player = part.player
+        located, parts, actions = self._locate(call.plants), [], []
+        for player, state, places, batch in _join(located, settle=True):
             if self.limits is not None:
                 assert isinstance(player, Limited)
-                player = limit(player.policy, self.limits_of(call.plants[part.places], x.shape[-1]))
-            x[part.places], state = player.act(part.state, **call.rows(part.places))
-            parts.append(part._replace(state=state))
-        return Change(call.plants, parts, self._closing(call.plants), x)
+                player = limit(player.policy, self.limits_of(call.plants[places], state.x.shape[-1]))
+            x, after = player.act(state, **call.rows(places))
+            parts.append(Part(player, after, places, batch))
+            actions.append((places, x))
+        missed = [(places, _closing(batch.state, rows)) for batch, rows, places in located]
+        return Change(call, parts, _arrange(missed, call.plants), _arrange(actions, call.plants))
 
     def limits_of(self, plants: IntArray, dim: int) -> Array:
         """Return the limits of some plants that have their own, shape (n, 3, d)."""
         assert self.limits is not None
         return np.array([self.limits[number] for number in plants.tolist()]).reshape(len(plants), 3, dim)
 
-    def _closing(self, plants: IntArray) -> IntArray:
-        """Return how many rounds without a reading close when some plants act."""
-        result = np.zeros(plants.shape, dtype=np.int64)
-        for batch, rows, places in self._locate(plants):
-            state = batch.state
-            if not state.max_delay:
-                result[places] = state.pending
-            for one in state.open_rounds:
-                if one.round <= state.round - state.max_delay:
-                    result[places] += one.awaiting[rows]
-        return result
-
     def observe(self, call: Call) -> Change:
         """Return what the readings of some plants change."""
-        parts, missed = [], np.zeros(call.plants.shape, dtype=np.int64)
-        for part in self.select(call.plants):
-            state = learn(part.player, part.state, **call.rows(part.places))
-            parts.append(part._replace(state=state))
-            if not state.max_delay:
-                missed[part.places] = np.isnan(call.given["y"][part.places])
-        return Change(call.plants, parts, missed)
+        parts, missed = [], []
+        for player, state, places, batch in self.select(call.plants):
+            told = call.rows(places)
+            parts.append(Part(player, _learn(player, state, **told), places, batch))
+            missed.append((places, 0 if state.max_delay else np.isnan(told["y"])))
+        return Change(call, parts, _arrange(missed, call.plants))
 
     def store(self, change: Change) -> None:
         """Let a call take effect."""
+        plants = change.call.plants
         for part in change.parts:
             if part.batch is None:
-                self.put(part.player, part.state, change.plants[part.places])
+                self.put(part.player, part.state, plants[part.places])
             else:
                 part.batch.state = part.state
-        self.missed[change.plants] += change.missed
+        if type(change.missed) is not int or change.missed:
+            self.missed[plants] += change.missed
 
     # ---- where plants are --------------------------------------------------------------------------------------------
 
@@ -279,21 +262,37 @@ def _awaiting(state: State[Any], rows: Any) -> Any:
     return state.pending if state.awaiting is None else state.pending & state.awaiting[rows]
 
 
-def _settle(part: Part) -> Part:
-    """Return plants whose pending reading counts as missed, if it cannot be late."""
-    state = part.state
-    if state.pending and not state.max_delay:
-        state = part.player.observe_unchecked(state, np.full(state.batch_shape, np.nan))
-    return part._replace(state=state)
+def _closing(state: State[Any], rows: Any) -> Any:
+    """Return how many rounds without a reading close when some runs act."""
+    count: Any = 0 if state.max_delay else int(state.pending)
+    for one in state.open_rounds:
+        if one.round <= state.round - state.max_delay:
+            count = count + one.awaiting[rows]
+    return count
 
 
-def _join(pieces: list[Part]) -> list[Part]:
-    """Return parts that are joined as far as they can be."""
-    if len(pieces) == 1:
-        return pieces
+def _arrange(found: list[tuple[Any, Any]], plants: IntArray) -> Any:
+    """Return values of plants, which belong to some places each, in one array; those of all plants as they are."""
+    if len(found) == 1 and found[0][0] is ...:
+        return found[0][1]
+    first = np.asarray(found[0][1])
+    result = np.zeros(plants.shape + first.shape[1:], dtype=first.dtype)
+    for places, values in found:
+        result[places] = values
+    return result
+
+
+def _join(located: list[tuple[Batch, Any, Any]], *, settle: bool) -> list[Part]:
+    """Return the states of some plants, taken out of their batches and joined as far as they can be."""
+    if len(located) == 1 and located[0][1] is ...:
+        batch = located[0][0]
+        return [Part(batch.player, batch.state, ..., batch)]
     alike: dict[Any, list[Part]] = {}
-    for piece in pieces:
-        alike.setdefault((id(piece.player), piece.player.batch_key(piece.state)), []).append(piece)
+    for batch, rows, places in located:
+        player, state = batch.player, batch.player.take(batch.state, rows)
+        if settle and state.pending and not state.max_delay and len(located) > 1:
+            state = player.observe_unchecked(state, np.full(state.batch_shape, np.nan))
+        alike.setdefault((id(player), player.batch_key(state)), []).append(Part(player, state, places))
     return [_join_alike(group) for group in alike.values()]
 
 
@@ -308,38 +307,38 @@ def _join_alike(group: Sequence[Part]) -> Part:
     return Part(player, state, places)
 
 
-def learn(
+def _learn(player: Policy[Any], state: State[Any], *, round: Any = None, **told: Any) -> State[Any]:  # noqa: A002  # as told
+    """Return the state after readings, those of the earliest round first."""
+    if round is None or not state.max_delay:
+        return _learn_round(player, state, None, **told)
+    when = round if state.began is None else round + state.began
+    for number in np.unique(when).tolist():
+        of_round = np.asarray(when == number)
+        some = {"y": np.where(of_round, told["y"], np.nan)}
+        if "applied" in told:
+            some["applied"] = np.where(of_round[..., None], told["applied"], np.nan)
+        state = _learn_round(player, state, number, **(told | some))
+    return state
+
+
+def _learn_round(
     player: Policy[Any],
     state: State[Any],
-    y: Array,
-    *,
+    number: int | None,
+    y: Any,
     applied: Array | None = None,
     at: Array | None = None,
-    round: IntArray | None = None,  # noqa: A002  # the name of the argument in a call
-    **told: Array,
+    **told: Any,
 ) -> State[Any]:
-    """Return the state after readings, those of the earliest round first.
+    """Return the state after readings of a round, None for the current one.
 
     A row of NaN in ``applied`` or ``at`` is for a plant that applied the action it was given, or was felt there.
     """
-    rounds: list[int | None] = [None]
-    when = round
-    if round is not None and state.max_delay:
-        when = round if state.began is None else round + state.began
-        rounds = [int(number) for number in np.unique(when)]
-    for number in rounds:
-        reading, given = y, applied
-        if len(rounds) > 1:
-            of_round = np.asarray(when == number)
-            reading = np.where(of_round, y, np.nan)
-            given = None if applied is None else np.where(of_round[:, None], applied, np.nan)
-        moved = felt = None
-        if applied is not None or at is not None:
-            known = next((one.x for one in state.open_rounds if one.round == number), state.x)
-            moved = _positions(known, given)
-            felt = _positions(known if moved is None else moved, at)
-        state = player.observe(state, reading, applied=moved, at=felt, round=number, **told)
-    return state
+    if applied is not None or at is not None:
+        known = next((one.x for one in state.open_rounds if one.round == number), state.x)
+        applied = _positions(known, applied)
+        at = _positions(known if applied is None else applied, at)
+    return player.observe(state, y, applied=applied, at=at, round=number, **told)
 
 
 def _positions(x: Array, given: Array | None) -> Array | None:

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -71,15 +71,6 @@ def begin(settings: Snapshot, x0: Array, names: tuple[Name, ...] = (), limits: A
     return evolve(
         settings, names=names, numbers=plants, missed=missed, begun=plants.size, batches=batches, limits=limits
     )
-
-
-class Computed(NamedTuple):
-    """A call, what it changes, how many calls had taken effect before it was computed, and when that began."""
-
-    call: Call
-    change: Change
-    version: int
-    begun: float
 
 
 class Steering:
@@ -165,81 +156,82 @@ class Steering:
 
     # ---- calls -------------------------------------------------------------------------------------------------------
 
-    def compute(self, call: Call) -> Computed:
-        """Return what a call changes; a policy may refuse it."""
+    def compute(self, call: Call) -> tuple[Change, int, float]:
+        """Return what a call changes, how many calls have taken effect so far, and when this began."""
         version, begun = self._version, perf_counter()
         if call.kind == "act":
             change = self.plants.act(call)
         elif call.kind == "observe":
             change = self.plants.observe(call)
+        elif call.kind == "leave":
+            change = Change(call, [])
         else:
-            change = Change(ALONE, [], ALONE)
-            if call.kind != "leave":
-                plants = np.arange(self.begun, self.begun + len(call.given["names"]))
-                change = Change(
-                    plants, [Part(self.player, self.start(plants, call.given["x0"]))], np.zeros_like(plants)
-                )
-        return Computed(call._replace(x=change.x), change, version, begun)
+            plants = np.arange(self.begun, self.begun + len(call.given["names"]))
+            change = Change(
+                call._replace(plants=plants), [Part(self.player, self.start(plants, call.given["x0"]), ...)]
+            )
+        return change, version, begun
 
-    def commit(self, computed: Computed, *, snapshot: bool = False) -> None:
+    def commit(self, change: Change, version: int, begun: float, *, snapshot: bool = False) -> None:
         """Write a call to the journal, and let it take effect; then write a snapshot if one is due or asked for."""
         if self._is_interrupted and self.journal is not None:
             raise ProtocolError(
                 f"the previous call was interrupted and may be in the journal: continue with {self.owner}.resume"
             )
         self._is_interrupted = True
-        if self._version != computed.version:
+        if self._version != version:
             self._is_interrupted = False
             raise ProtocolError(_DISTURBED)
         try:
             if self.journal is not None:
-                self.journal.append(*encode_call(computed.call), perf_counter() - computed.begun)
+                self.journal.append(*encode_call(change.call, change.x), perf_counter() - begun)
         except (OSError, ProtocolError):
             self._is_interrupted = False  # nothing was written
             raise
-        self._apply(computed.call, computed.change)
+        self._apply(change)
         self._is_interrupted = False
         if self.journal is not None and (snapshot or self.journal.snapshot_is_due):
             self._write_snapshot(self.journal)
 
     def carry_out(self, call: Call) -> Change:
         """Compute a call, and let it take effect."""
-        computed = self.compute(call)
-        self.commit(computed)
-        return computed.change
+        change, version, begun = self.compute(call)
+        self.commit(change, version, begun)
+        return change
 
     def repeat(self, call: Call) -> None:
         """Repeat a call of a journal, with the action that was returned then."""
-        change = self.compute(call).change
+        change, _, _ = self.compute(call)
         if call.x is not None and change.x is not None and not np.array_equal(change.x, call.x):
             # Another processor or version may compute an action that differs in the last digit.
             parts = [part._replace(state=evolve(part.state, x=call.x[part.places])) for part in change.parts]
             change = change._replace(parts=parts)
-        self._apply(call, change)
+        self._apply(change)
 
-    def _apply(self, call: Call, change: Change) -> None:
+    def _apply(self, change: Change) -> None:
         self._version += 1
+        call = change.call
         if call.kind == "leave":
             for name in call.given["names"]:
                 self.plants.drop(np.array([self.numbers.pop(name)]))
             return
         if call.kind in ("join", "restart"):
-            self._begin(call, change)
+            self._begin(call)
         self.plants.store(change)
 
-    def _begin(self, call: Call, change: Change) -> None:
+    def _begin(self, call: Call) -> None:
         """Give numbers and limits to plants that begin, new or known; those that are known keep their limits."""
         limits, own = call.given.get("limits"), self.plants.limits
         if limits is not None and own is None:
             common = limit_rows({name: getattr(self.settings, name) for name in LIMITS}, 1, self.settings.dim)[0]
             own = self.plants.limits = dict.fromkeys(self.numbers.values(), common)
-        for row, (name, number) in enumerate(zip(call.given["names"], change.plants.tolist(), strict=True)):
+        for row, (name, number) in enumerate(zip(call.given["names"], call.plants.tolist(), strict=True)):
             if own is not None:
                 own[number] = own[self.numbers[name]] if limits is None else limits[row]
             if name in self.numbers:
                 self.plants.drop(np.array([self.numbers[name]]))
             self.numbers[name] = number
-        self.begun += change.plants.size
+        self.begun += call.plants.size
 
     # ---- files -------------------------------------------------------------------------------------------------------
 

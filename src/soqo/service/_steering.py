@@ -68,7 +68,7 @@ class Kind:
 
     def state_of(self, plant: int) -> State[Any]:
         """Return the state of one plant, of the batch (1,)."""
-        return self.batches.state_of(np.array([plant]))
+        return self.batches.part_of(np.array([plant])).state
 
     def nearest_turn(self, angle: Array, x: Array) -> Array:
         """Return positions that may be given modulo a period at the turn nearest to x."""
