@@ -50,6 +50,8 @@ class Field(NamedTuple):
         The type in a record; None for a tuple of names.
     per_plant : bool
         Whether there is a row for each plant.
+    may_be_nan : bool
+        Whether the whole row of a plant may be NaN.
     required : bool
         Whether every call of the kind has it.
     """
@@ -59,6 +61,7 @@ class Field(NamedTuple):
     axes: str = ""
     dtype: np.dtype[Any] | None = _FLOAT
     per_plant: bool = True
+    may_be_nan: bool = False
     required: bool = False
 
     def decode(self, data: bytes, plants: IntArray, dim: int) -> Any:
@@ -91,11 +94,11 @@ FIELDS: dict[str, tuple[Field, ...]] = {
     ),
     "observe": (
         _PLANTS,
-        Field("y", b"y", required=True),
-        Field("applied", b"x", "d"),
+        Field("y", b"y", may_be_nan=True, required=True),
+        Field("applied", b"x", "d", may_be_nan=True),
         Field("round", b"r", "", _INTEGER),
         _TIME,
-        Field("at", b"p", "d"),
+        Field("at", b"p", "d", may_be_nan=True),
         Field("unit", b"u"),
         Field("covariates", b"w", "k"),
     ),

@@ -173,27 +173,26 @@ class Controller:
         """
         with self._steering.lock:
             before = self._batch.state
-            given: dict[str, Any] = {"v": v}
             if forecast is not None:  # in the order of a journal, since the order decides how BLAS adds
-                given["forecast"] = np.ascontiguousarray(finite_array("forecast", forecast))
-            if context is not None:
-                given["context"] = context
-            if factor is not None:
-                given["factor"] = factor
-            if active is not None:
-                given["active"] = np.asarray(active)
+                forecast = np.ascontiguousarray(finite_array("forecast", forecast))
+            mask = None if active is None else np.asarray(active)
+            told = {"v": v, "forecast": forecast, "context": context, "factor": factor, "active": mask}
+            given: dict[str, Any] = {name: value for name, value in told.items() if value is not None}
             try:
                 change, version, begun = self._steering.compute(Call("act", given, time=self._time_of(time)))
             except ArgumentError:
                 self._names.check_finite("v", v)
                 raise
             state = change.parts[0].state
-            for name in given.keys() & _KEPT:
-                given[name] = getattr(state, name)  # as it counts, for the journal
+            given["v"] = state.v  # as it counts, for the journal
+            if context is not None:
+                given["context"] = state.context
+            if factor is not None:
+                given["factor"] = state.factor
             if (limits := self._settings.v_limits) is not None:
                 self._names.check_within("v", state.v, limits, what="v_limits")
                 if forecast is not None:
-                    self._names.check_within("forecast", given["forecast"], limits, what="v_limits")
+                    self._names.check_within("forecast", forecast, limits, what="v_limits")
             every = self._snapshot_every
             is_asked = every is not None and state.round % every == 0
             self._steering.commit(change, version, begun, snapshot=is_asked)
@@ -586,10 +585,6 @@ def _check_journal_options(durability: Any, snapshot_every: Any) -> int | None:
     """Return how often a journal has a snapshot, after a check of both options."""
     choice("durability", durability, ("disk", "process"))
     return None if snapshot_every is None else integer("snapshot_every", snapshot_every, least=1)
-
-
-_KEPT = {"v", "context", "factor"}
-"""What is told with an action and is in the state after it."""
 
 
 def _single_number(y: ArrayLike) -> float:

@@ -68,7 +68,7 @@ def plant_values(
     single: bool,
     missing: bool = False,
 ) -> Array:
-    """Return an array with one row of this shape per plant; NaN is accepted only where values may be missing."""
+    """Return an array with one row of this shape per plant; whole rows of NaN only where values may be missing."""
     array = numbers(argument, value)
     expected = shape if single else (len(names), *shape)
     if array.shape != expected:
@@ -80,18 +80,12 @@ def plant_values(
         entry = next(float(entry) for entry in rows[place] if np.isinf(entry) or not (missing or np.isfinite(entry)))
         or_nan = ", or NaN for none" if missing else ""
         raise ArgumentError(f"{argument} must be finite{or_nan}, got {entry} for plant {names[place]!r}")
-    return array[None] if single else array
-
-
-def _check_whole_rows(argument: str, values: Array, names: Sequence[Name]) -> None:
-    """Refuse a row of which only some entries are NaN."""
-    missing = np.isnan(values)
-    partly = missing.any(axis=1) & ~missing.all(axis=1)
+    absent = np.isnan(rows)
+    partly = absent.any(axis=1) & ~absent.all(axis=1)
     if partly.any():
         place = int(np.argmax(partly))
-        raise ArgumentError(
-            f"{argument} must be finite or NaN in a whole row, got {values[place]} for {names[place]!r}"
-        )
+        raise ArgumentError(f"{argument} must be finite or NaN in a whole row, got {rows[place]} for {names[place]!r}")
+    return array[None] if single else array
 
 
 def told_rows(kind: str, arguments: dict[str, Any], names: Sequence[Name], dim: int, *, single: bool) -> dict[str, Any]:
@@ -102,22 +96,19 @@ def told_rows(kind: str, arguments: dict[str, Any], names: Sequence[Name], dim: 
 
 
 def _rows(field: Field, value: Any, names: Sequence[Name], dim: int, *, single: bool) -> Any:
-    count = len(names)
-    if field.name == "round":
+    assert field.dtype is not None
+    if field.dtype.kind == "i":
         return _rounds(value, names)
-    if field.name == "active":
-        return _flags(field.name, value, (dim,) if single else (count, dim)).reshape(count, dim)
-    if field.name in ("v", "y", "applied", "at"):
-        shape = (dim,) if field.axes else ()
-        rows = plant_values(field.name, value, names, shape, single=single, missing=field.name != "v")
-        if field.name in ("applied", "at"):
-            _check_whole_rows(field.name, rows, names)
-        return rows
+    if field.dtype.kind == "b":
+        return _flags(field.name, value, (dim,) if single else (len(names), dim)).reshape(len(names), dim)
+    if "k" not in field.axes:
+        shape = (dim,) * len(field.axes)
+        return plant_values(field.name, value, names, shape, single=single, missing=field.may_be_nan)
     array = finite_array(field.name, value)  # the policy checks the shape of a row
     if single:
         return array[None]
-    if not array.ndim or len(array) != count:
-        raise ArgumentError(f"{field.name} must have one row for each of {count} plants, got shape {array.shape}")
+    if not array.ndim or len(array) != len(names):
+        raise ArgumentError(f"{field.name} must have one row for each of {len(names)} plants, got shape {array.shape}")
     return array
 
 

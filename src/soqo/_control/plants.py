@@ -218,7 +218,8 @@ class Plants:
         for player, state, places, batch in self.select(call.plants):
             told = call.rows(places)
             parts.append(Part(player, _learn(player, state, **told), places, batch))
-            missed.append((places, 0 if state.max_delay else np.isnan(told["y"])))
+            y = told["y"]
+            missed.append((places, 0 if state.max_delay else y != y))  # NaN, as a number or an array
         return Change(call, parts, _arrange(missed, call.plants))
 
     def store(self, change: Change) -> None:
