@@ -266,8 +266,8 @@ def test_a_snapshot_is_due_once_a_replay_would_take_long(tmp_path: Path, monkeyp
     assert not journal.snapshot_is_due
     last = records_of((tmp_path / "journal").read_bytes())[-1]
     assert read_latest(tmp_path / "journal") == Latest(last.end, last.checksum, 27, b"later state")
-    # After a snapshot that took 0.2 seconds to write, the next one waits for 2 seconds of computing.
-    clock = iter([0.0, 0.2])
+    # After a snapshot that took 0.25 seconds to write, the next one waits for 2 seconds of computing.
+    clock = iter([0.0, 0.25])
     with monkeypatch.context() as patch:
         patch.setattr(journals, "perf_counter", lambda: next(clock))
         journal.snapshot(b"latest state")

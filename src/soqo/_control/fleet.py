@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Self
 
@@ -533,6 +534,9 @@ class Fleet:
 
     def __exit__(self, *reason: object) -> None:
         self.close()
+
+    def __copy__(self) -> Self:
+        return deepcopy(self)
 
     # ---- internals ---------------------------------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ MIN_SNAPSHOT_BYTES = 1 << 16
 MAX_REPLAY_SECONDS = 0.5
 """A snapshot follows when the records since the last one took this long to compute, since a replay takes as long."""
 
-MAX_SNAPSHOT_SHARE = 0.1
+MAX_SNAPSHOT_SHARE = 0.125
 """Snapshots are so rare that to write them takes at most this share of the time of the calls."""
 
 _sync = getattr(os, "fdatasync", os.fsync)
@@ -114,7 +114,8 @@ class Journal:
             raise
         finally:
             temporary.unlink(missing_ok=True)
-        latest_path(target).unlink(missing_ok=True)
+        with suppress(OSError):  # it would be ignored
+            latest_path(target).unlink(missing_ok=True)
         sync_folder(target.parent)
         journal._next_link_check = 0.0
         journal._latest_end = journal._end
