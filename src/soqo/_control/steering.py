@@ -1,10 +1,10 @@
 """Live plants with a journal: a call is computed, written ahead, and takes effect, in this order and nowhere else.
 
 A :class:`soqo.Controller` and a :class:`soqo.Fleet` check what they are told, and pass it on to this as a call. A
-reading goes this way: ``observe`` makes a `Call`; :meth:`Steering.compute` asks the policies what
-it changes (`plants`); :meth:`Steering.commit` writes the record of the call to the journal (`calls`), lets the change
-take effect, and writes a snapshot if one is due. :meth:`Steering.resume` repeats the records since the last snapshot in
-the same way.
+reading goes this way: ``observe`` makes a `Call`; :meth:`Steering.compute` asks the policies what it changes
+(`plants`); :meth:`Steering.commit` writes the record of the call to the journal (`calls`), lets the change take effect,
+and writes a snapshot if one is due. :meth:`Steering.resume` repeats the records since the last snapshot in the same
+way.
 """
 
 from __future__ import annotations
