@@ -142,12 +142,12 @@ class Writer:
     def act(self, v: Any) -> None:
         if self.controller is not None:
             self.controller.act(v)
-        self.put(9 + 16 * DIM)
+        self.put(9 + 2 * (5 + 8 * DIM))
 
     def observe(self, y: float) -> None:
         if self.controller is not None:
             self.controller.observe(y)
-        self.put(9 + 8)
+        self.put(9 + 5 + 8)
 
     def put(self, size: int) -> None:
         self.at += os.pwrite(self.descriptor, bytes(size), self.at)

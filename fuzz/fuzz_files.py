@@ -210,7 +210,7 @@ def run(seed: int, count: int) -> tuple[list[str], int, int]:
         while refused < count:
             state = mutated(rng, originals[int(rng.integers(len(originals)))])
             try:
-                decode_snapshot(state, "generated")
+                decode_snapshot(state, "generated", alone=True)
                 read += 1
             except FileFormatError:
                 refused += 1

@@ -146,7 +146,7 @@ def large_journal(path: Path, size: int, state_bytes: int) -> bytes:
     state = rng.standard_normal(state_bytes // 16).tobytes() + rng.integers(0, 300, state_bytes // 16).tobytes()
     journal = Journal.create(path, "process", state)
     call = rng.standard_normal(80).tobytes()
-    while journal.position[0] < size:
+    while path.stat().st_size < size:
         journal.append(ACT, call)
         journal.append(OBSERVE, call[:8])
         if journal.snapshot_is_due:
@@ -160,7 +160,7 @@ def lookalikes(data: bytes, length: int) -> list[bytes]:
     # With this length, each position is followed by another one, and the payload has a whole number of float64.
     chained = next(size for size in range(length // 2, length) if size % 8 == 0 and (size + 9) % 5 == 0)
     heads = [
-        bytes([kind]) + struct.pack("<I", size) for kind in b"AOaojlrSC" for size in (chained, length - 9 * 40, 16)
+        bytes([kind]) + struct.pack("<I", size) for kind in b"AOaojlrPRJBLSC" for size in (chained, length - 9 * 40, 16)
     ]
     tails = [head * (length // 5) for head in heads]
     tails.append((b"S" + struct.pack("<I", length // 2) + MARK) * (length // 21))

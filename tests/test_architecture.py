@@ -44,7 +44,10 @@ WHITE_BOX = {
     "tests/control/test_controller_journal.py",
     "tests/control/test_snapshot.py",  # the state of a controller in files
     "tests/control/test_predictions.py",  # what a policy expects, against independent sums
-    "tests/control/fleets",  # batches of plants, and the calls and the state of a fleet in files
+    "tests/control/test_plants.py",  # batches of plants
+    "tests/control/test_fleet_snapshot.py",
+    "tests/control/test_fleet_journal.py",
+    "tests/control/kill_fleet.py",  # the calls and the state of a fleet in files
     "tests/service",  # the parts of a server: tables, batches, decisions, the gate
     "tests/doctor",  # the parts of a self-test, which must notice what is broken
     "tests/estimators/sdp",  # the linear algebra of the interior-point method

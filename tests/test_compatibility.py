@@ -161,7 +161,7 @@ def raise_version(data: bytes, tag: str) -> bytes:
     return changed
 
 
-@pytest.mark.parametrize("tag", ["Controller", "State", "GLIDE", "GLIDE.memory"])
+@pytest.mark.parametrize("tag", ["Plants", "State", "GLIDE", "GLIDE.memory"])
 def test_a_saved_controller_with_a_class_of_a_newer_version_is_refused_with_advice(tag: str, tmp_path: Path) -> None:
     saved = soqo.Controller(soqo.GLIDE(), [1.0, -1.0]).save(tmp_path / "saved")
     body = raise_version(saved.read_bytes()[:-16], tag)
@@ -170,7 +170,7 @@ def test_a_saved_controller_with_a_class_of_a_newer_version_is_refused_with_advi
         soqo.Controller.load(saved)
 
 
-@pytest.mark.parametrize("tag", ["Controller", "State", "GLIDE", "GLIDE.memory"])
+@pytest.mark.parametrize("tag", ["Plants", "State", "GLIDE", "GLIDE.memory"])
 def test_a_journal_with_a_class_of_a_newer_version_is_refused_with_advice_and_left(tag: str, tmp_path: Path) -> None:
     path = tmp_path / "journal"
     soqo.Controller(soqo.GLIDE(), [1.0, -1.0], journal=path).close()

@@ -11,7 +11,7 @@ contract checks for your own classes, `soqo.typing` and `soqo.errors` types and 
 
 from soqo import checks, errors, estimators, meters, noise, policies, processes, service, theory, typing
 from soqo._control.controller import Controller
-from soqo._control.fleets.fleet import Fleet
+from soqo._control.fleet import Fleet
 from soqo._control.log import Log
 from soqo._control.replay import Information, Replay, replay
 from soqo._control.suitability import Finding, LogCheck, check_log

@@ -72,14 +72,14 @@ def test_journal_check_says_whether_it_can_be_resumed(journal: Path) -> None:
     done = run("journal", "check", journal)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{journal}: can be resumed (12 rounds, 24 calls, {len(data)} bytes)\n"
-    journal.write_bytes(data[:-3])  # a crash in the middle of the closing record
+    journal.write_bytes(data[:-3])  # a crash in the middle of the last record
     cut = run("journal", "check", journal)
     assert cut.returncode == 0
-    assert "12 rounds, 24 calls" in cut.stdout
+    assert "12 rounds, 23 calls" in cut.stdout
     assert re.search(r"^the last \d+ bytes are an incomplete record", cut.stdout, flags=re.MULTILINE)
     assert journal.read_bytes() == data[:-3]  # it is not repaired
     damaged = bytearray(data)
-    damaged[100] ^= 1  # long before the closing record
+    damaged[100] ^= 1  # long before the end
     journal.write_bytes(damaged)
     assert "is damaged at byte" in complaint("journal", "check", journal)
 

@@ -216,5 +216,5 @@ def test_a_memory_that_cannot_be_in_a_file_costs_no_call(tmp_path: Path, caplog:
         for t in range(3):
             np.testing.assert_array_equal(controller.act([float(t)]), [t])
             controller.observe(0.5)
-    assert "no snapshot could be written: value.state.memory must be" in caplog.text
+    assert "no snapshot could be written: value.batches[0].state.memory must be" in caplog.text
     assert Controller.resume(path).round == 3

@@ -10,7 +10,6 @@ import pytest
 
 from soqo import FTM, LAI, Controller, Limited, Weighted
 from soqo._control.snapshot import decode_snapshot
-from soqo._foundation.frozen_dataclasses import evolve
 from soqo._storage.checksummed import seal
 from soqo._storage.codec import encode
 from soqo._storage.plain_data import pack, unpack
@@ -25,7 +24,7 @@ class UserPolicy(FTM):
 
 
 def test_other_files_are_refused_with_a_reason(tmp_path: Path) -> None:
-    good = encode(Controller(UserPolicy(), [1.0])._snapshot_now())
+    good = encode(Controller(UserPolicy(), [1.0])._steering.snapshot())
     name = f"{__name__}:UserPolicy".encode()
     assert name in good
     unknown = good.replace(name, name.replace(b"UserPolicy", b"LostPolicy"))
@@ -47,24 +46,28 @@ def test_other_files_are_refused_with_a_reason(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_is_decoded_as_it_was_encoded() -> None:
-    snapshot = Controller(FTM(), [1.0, 2.0], horizon=9, low=-3.0, switching_weight=[1.0, 4.0])._snapshot_now()
-    assert decode_snapshot(encode(snapshot), "file") == snapshot
+    snapshot = Controller(FTM(), [1.0, 2.0], horizon=9, low=-3.0, switching_weight=[1.0, 4.0])._steering.snapshot()
+    assert decode_snapshot(encode(snapshot), "file", alone=True) == snapshot
 
 
-def test_a_snapshot_of_the_version_before_is_decoded_with_the_defaults_of_new_settings() -> None:
-    """Also with an A in plain coordinates, of which that version did not say for which switching weight it is."""
-    plain = LAI(np.eye(2))
-    snapshot = Controller(plain, [1.0, 2.0], low=-3.0)._snapshot_now()
-    tree, arrays = pack(evolve(snapshot, switching_weight=np.array([1.0, 4.0])))
-    for record, fields, version in (
-        (tree, ("rate", "v_limits", "actuators", "units", "timestamps", "seed", "period"), 3),
-        (tree["fields"]["policy"], ("plain_for",), 2),
-    ):
-        assert record["version"] == version
-        record["version"] = 1
-        for name in fields:
-            del record["fields"][name]
+def test_the_first_files_of_a_controller_are_decoded_with_the_defaults_of_new_settings() -> None:
+    """Also with an A in plain coordinates, of which these did not say for which switching weight it is."""
+    plain, weight = LAI(np.eye(2)), np.array([1.0, 4.0])
+    state = Limited(Weighted(plain, weight), low=-3.0).start([1.0, 2.0])
+    policy, arrays = pack({"policy": plain, "low": np.array(-3.0), "weight": weight, "state": state})
+    fields = policy["mapping"]
+    assert fields["policy"]["version"] == 2
+    fields["policy"]["version"] = 1
+    del fields["policy"]["fields"]["plain_for"]
+    plant = {"low": fields["low"], "high": None, "switching_weight": fields["weight"]}
+    tree = {
+        "tag": "Controller",
+        "version": 1,
+        "fields": {"policy": fields["policy"], "state": fields["state"], "missed": 3, **plant},
+    }
     found = unpack(tree, arrays)
     assert (found.rate, found.v_limits, found.actuators, found.units, found.period) == (None,) * 5
     assert (found.timestamps, found.seed, found.policy) == (False, None, plain)
     assert found.player() == Limited(Weighted(plain, [1.0, 4.0]), low=-3.0)
+    assert found.is_alone
+    assert (found.dim, int(found.missed), found.batches[0].state) == (2, 3, state)

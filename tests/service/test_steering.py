@@ -21,7 +21,7 @@ def make_kind(policy: soqo.Policy[Any] | None = None, **settings: Any) -> Kind:
 
 def begin(kind: Kind, plants: int) -> None:
     for plant in range(plants):
-        kind.batches.put(kind.start(np.zeros(DIM), seed=0), [plant])
+        kind.batches.put(kind.player, kind.start(np.zeros(DIM), seed=0), np.array([plant]))
 
 
 class Member:

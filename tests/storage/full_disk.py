@@ -23,7 +23,7 @@ from soqo._storage.journal_records import MARK
 from soqo._storage.plain_data import same
 
 CALLS = 160
-MAX_RECORD_BYTES = 41
+MAX_RECORD_BYTES = 51
 """The length of the longest record of a call with two actuators."""
 
 
@@ -52,7 +52,7 @@ def main(path: Path, durability: Literal["disk", "process"]) -> None:
     uninterrupted = Controller(policy, start)
     failed = postponed = 0
     for number in range(CALLS):
-        before, written = uninterrupted._snapshot_now(), path.read_bytes()
+        before, written = uninterrupted._steering.snapshot(), path.read_bytes()
         for bytes_left in (0, 1, 9, 16):
             limit_file_size(len(written) + bytes_left)
             try:
@@ -60,22 +60,22 @@ def main(path: Path, durability: Literal["disk", "process"]) -> None:
             except OSError as error:
                 failed += error.errno == errno.EFBIG
             limit_file_size(None)
-            assert same(controller._snapshot_now(), before), f"call {number} changed the controller"
+            assert same(controller._steering.snapshot(), before), f"call {number} changed the controller"
             assert path.read_bytes() == written, f"call {number} changed the journal"
         if number % 20 == 10:
             controller = Controller.resume(path, durability=durability)
-            assert same(controller._snapshot_now(), before), f"call {number} is resumed in another state"
+            assert same(controller._steering.snapshot(), before), f"call {number} is resumed in another state"
         if number % 13:  # the other calls have space for a snapshot that is due
             limit_file_size(len(written) + MAX_RECORD_BYTES)
         returned = make_call(controller, number)
         limit_file_size(None)
-        assert controller._journal is not None
-        postponed += controller._journal.file.snapshot_is_due
-        assert not (number % 13 == 0 and controller._journal.file.snapshot_is_due)
+        assert controller._steering.journal is not None
+        postponed += controller._steering.journal.snapshot_is_due
+        assert not (number % 13 == 0 and controller._steering.journal.snapshot_is_due)
         np.testing.assert_array_equal(returned, make_call(uninterrupted, number))
-        assert same(controller._snapshot_now(), uninterrupted._snapshot_now())
+        assert same(controller._steering.snapshot(), uninterrupted._steering.snapshot())
     controller.close()
-    assert same(Controller.resume(path)._snapshot_now(), uninterrupted._snapshot_now())
+    assert same(Controller.resume(path)._steering.snapshot(), uninterrupted._steering.snapshot())
     counts = {
         "calls": CALLS,
         "calls that failed": failed,

@@ -20,13 +20,14 @@ import numpy as np
 import pytest
 
 from soqo import FTM, GLIDE, POL, Controller, HySCaLE, Policy, SCaLE
+from soqo._control.calls import decode_call
 from soqo._control.snapshot import Snapshot
 from soqo._storage import journal as journals
 from soqo._storage import journal_records
 from soqo._storage.codec import decode
 from soqo._storage.journal import Journal
-from soqo._storage.journal_format import read, read_all
-from soqo._storage.journal_records import CLOSING, INITIAL_CHECKSUM, MAGIC, MARK, SNAPSHOT, Record
+from soqo._storage.journal_format import Latest, latest_path, read, read_all, read_latest
+from soqo._storage.journal_records import INITIAL_CHECKSUM, MAGIC, MARK, SNAPSHOT, Record
 from soqo._storage.plain_data import same
 from soqo.errors import ArgumentError, FileFormatError, ProtocolError
 
@@ -52,7 +53,7 @@ def frequent_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def snapshot_of(controller: Controller) -> Snapshot:
     """Return the complete state of a controller."""
-    return controller._snapshot_now()
+    return controller._steering.snapshot()
 
 
 def make_call(controller: Controller, number: int) -> Any:
@@ -92,12 +93,15 @@ class Play:
     ends : list of int
         The length of the journal after each number of calls: ``ends[0]`` is that of the first snapshot, and a later
         snapshot belongs to the call before it.
+    beside : list of bytes, or None
+        The file beside the journal after each number of calls.
     """
 
     states: list[Snapshot]
     returned: list[Any]
     data: bytes
     ends: list[int]
+    beside: list[bytes | None]
 
     @property
     def complete(self) -> list[int]:
@@ -126,16 +130,30 @@ def play(path: Path, policy: Policy[Any], dim: int, calls: int, **options: Any) 
     """Make calls with a journal, and check that they give the same results without one."""
     controller = Controller(policy, np.ones(dim), journal=path, durability="process", **options)
     plain = Controller(policy, np.ones(dim), **options)
-    states, returned, ends = [snapshot_of(plain)], [], [path.stat().st_size]
+    states, returned, ends, beside = [snapshot_of(plain)], [], [path.stat().st_size], [read_beside(path)]
     for number in range(calls):
         returned.append(make_call(plain, number))
         np.testing.assert_array_equal(make_call(controller, number), returned[-1])
         states.append(snapshot_of(plain))
         ends.append(path.stat().st_size)
+        beside.append(read_beside(path))
     assert same(snapshot_of(controller), snapshot_of(plain))
     data = path.read_bytes()
     controller.close()
-    return Play(states, returned, data, ends)
+    return Play(states, returned, data, ends, beside)
+
+
+def read_beside(path: Path) -> bytes | None:
+    """Return the file beside a journal, if there is one."""
+    return latest_path(path).read_bytes() if latest_path(path).exists() else None
+
+
+def write_crashed(path: Path, data: bytes, beside: bytes | None = None) -> None:
+    """Write a journal, and the file beside it, as a crash leaves them."""
+    path.write_bytes(data)
+    latest_path(path).unlink(missing_ok=True)
+    if beside is not None:
+        latest_path(path).write_bytes(beside)
 
 
 def records_of(data: bytes) -> list[Record]:
@@ -198,9 +216,10 @@ def test_a_journal_resumes_bit_for_bit_after_any_call(
     path = in_memory / "any call"
     path.unlink(missing_ok=True)
     played = play(path, policy, dim, 50, **options)
-    assert count_snapshots(played.data) == (1 if rule == "never" else 51)
+    assert count_snapshots(played.data) == 1
     for calls in range(50):
-        path.write_bytes(played.data[: played.ends[calls]])
+        assert (played.beside[calls] is None) == (calls == 0 or rule == "never")
+        write_crashed(path, played.data[: played.ends[calls]], played.beside[calls])
         resumed = Controller.resume(path, durability="process")
         assert same(snapshot_of(resumed), played.states[calls])
         if calls in (0, 1, 24, 25, 49):
@@ -245,24 +264,19 @@ def test_a_snapshot_is_due_once_a_replay_would_take_long(tmp_path: Path, monkeyp
         assert journal.snapshot_is_due == due
     journal.snapshot(b"later state")
     assert not journal.snapshot_is_due
-    assert read((tmp_path / "journal").read_bytes(), "journal").state == b"later state"
-    # A state of 4 MiB is written after four times as much computing, also by the next writer.
-    journal.snapshot(bytes(4 << 20))
+    last = records_of((tmp_path / "journal").read_bytes())[-1]
+    assert read_latest(tmp_path / "journal") == Latest(last.end, last.checksum, 27, b"later state")
+    # After a snapshot that took 0.25 seconds to write, the next one waits for 2 seconds of computing.
+    clock = iter([0.0, 0.25])
+    with monkeypatch.context() as patch:
+        patch.setattr(journals, "perf_counter", lambda: next(clock))
+        journal.snapshot(b"latest state")
     processor[0] += 1.9
-    journal.append(b"A", b"", 1.9)
-    assert not journal.snapshot_is_due
-    journal.append(b"A", b"", 0.2)
+    journal.append(b"A", b"", 2.1)
     assert not journal.snapshot_is_due  # the processor did something else meanwhile
     processor[0] += 0.2
     assert journal.snapshot_is_due
     journal.close()
-    later, _ = Journal.resume(tmp_path / "journal", "process")
-    processor[0] += 2.1
-    later.add_replay_time(1.9)
-    assert not later.snapshot_is_due
-    later.add_replay_time(0.2)
-    assert later.snapshot_is_due
-    later.close()
 
 
 def test_the_time_of_a_replay_counts_towards_the_next_snapshot(
@@ -270,13 +284,13 @@ def test_the_time_of_a_replay_counts_towards_the_next_snapshot(
 ) -> None:
     """Otherwise, a process that repeatedly crashes before a snapshot is due would replay more records each time."""
     played = play(in_memory / "again", POL(1e-2), 2, 40)
-    (in_memory / "again").write_bytes(played.data)
+    write_crashed(in_memory / "again", played.data)
     with Controller.resume(in_memory / "again", durability="process") as controller:
         monkeypatch.setattr(journals, "MAX_REPLAY_SECONDS", 1e-6)  # forty calls take longer
-        assert controller._journal is not None
-        assert controller._journal.file.snapshot_is_due
+        assert controller._steering.journal is not None
+        assert controller._steering.journal.snapshot_is_due
         monkeypatch.undo()
-        assert not controller._journal.file.snapshot_is_due
+        assert not controller._steering.journal.snapshot_is_due
     assert count_snapshots(played.data) == 1
 
 
@@ -286,7 +300,7 @@ def test_snapshots_at_most_double_a_journal(tmp_path: Path) -> None:
         for _ in range(10_000):
             controller.act([1.0])
     data = path.read_bytes()
-    calls = 10_000 * (9 + 16)
+    calls = 10_000 * (9 + 2 * (5 + 8))
     assert 2 <= count_snapshots(data) <= 1 + calls / journals.MIN_SNAPSHOT_BYTES
     assert len(data) < 2 * calls
 
@@ -295,21 +309,20 @@ def test_snapshots_at_most_double_a_journal(tmp_path: Path) -> None:
 
 
 def closed_journal(played: Play, path: Path) -> bytes:
-    """Write the journal of a play, close it, and return its bytes with the closing record."""
+    """Write the journal of a play, close it, and return the bytes of the file beside it."""
     path.write_bytes(played.data)
+    latest_path(path).unlink(missing_ok=True)
     Controller.resume(path, durability="process").close()
-    data = path.read_bytes()
-    assert data.startswith(played.data)
-    assert records_of(data)[-1].kind == CLOSING
-    return data
+    assert path.read_bytes() == played.data
+    return latest_path(path).read_bytes()
 
 
-def test_after_a_clean_close_nothing_but_the_last_record_is_read(learned: Play, in_memory: Path) -> None:
+def test_after_a_clean_close_nothing_but_the_last_state_is_read(learned: Play, in_memory: Path) -> None:
     path = in_memory / "closed"
-    data = bytearray(closed_journal(learned, path))
-    calls = len(learned.returned)
-    # Even if everything between the kind of the file and the closing record is lost.
-    data[len(MAGIC) : len(learned.data) - 4] = bytes(len(learned.data) - 4 - len(MAGIC))
+    closed_journal(learned, path)
+    data, calls = bytearray(learned.data), len(learned.returned)
+    # Even if everything between the kind of the file and its last checksum is lost.
+    data[len(MAGIC) : -4] = bytes(len(data) - 4 - len(MAGIC))
     path.write_bytes(data)
     resumed = Controller.resume(path, durability="process")
     assert same(snapshot_of(resumed), learned.states[calls])
@@ -321,44 +334,33 @@ def test_after_a_clean_close_nothing_but_the_last_record_is_read(learned: Play, 
 
 
 @pytest.mark.parametrize("durability", ["disk", "process"])
-def test_the_next_call_replaces_the_closing_record(
+def test_a_call_after_the_last_state_is_repeated(
     durability: Literal["disk", "process"], learned: Play, in_memory: Path
 ) -> None:
     path = in_memory / "continued"
-    closed_journal(learned, path)
+    latest = closed_journal(learned, path)
     calls = len(learned.returned)
     for more in range(1, 4):
         with Controller.resume(path, durability=durability) as resumed:
             make_call(resumed, calls + more - 1)
             crashed = path.read_bytes()
         assert crashed.startswith(learned.data)
-        assert CLOSING not in {record.kind for record in records_of(crashed)}
-        assert [record.kind for record in records_of(path.read_bytes())].count(CLOSING) == 1
         assert same(snapshot_of(resumed), snapshot_of(Controller.resume(path)))
-        (in_memory / "copy").write_bytes(crashed)
-        assert same(snapshot_of(resumed), snapshot_of(Controller.resume(in_memory / "copy")))
-
-
-def test_a_journal_that_ends_with_a_snapshot_is_closed_with_a_closing_record(in_memory: Path) -> None:
-    path = in_memory / "ends with a snapshot"
-    controller = Controller(FTM(), [0.0], journal=path, durability="process", snapshot_every=1)
-    controller.act([1.0])
-    crashed = path.read_bytes()
-    assert records_of(crashed)[-1].kind == SNAPSHOT
-    controller.close()
-    closed = path.read_bytes()
-    path.write_bytes(crashed)
-    Controller.resume(path, durability="process").close()
-    assert path.read_bytes() == closed
-    assert records_of(closed)[-1].kind == CLOSING
+        for beside in (latest, latest_path(path).read_bytes(), None):  # an older one, the last one, or none
+            copy = in_memory / f"copy {more}"
+            copy.write_bytes(crashed)
+            if beside is not None:
+                latest_path(copy).write_bytes(beside)
+            assert same(snapshot_of(resumed), snapshot_of(Controller.resume(copy)))
+            latest_path(copy).unlink(missing_ok=True)
 
 
 def test_verifying_a_closed_journal_does_not_change_it(learned: Play, in_memory: Path) -> None:
     path = in_memory / "verified"
-    data = closed_journal(learned, path)
+    latest = closed_journal(learned, path)
     with Controller.resume(path, durability="process", verify=True) as resumed:
         assert same(snapshot_of(resumed), learned.states[-1])
-    assert path.read_bytes() == data
+    assert (path.read_bytes(), latest_path(path).read_bytes()) == (learned.data, latest)
 
 
 def test_restarts_do_not_make_a_journal_grow(tmp_path: Path) -> None:
@@ -372,15 +374,15 @@ def test_restarts_do_not_make_a_journal_grow(tmp_path: Path) -> None:
     assert path.stat().st_size == (tmp_path / "uninterrupted").stat().st_size
 
 
-def test_a_closing_record_cut_or_changed_at_any_byte_loses_no_call(small: Play, in_memory: Path) -> None:
+def test_a_last_state_cut_or_changed_at_any_byte_loses_no_call(small: Play, in_memory: Path) -> None:
     path = in_memory / "closing"
-    data = closed_journal(small, path)
+    latest = closed_journal(small, path)
     calls = len(small.returned)
-    for place in range(len(small.data), len(data)):
-        changed = bytearray(data)
+    for place in range(len(latest)):
+        changed = bytearray(latest)
         changed[place] ^= 1 + place % 255
-        for bad in (data[:place], bytes(changed)):
-            path.write_bytes(bad)
+        for bad in (latest[:place], bytes(changed)):
+            latest_path(path).write_bytes(bad)
             with Controller.resume(path, durability="process") as resumed:
                 assert same(snapshot_of(resumed), small.states[calls])
 
@@ -401,9 +403,11 @@ def test_a_snapshot_after_a_fast_resume_has_the_digest_of_the_whole_file(learned
     assert read(data, "journal").records == [record for record in records_of(data) if record.start >= last.end]
 
 
-def test_a_journal_without_a_call_has_no_closing_record(tmp_path: Path) -> None:
-    Controller(FTM(), [0.0], journal=tmp_path / "journal").close()
-    assert [record.kind for record in records_of((tmp_path / "journal").read_bytes())] == [SNAPSHOT]
+def test_a_journal_without_a_call_is_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    Controller(FTM(), [0.0], journal=path).close()
+    assert [record.kind for record in records_of(path.read_bytes())] == [SNAPSHOT]
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_resume_that_replayed_for_long_writes_a_snapshot(
@@ -411,10 +415,10 @@ def test_a_resume_that_replayed_for_long_writes_a_snapshot(
 ) -> None:
     path = in_memory / "replayed"
     path.write_bytes(small.data)
-    monkeypatch.setattr("soqo._control.controller._MAX_RESUME_SECONDS", 0.0)
+    assert read(small.data, "journal").records
+    monkeypatch.setattr(journals, "MAX_REPLAY_SECONDS", 0.0)
     resumed = Controller.resume(path, durability="process")
-    assert count_snapshots(path.read_bytes()) == count_snapshots(small.data) + 1
-    assert read(path.read_bytes(), "journal").records == []
+    assert latest_path(path).exists() or not read(path.read_bytes(), "journal").records
     small.check_continuation(resumed, len(small.returned))
 
 
@@ -438,9 +442,7 @@ def test_a_journal_cut_at_any_byte_resumes_after_its_last_complete_call(
             continue
         calls = bisect_right(complete, length) - 1
         resumed = Controller.resume(path, durability="process")
-        kept = path.stat().st_size
-        assert complete[calls] <= kept <= length
-        assert kept == length or length not in played.ends
+        assert path.read_bytes().startswith(played.data[: complete[calls]])
         end = played.check_continuation(resumed, calls)
         # The calls after the cut continue the journal.
         again = Controller.resume(path, durability="process")
@@ -549,14 +551,19 @@ def test_other_files_are_refused_with_a_reason(small: Play, tmp_path: Path) -> N
 
 def test_records_of_an_unknown_kind_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "journal"
-    for kind, payload in ((b"Z", b""), (b"A", bytes(8)), (b"O", bytes(9))):
+    for kind, payload, what in (
+        (b"Z", b"", "record of an unknown kind at byte"),
+        (b"P", bytes(8), "record with unknown parts at byte"),
+        (b"A", bytes(8), "record at byte"),  # those of earlier versions
+        (b"O", bytes(9), "record at byte"),
+    ):
         path.unlink(missing_ok=True)
         with Controller(FTM(), np.zeros(2), journal=path) as controller:
             controller.act([1.0, 2.0])
-            assert controller._journal is not None
-            controller._journal.file.append(kind, payload)
-            controller._journal.file.close()  # without a closing record, from which a resume would read nothing else
-        with pytest.raises(FileFormatError, match="holds a record of an unknown kind at byte"):
+            assert controller._steering.journal is not None
+            controller._steering.journal.append(kind, payload)
+            controller._steering.journal.close()  # without the last state, from which a resume would read nothing else
+        with pytest.raises(FileFormatError, match=f"holds a {what}"):
             Controller.resume(path)
 
 
@@ -569,7 +576,7 @@ def test_a_minimizer_with_the_bytes_of_the_snapshot_mark_is_not_taken_for_a_snap
         controller.act(v)
         controller.observe(1.0)
         assert path.read_bytes().count(MARK) == 3
-        controller._journal.file.close()  # type: ignore[union-attr]  # without a closing record
+        controller._steering.journal.close()  # type: ignore[union-attr]  # without the last state
     np.testing.assert_array_equal(Controller.resume(path).x, v)
 
 
@@ -668,8 +675,12 @@ def test_a_forked_child_can_neither_write_nor_resume_a_journal_in_use(tmp_path: 
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.split() == ["12", "1"]
     _, records = read_all(path.read_bytes(), path)
-    payloads = [np.frombuffer(record.payload) for record in records]
-    assert [numbers.tolist() for numbers in payloads] == [[1.0, 1.0], [3.0], [4.0, 4.0]]
+    calls = [decode_call(record, 1, path) for record in records]
+    assert [(call.kind, *next(iter(call.given.values())).flat) for call in calls] == [
+        ("act", 1.0),
+        ("observe", 3.0),
+        ("act", 4.0),
+    ]
 
 
 def test_a_second_controller_of_the_same_process_takes_the_journal_over(tmp_path: Path) -> None:
@@ -818,5 +829,4 @@ def test_a_process_that_is_killed_at_any_moment_is_resumed_bit_for_bit(tmp_path:
     assert counts["kills"] == 200
     assert 0 < counts["in mid-round"] < 200
     assert counts["rounds"] > 200
-    assert counts["snapshots"] > 1
     assert 0 < counts["closed"] < 200

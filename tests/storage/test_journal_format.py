@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from soqo._storage.journal import Journal
-from soqo._storage.journal_format import is_journal, read, read_all, read_closing
-from soqo._storage.journal_records import CLOSING, MAGIC, MARK, SNAPSHOT, Record
+from soqo._storage.journal_format import continued, is_journal, latest_path, read, read_all, read_latest
+from soqo._storage.journal_records import MAGIC, MARK, SNAPSHOT, Record
 from soqo.errors import FileFormatError
 
 RECORDS = 12
@@ -23,7 +23,7 @@ def write(path: Path, word: bytes) -> bytes:
     for number in range(1, RECORDS + 1):
         journal.append(b"AO"[number % 2 :][:1], word + bytes([number]) * (8 * (number % 5)))
         if number % 4 == 0 and number < RECORDS:
-            journal.snapshot(word + b" state %d" % number)
+            journal.append_snapshot(word + b" state %d" % number)
     journal.close()
     return path.read_bytes()
 
@@ -151,42 +151,30 @@ def test_a_journal_of_any_layout_is_recognized(tmp_path: Path) -> None:
     assert not is_journal(tmp_path / "missing")
 
 
-def test_a_closing_record_has_the_last_state_and_where_it_starts(data: bytes, tmp_path: Path) -> None:
+def test_the_state_beside_a_journal_says_after_which_record_it_was_taken(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "journal"
+    latest_path(path).unlink(missing_ok=True)
+    assert read_latest(path) is None
     journal, _ = Journal.resume(path, "process")
-    journal.write_closing(b"last state")
-    journal.close()
-    closed = path.read_bytes()
-    *records, closing = parse(closed)
-    assert records == parse(data)
-    assert closing.kind == CLOSING == b"C"
-    assert closing.payload[:-16] == b"last state"
-    assert struct.unpack("<Q", closing.payload[-8:]) == (len(data),)
-    with path.open("rb") as file:
-        found = read_closing(file, path)
+    journal.close(b"last state")
+    assert path.read_bytes() == data
+    found = read_latest(path)
     assert found is not None
-    assert (found.state, found.start, found.checksum) == (b"last state", len(data), parse(data)[-1].checksum)
-    # A reader of the whole file ignores it.
+    assert (found.state, found.end, found.checksum) == (b"last state", len(data), parse(data)[-1].checksum)
+    contents = read(data, "journal")
+    assert [record.end for record in contents.records].index(found.end) == len(contents.records) - 1
+    later = continued(contents, found)
+    assert (later.state, later.records) == (b"last state", [])
+    for end, checksum in ((found.end, found.checksum ^ 1), (found.end + 1, found.checksum)):
+        assert continued(contents, found._replace(end=end, checksum=checksum)) is contents
+    latest_path(path).write_bytes(b"something else")
+    assert read_latest(path) is None
+
+
+def test_a_closing_record_of_an_earlier_version_is_ignored(data: bytes) -> None:
+    last = parse(data)[-1]
+    body = b"C" + struct.pack("<I", 26) + b"last state" + struct.pack("<qQ", 99, len(data))
+    closed = data + body + struct.pack("<I", zlib.crc32(body, last.checksum))
     assert read(closed, "journal").records == read(data, "journal").records
+    assert read(closed, "journal").cut == 0
     assert list(read_all(closed, "journal")[1]) == list(read_all(data, "journal")[1])
-
-
-def test_a_file_that_does_not_end_with_a_closing_record_has_none(data: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "journal"
-    journal, _ = Journal.resume(path, "process")
-    journal.write_closing(b"last state")
-    closed = path.read_bytes()
-    journal.append(b"A", b"12345678")
-    journal.close()
-    for contents in (data, path.read_bytes(), closed + b"\0", closed[:-1], MAGIC, MAGIC + bytes(12), MAGIC + bytes(99)):
-        path.write_bytes(contents)
-        with path.open("rb") as file:
-            assert read_closing(file, path) is None
-    # A closing record elsewhere than where it says was moved.
-    moved = closed[: parse(closed)[-2].start] + closed[parse(closed)[-1].start :]
-    path.write_bytes(moved)
-    with path.open("rb") as file:
-        assert read_closing(file, path) is None
-    path.write_bytes(b"something else")
-    with path.open("rb") as file, pytest.raises(FileFormatError, match="is not a journal"):
-        read_closing(file, path)

@@ -23,6 +23,8 @@ NAMES = {name.decode() for file in FILES for name in re.findall(rb"soqo[\w.]*:\w
 def test_every_name_in_files_of_the_first_version_leads_to_a_class_or_to_fields() -> None:
     assert len(NAMES) >= 20
     for name in NAMES:
+        if legacy_tag(name) == "Controller":  # it becomes the state of some plants
+            continue
         if legacy_tag(name) in RETIRED:
             assert build(legacy_tag(name), 0, {"a": 1}) == {"a": 1}
             continue

@@ -94,7 +94,7 @@ def show(
     opening = report.opening
     facts = {
         "policy": repr(opening.policy),
-        "actuators": str(opening.state.x.size),
+        "actuators": str(opening.dim),
         "rounds": f"{report.rounds}, {report.readings} with a reading",
         "size": f"{report.size} bytes; calls after the last snapshot: {report.since_snapshot}",
     }

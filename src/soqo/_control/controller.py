@@ -7,54 +7,32 @@ action that was applied.
 
 from __future__ import annotations
 
-import math
 import os
-import threading
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from datetime import datetime
 from pathlib import Path
-from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 import numpy as np
 
 from soqo._control import timestamps as clock
-from soqo._control.calls import Call, decode_call
-from soqo._control.controller_journal import DISTURBED, ControllerJournal, check_options
+from soqo._control.calls import ALONE, Call
 from soqo._control.descriptions import describe_round, detach, diagnose, render_html
-from soqo._control.events import LOGGER, Event, EventKind
+from soqo._control.events import Event, EventKind, Reporter
 from soqo._control.journal_report import plot_journal, plot_state
-from soqo._control.reporter import Reporter
-from soqo._control.rounds import (
-    check_pending_round,
-    closed_rounds,
-    completed_rounds,
-    numbers_of_open_rounds,
-    repeat_call,
-    single_number,
-)
-from soqo._control.settings import check_same_settings, first_snapshot, warn_if_not_portable
-from soqo._control.snapshot import Snapshot, decode_snapshot, refusing_damage
-from soqo._foundation.arguments import file_path, finite_array, integer, numbers, vector
+from soqo._control.settings import Options, check_settings
+from soqo._control.snapshot import Snapshot
+from soqo._control.steering import Steering, begin
+from soqo._foundation.arguments import choice, file_path, finite_array, integer, numbers, vector
 from soqo._foundation.figure_style import ThemeName
-from soqo._foundation.frozen_dataclasses import evolve
-from soqo._storage.atomic import replacing
-from soqo._storage.checksummed import seal, starts_with, unseal
-from soqo._storage.codec import encode
-from soqo._storage.journal import Durability, Journal
-from soqo._storage.journal_format import is_journal
-from soqo._storage.journal_records import Record
-from soqo.errors import ArgumentError, FileFormatError, ProtocolError
+from soqo._storage.journal import Durability
+from soqo.errors import ArgumentError, ProtocolError
 from soqo.policies import Policy, State
 from soqo.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_MAGIC = b"soqo-controller 1\n"
-
-_MAX_RESUME_SECONDS = 0.5
-"""A resume that replayed calls for longer writes a snapshot, so that the next one need not replay them again."""
 
 _Callback = TypeVar("_Callback", bound=Callable[[Event], object])
 
@@ -141,7 +119,7 @@ class Controller:
         snapshot_every: int | None = None,
         timestamps: bool = False,
     ) -> None:
-        snapshot, player = first_snapshot(
+        steering = _start(
             policy,
             x0,
             horizon=horizon,
@@ -157,7 +135,7 @@ class Controller:
             units=units,
             timestamps=timestamps,
         )
-        self._assume(snapshot, player)
+        self._assume(steering)
         self._create_journal(journal, durability, snapshot_every)
 
     # ---- a round -----------------------------------------------------------------------------------------------------
@@ -193,36 +171,37 @@ class Controller:
         time : datetime or str, optional
             The time of the action, with a time zone, for the journal: a datetime or an ISO 8601 text.
         """
-        with self._lock:
-            begun, before = perf_counter(), self._state
-            stamp = None if time is None and not self._opening.timestamps else self._time_of(time)
+        with self._steering.lock:
+            before = self._batch.state
             if forecast is not None:  # in the order of a journal, since the order decides how BLAS adds
                 forecast = np.ascontiguousarray(finite_array("forecast", forecast))
+            mask = None if active is None else np.asarray(active)
+            told = {"v": v, "forecast": forecast, "context": context, "factor": factor, "active": mask}
+            given: dict[str, Any] = {name: value for name, value in told.items() if value is not None}
             try:
-                x, state = self._player.act(before, v, forecast=forecast, context=context, factor=factor, active=active)
+                change, version, begun = self._steering.compute(Call("act", given, time=self._time_of(time)))
             except ArgumentError:
                 self._names.check_finite("v", v)
                 raise
-            if (limits := self._opening.v_limits) is not None:
+            state = change.parts[0].state
+            given["v"] = state.v  # as it counts, for the journal
+            if context is not None:
+                given["context"] = state.context
+            if factor is not None:
+                given["factor"] = state.factor
+            if (limits := self._settings.v_limits) is not None:
                 self._names.check_within("v", state.v, limits, what="v_limits")
                 if forecast is not None:
                     self._names.check_within("forecast", forecast, limits, what="v_limits")
-            if self._journal is not None:
-                mask = None if active is None else np.asarray(active)
-                call = Call(state.v, x, None, forecast, state.context, state.factor, None, stamp, mask)
-                self._journal.record(call, begun, lambda: self._state is before)
-            elif self._state is not before:
-                raise ProtocolError(DISTURBED)
-            lost = closed_rounds(before, state) if before.pending or before.open_rounds else _NONE
-            self._state, self._missed = state, self._missed + len(lost)
-            if self._journal is not None:
-                self._journal.conclude(self._snapshot_now, at_round=state.round)
-            reporter, events = self._reporter, _NONE
-            if lost or reporter.is_needed:
-                events = reporter.events("act", state.round, state, lost, v=state.v, x=x)
+            every = self._snapshot_every
+            is_asked = every is not None and state.round % every == 0
+            self._steering.commit(change, version, begun, snapshot=is_asked)
+            lost = _open_rounds(before)[: int(change.missed)] if change.missed else ()
+            events = self._reporter.events("act", state.round, state, lost, v=state.v, x=change.x)
         if events:
-            reporter.report(events, self._label)
-        return x
+            self._reporter.report(events, self._label)
+        assert change.x is not None
+        return change.x
 
     def observe(
         self,
@@ -259,66 +238,57 @@ class Controller:
         time : datetime or str, optional
             The time of the reading, with a time zone, for the journal: a datetime or an ISO 8601 text.
         """
-        with self._lock:
-            begun, before = perf_counter(), self._state
-            stamp = None if time is None and not self._opening.timestamps else self._time_of(time)
-            if round is not None and not before.max_delay:
-                check_pending_round(before, integer("round", round, least=1))
-                round = None  # noqa: A001  # the argument; the builtin is not used here
-            reading = single_number(y)
-            position = None if applied is None else vector("applied", applied, before.x.shape)
-            felt = None if at is None else vector("at", at, before.x.shape)
-            size = None if unit is None else numbers("unit", unit)
-            known = None if covariates is None else finite_array("covariates", covariates)
-            told = {"at": felt, "unit": size, "covariates": known}
-            state = self._player.observe(before, reading, applied=position, round=round, **told)
-            number = before.round if round is None else int(round)
-            if self._journal is not None:
-                late = None if number == before.round else number
-                call = Call(None, position, reading, None, None, None, late, stamp, None, felt, size, known)
-                self._journal.record(call, begun, lambda: self._state is before)
-            elif self._state is not before:
-                raise ProtocolError(DISTURBED)
-            lost = [number] if math.isnan(reading) and not before.max_delay else _NONE
-            self._state, self._missed = state, self._missed + len(lost)
-            if self._journal is not None:
-                self._journal.conclude(self._snapshot_now)
-            reporter, events = self._reporter, _NONE
-            if lost or reporter.is_needed:
-                events = reporter.events("observe", number, state, lost, x=position, y=reading)
+        with self._steering.lock:
+            before = self._batch.state
+            given: dict[str, Any] = {"y": _single_number(y)}
+            for name, value in (("applied", applied), ("at", at), ("unit", unit), ("covariates", covariates)):
+                if value is not None:
+                    is_position = name in ("applied", "at")
+                    given[name] = vector(name, value, before.x.shape) if is_position else numbers(name, value)
+            number = before.round if round is None else integer("round", round, least=1)
+            if round is not None and before.max_delay:
+                given["round"] = np.array(number)
+            elif round is not None:
+                _check_pending_round(before, number)
+            change = self._steering.carry_out(Call("observe", given, time=self._time_of(time)))
+            lost = (number,) if change.missed else ()
+            events = self._reporter.events(
+                "observe", number, self._batch.state, lost, x=given.get("applied"), y=given["y"]
+            )
         if events:
-            reporter.report(events, self._label)
+            self._reporter.report(events, self._label)
 
     @property
     def round(self) -> int:
         """The number of completed rounds: those begun whose reading was observed or missed."""
-        return completed_rounds(self._state)
+        return _completed_rounds(self.state)
 
     @property
     def open_rounds(self) -> tuple[int, ...]:
         """The numbers of the rounds that wait for their readings, oldest first; the current one is the last."""
-        return numbers_of_open_rounds(self._state)
+        return _open_rounds(self.state)
 
     @property
     def pending(self) -> Array | None:
         """The action of the current round if it awaits its reading, or None."""
-        state = self._state
+        state = self.state
         return state.x.copy() if state.pending else None
 
     @property
     def x(self) -> Array:
         """The position of the plant: the last action, as applied if that was reported."""
-        return self._state.x.copy()
+        return self.state.x.copy()
 
     @property
     def state(self) -> State[Any]:
         """The state of the policy within limits and weight. Its arrays must not be modified."""
-        return self._state
+        return self._batch.state
 
-    @staticmethod
-    def _time_of(time: datetime | str | None) -> int:
+    def _time_of(self, time: datetime | str | None) -> int | None:
         """Return the time of a call for the journal."""
-        return clock.now() if time is None else clock.to_microseconds(time)
+        if time is not None:
+            return clock.to_microseconds(time)
+        return clock.now() if self._settings.timestamps else None
 
     # ---- reports -----------------------------------------------------------------------------------------------------
 
@@ -361,15 +331,18 @@ class Controller:
         plant. ``health`` is what :meth:`soqo.GLIDE.health` returns: whether what is told and measured fits together, in
         numbers, and as the text ``health["verdict"]``.
         """
-        with self._lock:
-            state, missed, completed = self._state, self._missed, self.round
-        return {"round": completed, "missed": missed, **detach(diagnose(self._player, state))}
+        state, missed = self._now()
+        known = detach(diagnose(self._steering.player, state))
+        return {"round": _completed_rounds(state), "missed": missed, **known}
 
     def explain(self) -> str:
         """Describe what the controller is doing and why, in a sentence or two."""
-        with self._lock:
-            state, missed = self._state, self._missed
-        return describe_round(self._player, state, missed, self._names, self._opening)
+        return describe_round(self._steering.player, *self._now(), self._names, self._settings)
+
+    def _now(self) -> tuple[State[Any], int]:
+        """Return the state, and the number of missed readings."""
+        with self._steering.lock:
+            return self.state, int(self._steering.plants.missed[ALONE])
 
     def plot(self, *, theme: ThemeName = "light") -> Figure:
         """Draw the rounds in the journal, what the policy expected of each reading, and its estimate (extra ``lab``).
@@ -396,17 +369,17 @@ class Controller:
         >>> [axes.get_title(loc="left") for axes in controller.plot().axes]
         ['Estimate of A ± standard deviation']
         """
-        if self._journal is None or not self.state.round:
-            return plot_state(self._player, self.state, theme=theme)
-        return plot_journal(self._journal.path, theme=theme)
+        if self._path is None or not self.state.round:
+            return plot_state(self._steering.player, self.state, theme=theme)
+        return plot_journal(self._path, theme=theme)
 
     def __repr__(self) -> str:
-        journal = "" if self._journal is None else f", journal={str(self._journal.path)!r}"
-        return f"Controller({self._opening.policy!r}, round={self.round}{journal})"
+        journal = "" if self._path is None else f", journal={str(self._path)!r}"
+        return f"Controller({self._settings.policy!r}, round={self.round}{journal})"
 
     def _repr_html_(self) -> str:
-        rows = {"policy": repr(self._opening.policy), "round": str(self.round), "status": self.explain()}
-        return render_html(rows, self._names, self._state)
+        rows = {"policy": repr(self._settings.policy), "round": str(self.round), "status": self.explain()}
+        return render_html(rows, self._names, self.state)
 
     # ---- files -------------------------------------------------------------------------------------------------------
 
@@ -423,12 +396,7 @@ class Controller:
         Path
             The file.
         """
-        if is_journal(path):
-            raise ArgumentError(f"path must not be a journal, which has more in it, got {path}")
-        contents = seal(_MAGIC, encode(self._snapshot_now()))
-        with replacing(path) as temporary:
-            temporary.write_bytes(contents)
-        return Path(path)
+        return self._steering.save(path)
 
     @classmethod
     def load(
@@ -453,13 +421,7 @@ class Controller:
         FileFormatError
             If the file is damaged or of another kind.
         """
-        source = file_path("path", path)
-        if not source.is_file():
-            raise FileNotFoundError(f"there is no saved controller {source}")
-        if is_journal(source):
-            raise FileFormatError(f"{source} is a journal: use Controller.resume")
-        snapshot = decode_snapshot(unseal(_MAGIC, source.read_bytes(), source), source)
-        controller = cls._from_snapshot(snapshot, source)
+        controller = cls._of(Steering.load(path, alone=True))
         controller._create_journal(journal, durability, snapshot_every)
         return controller
 
@@ -508,20 +470,9 @@ class Controller:
         policy: Policy[Any],
         x0: ArrayLike,
         *,
-        horizon: int | None = None,
-        seed: int = 0,
-        low: ArrayLike | None = None,
-        high: ArrayLike | None = None,
-        rate: ArrayLike | None = None,
-        period: ArrayLike | None = None,
-        switching_weight: ArrayLike | None = None,
-        max_delay: int = 0,
-        v_limits: tuple[ArrayLike, ArrayLike] | None = None,
-        actuators: Sequence[str] | None = None,
-        units: str | Sequence[str] | None = None,
         durability: Durability = "disk",
         snapshot_every: int | None = None,
-        timestamps: bool = False,
+        **options: Unpack[Options],
     ) -> Self:
         """Resume from a journal if there is one, and create it otherwise: a program calls this whenever it starts.
 
@@ -529,11 +480,9 @@ class Controller:
         ----------
         path : path
             The journal.
-        policy, x0, horizon, seed, low, high, rate, period, switching_weight, max_delay, v_limits, actuators, units
-            As in the constructor. If the journal exists, they must be those of the journal, except for x0, which is
-            only where a new journal starts.
-        durability, snapshot_every, timestamps
-            As in the constructor; they may differ from those of earlier programs.
+        policy, x0, durability, snapshot_every, **options
+            As in the constructor. If the journal exists, policy and options must be those of the journal, except for
+            timestamps; x0 is only where a new journal starts.
 
         Raises
         ------
@@ -555,25 +504,10 @@ class Controller:
         >>> controller.round
         2
         """
-        settings: dict[str, Any] = {
-            "horizon": horizon,
-            "seed": seed,
-            "low": low,
-            "high": high,
-            "rate": rate,
-            "period": period,
-            "switching_weight": switching_weight,
-            "max_delay": max_delay,
-            "v_limits": v_limits,
-            "actuators": actuators,
-            "units": units,
-            "timestamps": timestamps,
-        }
-        expected, player = first_snapshot(policy, x0, **settings)
+        steering = _start(policy, x0, **options)
         if file_path("path", path).exists():
-            return cls._resume(path, durability, snapshot_every, expected=expected)
-        controller = cls.__new__(cls)
-        controller._assume(expected, player)
+            return cls._resume(path, durability, snapshot_every, expected=steering.settings)
+        controller = cls._of(steering)
         controller._create_journal(path, durability, snapshot_every)
         return controller
 
@@ -587,42 +521,14 @@ class Controller:
         verify: bool = False,
         expected: Snapshot | None = None,
     ) -> Self:
-        every = check_options(durability, snapshot_every)
-        if starts_with(path, _MAGIC[: _MAGIC.index(b" ")]):
-            raise FileFormatError(f"{path} is a saved controller: use Controller.load")
-        file, contents = Journal.resume(path, durability, verify=verify)
-        try:
-            snapshot = decode_snapshot(contents.state, path)
-            if expected is not None:
-                check_same_settings(expected, snapshot, path)
-                snapshot = evolve(snapshot, timestamps=expected.timestamps)
-            controller = cls._from_snapshot(snapshot, path)
-            begun = perf_counter()
-            for record in contents.records:
-                with refusing_damage(f"{path} holds a call at byte {record.start} that cannot be repeated"):
-                    controller._replay(record, path)
-            seconds = perf_counter() - begun
-            file.add_replay_time(seconds)
-            controller._reporter.skip_to(controller._state)  # what was replayed was reported when it happened
-        except BaseException:
-            file.close()
-            raise
-        journal = controller._journal = ControllerJournal(file, every)
-        if contents.cut:
-            LOGGER.warning("%s: %d bytes of an incomplete record were cut off", controller._label, contents.cut)
-        LOGGER.info(
-            "%s: resumed after round %d; %d calls were replayed in %.3f s",
-            *(controller._label, controller.state.round, len(contents.records), seconds),
-        )
-        if seconds > _MAX_RESUME_SECONDS:
-            journal.write_snapshot(controller._snapshot_now())
+        every = _check_journal_options(durability, snapshot_every)
+        controller = cls._of(Steering.resume(path, durability, alone=True, verify=verify, expected=expected))
+        controller._path, controller._snapshot_every = Path(path), every
         return controller
 
     def close(self) -> None:
         """Release the journal, which keeps its contents, with the complete state at its end."""
-        with self._lock:
-            if self._journal is not None:
-                self._journal.close(self._snapshot_now())
+        self._steering.close()
 
     def __enter__(self) -> Self:
         return self
@@ -630,61 +536,87 @@ class Controller:
     def __exit__(self, *reason: object) -> None:
         self.close()
 
-    def __getstate__(self) -> dict[str, Any]:
-        if self._journal is not None:
-            raise ProtocolError(
-                "a controller with a journal cannot be copied, since a journal has one writer: use save"
-            )
-        return {name: value for name, value in vars(self).items() if name != "_lock"}
-
-    def __setstate__(self, attributes: dict[str, Any]) -> None:
-        vars(self).update(attributes, _lock=threading.RLock())
+    def __copy__(self) -> Self:
+        return deepcopy(self)
 
     # ---- internals ---------------------------------------------------------------------------------------------------
 
     @classmethod
-    def _from_snapshot(cls, snapshot: Snapshot, source: str | os.PathLike[str]) -> Self:
+    def _of(cls, steering: Steering) -> Self:
         controller = cls.__new__(cls)
-        with refusing_damage(f"{source} holds a state that its policy cannot use"):
-            try:
-                controller._assume(snapshot, snapshot.player())
-            except ArgumentError as error:
-                raise FileFormatError(f"{source} holds settings that are not allowed: {error}") from error
+        controller._assume(steering)
         return controller
 
-    def _assume(self, snapshot: Snapshot, player: Policy[Any]) -> None:
-        self._opening, self._player, self._names = snapshot, player, snapshot.names()
-        self._state, self._missed = snapshot.state, snapshot.missed
-        self._reporter = Reporter(player, snapshot.state)
-        self._journal: ControllerJournal | None = None
-        # Calls of several threads are serialized. A signal handler may call a method in the middle of another one:
-        # the lock lets it pass, and the journal refuses the call that it disturbed.
-        self._lock = threading.RLock()
+    def _assume(self, steering: Steering) -> None:
+        self._steering, self._settings = steering, steering.settings
+        self._batch = steering.plants.all()[0]  # of this plant, which no other ever joins
+        self._names = steering.settings.actuator_names()
+        self._reporter = Reporter(steering.player, self.state)  # what was replayed was reported when it happened
+        self._path: Path | None = None
+        self._snapshot_every: int | None = None
 
     def _create_journal(
         self, path: str | os.PathLike[str] | None, durability: Durability, snapshot_every: int | None
     ) -> None:
-        every = check_options(durability, snapshot_every)
+        self._snapshot_every = _check_journal_options(durability, snapshot_every)
         if path is not None:
-            snapshot = self._snapshot_now()
-            warn_if_not_portable(snapshot, stacklevel=3)
-            self._journal = ControllerJournal(Journal.create(path, durability, encode(snapshot)), every)
+            self._steering.create_journal(path, durability, stacklevel=3)
+            self._path = Path(path)
 
     @property
     def _label(self) -> str:
         """The name of this controller for the logger."""
-        return "controller" if self._journal is None else self._journal.path.name
-
-    def _snapshot_now(self) -> Snapshot:
-        """Return the complete state: that of the opening, with what has changed since."""
-        with self._lock:
-            return evolve(self._opening, state=self._state, missed=self._missed)
-
-    def _replay(self, record: Record, source: str | os.PathLike[str]) -> None:
-        """Repeat a recorded call."""
-        state, lost = repeat_call(self._player, self._state, decode_call(record, self._state.x.size, source))
-        self._state, self._missed = state, self._missed + lost
+        return "controller" if self._path is None else self._path.name
 
 
-_NONE: list[Any] = []
-"""No events, or no rounds: never modified."""
+def _start(policy: Policy[Any], x0: ArrayLike, **options: Unpack[Options]) -> Steering:
+    """Return a plant before its first round."""
+    start = finite_array("x0", x0)
+    if start.ndim != 1 or not start.size:
+        raise ArgumentError(f"x0 must have shape (d,), one plant, got {start.shape}")
+    settings = check_settings(policy, start.size, ALONE, options)
+    steering = Steering(begin(settings, start))
+    low, high = (-np.inf if settings.low is None else settings.low, np.inf if settings.high is None else settings.high)
+    settings.actuator_names().check_within("x0", start, (np.asarray(low), np.asarray(high)), what="low and high")
+    return steering
+
+
+def _check_journal_options(durability: Any, snapshot_every: Any) -> int | None:
+    """Return how often a journal has a snapshot, after a check of both options."""
+    choice("durability", durability, ("disk", "process"))
+    return None if snapshot_every is None else integer("snapshot_every", snapshot_every, least=1)
+
+
+def _single_number(y: ArrayLike) -> float:
+    """Return a reading as a float; the policy refuses infinity."""
+    if type(y) is float:
+        return y
+    try:
+        value = numbers("y", y)
+    except ArgumentError:
+        raise ArgumentError(f"y must be a number, or NaN for no reading, got {y!r}") from None
+    if value.shape != ():
+        raise ArgumentError(f"y must be one number, got an array of shape {value.shape}")
+    return value.item()
+
+
+def _completed_rounds(state: State[Any]) -> int:
+    """Return the number of rounds begun whose reading was observed or missed."""
+    return state.round - state.pending - len(state.open_rounds)
+
+
+def _open_rounds(state: State[Any]) -> tuple[int, ...]:
+    """Return the numbers of the rounds that wait for their readings, oldest first."""
+    return (*(one.round for one in state.open_rounds), *([state.round] if state.pending else []))
+
+
+def _check_pending_round(state: State[Any], number: int) -> None:
+    """Refuse the reading of a round other than the pending one, where readings cannot be late."""
+    current = state.round if state.pending else None
+    if number == current:
+        return
+    completed = _completed_rounds(state)
+    if number <= completed:
+        raise ProtocolError(f"the reading of round {number} is late: {completed} rounds are closed; it was not used")
+    now = "no round is pending" if current is None else f"round {current} is pending"
+    raise ArgumentError(f"round must be the pending round, got {number} while {now}")

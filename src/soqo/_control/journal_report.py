@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soqo._control.calls import decode_call
+from soqo._control.calls import ALONE
+from soqo._control.earlier_calls import read_call
 from soqo._control.log import Log
 from soqo._control.log_figure import add_title, count_rounds, draw_estimate, draw_with_predictions, new_figure
 from soqo._control.predictions import entry_deviations
 from soqo._control.snapshot import Snapshot, decode_snapshot
+from soqo._control.steering import Steering
 from soqo._foundation.arguments import file_path
 from soqo._foundation.figure_style import ThemeName, find_theme, theme_context
 from soqo._foundation.frozen_dataclasses import Value
@@ -63,14 +64,14 @@ def inspect_journal(path: str | os.PathLike[str]) -> JournalReport:
         raise FileNotFoundError(f"there is no journal {source}")
     data = source.read_bytes()
     first, records = read_all(data, source)
-    opening = decode_snapshot(first, source)
-    calls = [decode_call(record, opening.state.x.size, source) for record in records]
+    opening = decode_snapshot(first, source, alone=True)
+    calls = [read_call(record, opening.dim, source, alone=True) for record in records]
     contents = read(data, source)
     return JournalReport(
         opening=opening,
         calls=len(calls),
-        rounds=sum(call.v is not None for call in calls),
-        readings=sum(call.y is not None and not math.isnan(call.y) for call in calls),
+        rounds=sum(call.kind == "act" for call in calls),
+        readings=sum(call.kind == "observe" and not np.isnan(call.given["y"]) for call in calls),
         size=len(data),
         incomplete=contents.cut,
         since_snapshot=len(contents.records),
@@ -82,9 +83,9 @@ def plot_journal(path: str | os.PathLike[str], *, theme: ThemeName, title: str |
     source = file_path("path", path)
     log = Log.read(source)
     first, _ = read_all(source.read_bytes(), source)
-    opening = decode_snapshot(first, source)
+    opening = Steering.from_snapshot(decode_snapshot(first, source, alone=True), source)
     heading = title if title is not None else f"{source.name}: {count_rounds(len(log))}"
-    return draw_with_predictions(log, opening.player(), opening.state, theme=theme, title=heading)
+    return draw_with_predictions(log, opening.player, opening.plants.part_of(ALONE).state, theme=theme, title=heading)
 
 
 def plot_state(player: Policy[Any], state: State[Any], *, theme: ThemeName) -> Figure:

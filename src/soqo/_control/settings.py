@@ -1,95 +1,95 @@
-"""The settings of a controller: their validation, their comparison with those of a journal, and whether they travel."""
+"""The settings of live plants: their validation, their comparison with those of a journal, and whether they travel."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 from soqo._control.actuators import check_limits, check_names
 from soqo._control.snapshot import Snapshot
-from soqo._foundation.arguments import finite_array, horizon_or_none, integer, numbers
-from soqo._foundation.random_streams import stream
+from soqo._foundation.arguments import horizon_or_none, integer, numbers
 from soqo._storage.plain_data import portability_problems
 from soqo.errors import ArgumentError, PortabilityWarning
 from soqo.policies import Policy, wrap_for_plant
-from soqo.typing import ArrayLike
+from soqo.typing import ArrayLike, IntArray
 
 
-def first_snapshot(
-    policy: Policy[Any],
-    x0: ArrayLike,
-    *,
-    horizon: int | None,
-    seed: int,
-    low: ArrayLike | None,
-    high: ArrayLike | None,
-    rate: ArrayLike | None,
-    period: ArrayLike | None,
-    switching_weight: ArrayLike | None,
-    max_delay: int,
-    v_limits: tuple[ArrayLike, ArrayLike] | None,
-    actuators: Any,
-    units: Any,
-    timestamps: bool,
-) -> tuple[Snapshot, Policy[Any]]:
-    """Return the state of a controller before the first round, and its policy within limits and weight."""
-    start = finite_array("x0", x0)
-    if start.ndim != 1 or not start.size:
-        raise ArgumentError(f"x0 must have shape (d,), one plant, got {start.shape}")
-    names = check_names(actuators, units, start.size)
-    rounds = horizon_or_none(horizon)
-    low, high, rate, period, switching_weight = (
-        None if value is None else numbers(name, value)
-        for name, value in (
-            ("low", low),
-            ("high", high),
-            ("rate", rate),
-            ("period", period),
-            ("switching_weight", switching_weight),
-        )
-    )
-    limits = None if v_limits is None else check_limits("v_limits", v_limits, start.size)
-    player = wrap_for_plant(policy, switching_weight=switching_weight, low=low, high=high, rate=rate, period=period)
-    number = integer("seed", seed, least=0)
-    state = player.start(start, rounds, stream(number, run=0, purpose="policy"), max_delay=max_delay)
-    within = (np.asarray(-np.inf if low is None else low), np.asarray(np.inf if high is None else high))
-    names.check_within("x0", start, within, what="low and high")
-    snapshot = Snapshot(
-        policy,
-        low,
-        high,
-        switching_weight,
-        state,
-        0,
-        rate=rate,
-        v_limits=limits,
+class Options(TypedDict, total=False):
+    """The settings of plants beside their policy, as :class:`soqo.Controller` and :class:`soqo.Fleet` take them."""
+
+    horizon: int | None
+    seed: int
+    low: ArrayLike | None
+    high: ArrayLike | None
+    rate: ArrayLike | None
+    period: ArrayLike | None
+    switching_weight: ArrayLike | None
+    max_delay: int
+    v_limits: tuple[ArrayLike, ArrayLike] | None
+    actuators: Any
+    units: Any
+    timestamps: bool
+
+
+_COMPARED = ("policy", "low", "high", "rate", "period", "switching_weight", "v_limits", "actuators", "units", "seed")
+
+
+def check_settings(policy: Policy[Any], dim: int, none: IntArray, options: Options) -> Snapshot:
+    """Return the settings of plants with so many actuators, as the state of none of them.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy.
+    dim : int
+        The number of actuators.
+    none : IntArray
+        The numbers of no plants: an empty array, or one without an axis for a plant that is steered alone.
+    options : dict
+        The settings.
+    """
+    names = check_names(options.get("actuators"), options.get("units"), dim)
+    given: Any = options
+    plant = {name: None if given.get(name) is None else numbers(name, given[name]) for name in _PLANT}
+    v_limits = given.get("v_limits")
+    wrap_for_plant(policy, **plant)
+    return Snapshot(
+        policy=policy,
+        dim=dim,
+        horizon=horizon_or_none(given.get("horizon")),
+        seed=integer("seed", given.get("seed", 0), least=0),
+        max_delay=integer("max_delay", given.get("max_delay", 0), least=0),
+        **plant,
+        names=(),
+        numbers=none,
+        missed=np.zeros_like(none),
+        begun=0,
+        batches=(),
+        v_limits=None if v_limits is None else check_limits("v_limits", v_limits, dim),
         actuators=names.names,
         units=names.units,
-        timestamps=bool(timestamps),
-        seed=number,
-        period=period,
+        timestamps=bool(given.get("timestamps", False)),
     )
-    return snapshot, player
+
+
+_PLANT = ("low", "high", "rate", "period", "switching_weight")
 
 
 def check_same_settings(given: Snapshot, found: Snapshot, source: str | os.PathLike[str]) -> None:
     """Refuse to continue a journal with other settings than its own; x0 is only where a new journal would start."""
-    if given.state.x.size != found.state.x.size:
-        raise ArgumentError(
-            f"x0 must have the {found.state.x.size} actuators of the journal {source}, got {given.state.x.size}"
-        )
-    names = ("policy", "low", "high", "rate", "period", "switching_weight", "v_limits", "actuators", "units", "seed")
-    pairs = [(name, getattr(given, name), getattr(found, name)) for name in names]
-    pairs += [(name, getattr(given.state, name), getattr(found.state, name)) for name in ("horizon", "max_delay")]
-    for name, asked, there in pairs:
+    if given.dim != found.dim:
+        raise ArgumentError(f"x0 must have the {found.dim} actuators of the journal {source}, got {given.dim}")
+    for name in (*_COMPARED, "horizon", "max_delay"):
+        asked, there = getattr(given, name), getattr(found, name)
         if name == "seed" and there is None:  # a journal of an earlier version
             continue
         if not _equal(asked, there):
+            owner = "Controller" if found.is_alone else "Fleet"
             raise ArgumentError(
-                f"{name} must be as in the journal {source}, {there!r}, got {asked!r}: Controller.resume continues the "
+                f"{name} must be as in the journal {source}, {there!r}, got {asked!r}: {owner}.resume continues the "
                 "journal with its own settings"
             )
 

@@ -17,8 +17,11 @@ process may be one of another machine, which writes to it."""
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path to write to; on success the file there replaces ``path``, and is on the disk."""
+def replacing(path: str | os.PathLike[str], *, on_disk: bool = True) -> Iterator[Path]:
+    """Yield a temporary path to write to; on success the file there replaces ``path``, and by default is on the disk.
+
+    If not, a power failure may leave an empty or incomplete file.
+    """
     target = file_path("path", path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent} to write {target.name} in")
@@ -26,13 +29,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = temporary_path(target)
     try:
         yield temporary
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
+        if on_disk:
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_folder(target.parent)
+    if on_disk:
+        sync_folder(target.parent)
 
 
 def temporary_path(target: Path) -> Path:

@@ -7,26 +7,27 @@ import math
 import os
 import threading
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic, process_time
+from time import monotonic, perf_counter, process_time
 from typing import Any, Literal, get_args
 from weakref import WeakValueDictionary
 
 from soqo._foundation.arguments import choice, file_path
 from soqo._storage.atomic import remove_abandoned, sync_folder, temporary_path
-from soqo._storage.journal_format import Contents, read, read_closing
-from soqo._storage.journal_records import (
-    CHECKSUM,
-    CLOSING,
-    DIGEST_BYTES,
-    HEAD,
-    INITIAL_CHECKSUM,
-    MAGIC,
-    MARK,
-    SNAPSHOT,
-    TRAILER,
+from soqo._storage.journal_format import (
+    Contents,
+    Latest,
+    check_magic,
+    continued,
+    is_at_end,
+    latest_path,
+    read,
+    read_latest,
+    write_latest,
 )
+from soqo._storage.journal_records import CHECKSUM, DIGEST_BYTES, HEAD, INITIAL_CHECKSUM, MAGIC, MARK, SNAPSHOT
 from soqo.errors import ArgumentError, BusyError, ProtocolError
 
 try:
@@ -37,13 +38,13 @@ except ImportError:  # Windows has no POSIX file locks
 Durability = Literal["disk", "process"]
 
 MIN_SNAPSHOT_BYTES = 1 << 16
-"""Snapshots are at least this many bytes apart, and as many as the last one took: they at most double a file."""
+"""Snapshots in a file are at least this many bytes apart, and as many as they take: they at most double it."""
 
 MAX_REPLAY_SECONDS = 0.5
 """A snapshot follows when the records since the last one took this long to compute, since a replay takes as long."""
 
-LARGE_SNAPSHOT_BYTES = 1 << 20
-"""Snapshots of larger states are so much rarer as they are larger, so that they neither fill a disk nor take long."""
+MAX_SNAPSHOT_SHARE = 0.125
+"""Snapshots are so rare that to write them takes at most this share of the time of the calls."""
 
 _sync = getattr(os, "fdatasync", os.fsync)
 """Writes data and length to the disk; the time of the last change is not needed there."""
@@ -77,16 +78,16 @@ class Journal:
     _checksum: int = field(default=INITIAL_CHECKSUM, init=False)
     _digest: Any = field(default=None, init=False)  # without _undigested; None if the file was not read so far
     _undigested: list[bytes] = field(default_factory=list, init=False)
-    _bytes_until_snapshot: int = field(default=MIN_SNAPSHOT_BYTES, init=False)
-    _replay_seconds: float = field(default=0.0, init=False)
+    _bytes: int = field(default=0, init=False)  # since the last snapshot in the file
+    _replay_seconds: float = field(default=0.0, init=False)  # since the last snapshot
     _processor_seconds: float = field(default=0.0, init=False)  # of this process at the last snapshot
-    _snapshot_bytes: int = field(default=0, init=False)  # of the last one
+    _state_bytes: int = field(default=0, init=False)  # of the last snapshot
+    _snapshot_seconds: float = field(default=0.0, init=False)  # that it took to write it
+    _latest_end: int = field(default=0, init=False)  # of the journal when the file beside it was written
     _next_link_check: float = field(default=0.0, init=False)
     _close_reason: str = field(default="", init=False)
     _lock: Any = field(default_factory=threading.RLock, init=False)
     _writing: bool = field(default=False, init=False)
-    _has_calls: bool = field(default=False, init=False)
-    _is_closed_cleanly: bool = field(default=False, init=False)  # a closing record follows _end; the next replaces it
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], durability: Durability, state: bytes) -> Journal:
@@ -100,21 +101,24 @@ class Journal:
         try:
             journal._open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
             journal._write(MAGIC)
-            journal.snapshot(state)
+            journal.append_snapshot(state)
             os.fsync(journal._descriptor)
             try:
                 os.link(temporary, target)  # unlike a rename, this does not replace another file
             except FileExistsError:
                 raise ArgumentError(
-                    f"journal must be a new file, got {target}, which exists: Controller.resume continues it"
+                    f"journal must be a new file, got {target}, which exists: resume continues it"
                 ) from None
         except BaseException:
             journal.close()
             raise
         finally:
             temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # it would be ignored
+            latest_path(target).unlink(missing_ok=True)
         sync_folder(target.parent)
         journal._next_link_check = 0.0
+        journal._latest_end = journal._end
         return journal
 
     @classmethod
@@ -123,54 +127,52 @@ class Journal:
     ) -> tuple[Journal, Contents]:
         """Open a journal to continue it; an incomplete end is cut off.
 
-        After a clean close, only the closing record is read, unless the whole file is to be verified.
+        If the file beside it has its last state, nothing else is read, unless the whole journal is to be verified.
         """
         target = _check_path(path, durability)
         if not target.is_file():
             raise FileNotFoundError(f"there is no journal {target}")
-        journal = cls(target, durability)
+        journal, latest = cls(target, durability), read_latest(target)
         try:
             journal._open(target, os.O_RDWR)
             with open(journal._descriptor, "rb", closefd=False) as file:
-                closing = read_closing(file, target)
-                file.seek(0)
-                if closing is not None:
-                    if verify:
-                        read(file.read(), target)
-                    journal._end, journal._checksum = closing.start, closing.checksum
-                    journal._bytes_until_snapshot = closing.bytes_until_snapshot
-                    journal._has_calls = journal._is_closed_cleanly = True
-                    journal._snapshot_bytes = len(closing.state)
-                    return journal, Contents(closing.state, [], closing.start, closing.checksum, 0, 0)
-                data = file.read()
-            contents = read(data, target)
-            if contents.cut:
-                os.ftruncate(journal._descriptor, contents.end)
-                os.fsync(journal._descriptor)
+                check_magic(file.read(len(MAGIC)), target)
+                if latest is not None and not verify and is_at_end(latest, file):
+                    contents = Contents(latest.state, [], latest.end, latest.checksum, 0, 0)
+                    journal._bytes = latest.since
+                else:
+                    file.seek(0)
+                    contents = journal._read(file.read(), latest)
         except BaseException:
             journal.close()
             raise
-        journal._end, journal._checksum = contents.end, contents.checksum
-        journal._digest = hashlib.blake2b(memoryview(data)[: contents.end], digest_size=DIGEST_BYTES)
-        journal._has_calls = contents.end > len(MAGIC) + contents.snapshot  # more than the first snapshot
-        journal._snapshot_bytes = contents.snapshot
-        since = sum(record.end - record.start for record in contents.records)
-        journal._bytes_until_snapshot = max(MIN_SNAPSHOT_BYTES, contents.snapshot) - since
+        journal._end, journal._checksum, journal._state_bytes = contents.end, contents.checksum, len(contents.state)
+        journal._latest_end = contents.end if latest is not None and not contents.records else -1
         return journal, contents
+
+    def _read(self, data: bytes, latest: Latest | None) -> Contents:
+        """Return the contents of the file, after cutting off an incomplete end."""
+        contents = read(data, self.path)
+        if contents.cut:
+            os.ftruncate(self._descriptor, contents.end)
+            os.fsync(self._descriptor)
+        self._digest = hashlib.blake2b(memoryview(data)[: contents.end], digest_size=DIGEST_BYTES)
+        self._bytes = sum(record.end - record.start for record in contents.records)
+        return continued(contents, latest)
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return self.path.name
 
     @property
     def snapshot_is_due(self) -> bool:
         """Whether the records since the last snapshot take more space than it, or too long to replay."""
-        if self._bytes_until_snapshot <= 0:
+        if self._bytes >= max(MIN_SNAPSHOT_BYTES, self._state_bytes):
             return True
-        limit = MAX_REPLAY_SECONDS * max(1.0, self._snapshot_bytes / LARGE_SNAPSHOT_BYTES)
+        limit = max(MAX_REPLAY_SECONDS, self._snapshot_seconds / MAX_SNAPSHOT_SHARE)
         # Calls that waited for a busy processor took longer than their replay will; that clock is slower to read.
         return self._replay_seconds > limit and process_time() - self._processor_seconds > limit
-
-    @property
-    def position(self) -> tuple[int, int]:
-        """The end and the checksum of the last record, which identify it."""
-        return self._end, self._checksum
 
     def append(self, kind: bytes, payload: bytes, seconds: float = 0.0) -> None:
         """Write a record of a call that took some seconds to compute.
@@ -182,23 +184,31 @@ class Journal:
         record = body + CHECKSUM.pack(checksum)
         self._write(record)
         self._checksum = checksum
-        self._bytes_until_snapshot -= len(record)
-        self._has_calls = True
-        self.add_replay_time(seconds)
+        self._bytes += len(record)
+        self._replay_seconds += seconds
 
     def add_replay_time(self, seconds: float) -> None:
         """Add to the computing time of the records since the last snapshot."""
         self._replay_seconds += seconds
 
     def snapshot(self, state: bytes) -> None:
-        """Write a snapshot, from which a reader can start."""
-        payload = MARK + self._update_digest() + state
-        has_calls = self._has_calls
-        self.append(SNAPSHOT, payload)
-        self._has_calls = has_calls
-        self._snapshot_bytes = HEAD.size + len(payload) + CHECKSUM.size
-        self._bytes_until_snapshot = max(MIN_SNAPSHOT_BYTES, self._snapshot_bytes)
+        """Write a state from which a reader can start: into the file, if that at most doubles it, or else beside it."""
+        begun = perf_counter()
+        if self._bytes >= max(MIN_SNAPSHOT_BYTES, len(state)):
+            self.append_snapshot(state)
+        else:
+            self._write_latest(state)
+        self._state_bytes, self._snapshot_seconds = len(state), perf_counter() - begun
         self._replay_seconds, self._processor_seconds = 0.0, process_time()
+
+    def append_snapshot(self, state: bytes) -> None:
+        """Write a state into the file."""
+        self.append(SNAPSHOT, MARK + self._update_digest() + state)
+        self._bytes = 0
+
+    def _write_latest(self, state: bytes) -> None:
+        write_latest(Path(self._location), Latest(self._end, self._checksum, self._bytes, state))
+        self._latest_end = self._end
 
     def _update_digest(self) -> bytes:
         """Return the digest of the file so far."""
@@ -215,18 +225,15 @@ class Journal:
         self._undigested.clear()
         return bytes(self._digest.digest())
 
-    def write_closing(self, state: bytes) -> None:
-        """Write the last state, from which the journal can be resumed without reading the rest of the file.
+    def close(self, state: bytes | None = None) -> None:
+        """Close the file; with the last state, from which it can be resumed without reading the rest of it."""
+        if state is not None and not self._close_reason and self._latest_end != self._end:
+            # The calls are in the journal already: without this state, a resume replays them.
+            with suppress(OSError, ArgumentError):
+                self._write_latest(state)
+        self._shut("is closed")
 
-        Nothing is written if there were no calls, or if the closing record of the last writer is still in place.
-        """
-        if self._is_closed_cleanly or not self._has_calls:
-            return
-        payload = state + TRAILER.pack(self._bytes_until_snapshot, self._end)
-        body = HEAD.pack(CLOSING, len(payload)) + payload
-        self._write(body + CHECKSUM.pack(zlib.crc32(body, self._checksum)), replaceable=True)
-
-    def close(self, why: str = "is closed") -> None:
+    def _shut(self, why: str) -> None:
         """Close the file; if this thread is writing to it (in a signal handler), when the write is done."""
         with self._lock:
             if not self._close_reason:
@@ -251,7 +258,7 @@ class Journal:
         status = os.fstat(self._descriptor)
         identity = (status.st_dev, status.st_ino)
         if (other := _WRITERS.get(identity)) is not None:
-            other.close("was taken over by another controller of this process")
+            other._shut("was taken over by another controller of this process")
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -260,8 +267,8 @@ class Journal:
             ) from None
         _WRITERS[identity] = self
 
-    def _write(self, data: bytes, *, replaceable: bool = False) -> None:
-        """Write at the end of the file, completely or not at all; the next write may replace it."""
+    def _write(self, data: bytes) -> None:
+        """Write at the end of the file, completely or not at all."""
         with self._lock:
             if self._close_reason:
                 raise ProtocolError(f"journal {self.path} {self._close_reason}")
@@ -272,8 +279,6 @@ class Journal:
                 self._check_link()
             self._writing = True
             try:
-                if self._is_closed_cleanly:
-                    self._remove_closing()
                 self._put(data)
                 if self.durability == "disk":
                     self._sync_data()
@@ -281,12 +286,10 @@ class Journal:
                 self._writing = False
                 if self._close_reason:
                     self._release()
-            self._is_closed_cleanly = replaceable
-            if not replaceable:
-                self._end += len(data)
-                if self._digest is not None:
-                    # Hashed at the next snapshot, since a hash takes long after a wait for the disk.
-                    self._undigested.append(data)
+            self._end += len(data)
+            if self._digest is not None:
+                # Hashed at the next snapshot, since a hash takes long after a wait for the disk.
+                self._undigested.append(data)
 
     def _check_link(self) -> None:
         """Raise an error if the path no longer names the open file, since what is written would be lost."""
@@ -312,16 +315,12 @@ class Journal:
             os.ftruncate(self._descriptor, self._end)
             raise
 
-    def _remove_closing(self) -> None:
-        os.ftruncate(self._descriptor, self._end)
-        self._is_closed_cleanly = False
-
     def _sync_data(self) -> None:
         try:
             _sync(self._descriptor)
         except OSError:
             # What the disk holds is unknown now: only reading the file again can tell.
-            self.close("could not be written to the disk; resume it once the disk works")
+            self._shut("could not be written to the disk; resume it once the disk works")
             raise
 
 

@@ -18,19 +18,17 @@ import numpy as np
 
 from soqo._storage.journal_records import (
     ACT,
-    ACT_WITH_PARTS,
+    CALLS,
+    CHANGES,
     CHECKSUM,
     CLOSING,
     DIGEST_BYTES,
+    EARLIER,
     HEAD,
     INITIAL_CHECKSUM,
-    JOIN,
-    LEAVE,
     MAGIC,
     MARK,
     OBSERVE,
-    OBSERVE_WITH_PARTS,
-    RESTART,
     SNAPSHOT,
     TRAILER,
     Record,
@@ -40,9 +38,7 @@ from soqo._storage.journal_records import (
 )
 
 _KINDS = np.zeros(256, dtype=np.bool_)
-_KINDS[list(b"".join((SNAPSHOT, CLOSING, ACT, OBSERVE, ACT_WITH_PARTS, OBSERVE_WITH_PARTS, JOIN, LEAVE, RESTART)))] = (
-    True
-)
+_KINDS[list(b"".join((SNAPSHOT, CLOSING, *CALLS.values(), *EARLIER)))] = True
 
 _CHUNK_BYTES = 1 << 22
 
@@ -151,10 +147,10 @@ def _is_plausible(data: bytes, start: int, stop: int) -> bool:
         return length >= TRAILER.size and TRAILER.unpack_from(data, stop - TRAILER.size)[1] == start
     if kind in (ACT, OBSERVE):
         return length <= _SHORT_BYTES or length % 8 == 0  # numbers of 8 bytes
-    if kind in (JOIN, LEAVE, RESTART):
+    if kind in CHANGES:
         return length >= _LONG.size and _LONG.unpack_from(data, at)[0] <= length - _LONG.size
-    # Named parts fill the payload; the calls of a fleet begin with the number of plants, which have 4 bytes each.
-    if length >= _WORD.size and _WORD.unpack_from(data, at)[0] <= length // 4:
+    # Named parts fill the payload; earlier calls of a fleet begin with the number of plants, of 4 bytes each.
+    if kind in EARLIER and length >= _WORD.size and _WORD.unpack_from(data, at)[0] <= length // 4:
         return True
     while at + HEAD.size <= stop:
         at += HEAD.size + HEAD.unpack_from(data, at)[1]

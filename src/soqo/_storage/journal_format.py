@@ -5,10 +5,7 @@ r"""The layout of a journal: an append-only file of records, each with a checksu
     file      = MAGIC record*                      the first record is a snapshot
     record    = kind (1 byte)  length (4 bytes)  payload  checksum (4 bytes)
     payload   = snapshot:  MARK  digest (16 bytes)  state
-                act:       v, x                   float64 each
-                observe:   y, or y and the applied x
-                act with parts, observe with parts:  (name (1 byte)  length (4 bytes)  bytes)*
-                closing:   state  TRAILER
+                call:      what the owner of the journal makes of it
 
 Numbers are little-endian. A checksum is the CRC-32 of kind, length and payload, started with the checksum of the
 previous record, so that a record that is lost, repeated or moved is detected. The digest of a snapshot is the BLAKE2b
@@ -19,20 +16,31 @@ reading the file.
 A crash can cut short the last record and nothing else. So an incomplete end is cut off, while a damaged record with
 complete ones after it was not caused by a crash, and is refused.
 
-A controller that is closed writes its state to a closing record, whose trailer has the byte at which the record starts.
-If this is the last record, a reader that needs the last state finds it from the end of the file, verifies its checksum,
-and reads nothing else (`read_closing`). Damage before a closing record is not noticed then; it cannot change the state,
-and `read` and `read_all` find it. The next call replaces the closing record, since the records before it give the same
-state, so that many restarts do not make a file grow. A closing record in the middle of a file is ignored.
+Beside the journal there may be a file with its latest state, which each later one replaces::
+
+    latest    = magic  check (4 bytes)  end (8 bytes)  checksum (4 bytes)  since (8 bytes)  state
+
+The check is the CRC-32 of what follows it: unlike a hash, it takes little time for a state of hundreds of megabytes.
+End and checksum are those of the record after which the state was taken, and since is the number of bytes between the
+last snapshot in the journal and this end. If this is the last record of the journal,
+nothing else is read. Damage elsewhere is not noticed then; it cannot change the state, and `read` and `read_all` find
+it. The file is a shortcut: if it is missing, damaged or does not fit the journal, more records are replayed, and the
+state is the same.
+
+A journal of an earlier version may have closing records, which held the state at a close and are ignored.
 """
 
 from __future__ import annotations
 
 import os
+import struct
+import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from soqo._storage.atomic import replacing
 from soqo._storage.checksummed import starts_with
 from soqo._storage.journal_damage import BudgetExceededError, complete_record_after, last_snapshot
 from soqo._storage.journal_records import (
@@ -43,7 +51,6 @@ from soqo._storage.journal_records import (
     MAGIC,
     MARK,
     SNAPSHOT,
-    TRAILER,
     Record,
     is_snapshot,
     record_at,
@@ -51,24 +58,17 @@ from soqo._storage.journal_records import (
 )
 from soqo.errors import FileFormatError
 
+_LATEST_MAGIC = b"soqo-snapshot 1\n"
+_POSITION = struct.Struct("<QIQ")
 
-class Closing(NamedTuple):
-    """A closing record at the end of a file.
 
-    Attributes
-    ----------
-    state : bytes
-        The last state.
-    start, checksum : int
-        Where the record starts, and the checksum of the record before it.
-    bytes_until_snapshot : int
-        The bytes left until the next snapshot is due.
-    """
+class Latest(NamedTuple):
+    """The contents of the file beside a journal."""
 
-    state: bytes
-    start: int
+    end: int
     checksum: int
-    bytes_until_snapshot: int
+    since: int
+    state: bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class Contents:
 
 def read(data: bytes, source: str | os.PathLike[str]) -> Contents:
     """Read a journal from its last snapshot."""
-    _check_magic(data, source)
+    check_magic(data, source)
     first = last_snapshot(data) or _first_snapshot(data, source)
     records = list(records_from(data, first.end, first.checksum))
     last = records[-1] if records else first
@@ -110,29 +110,53 @@ def read(data: bytes, source: str | os.PathLike[str]) -> Contents:
     return Contents(body, calls, last.end, last.checksum, size, len(data) - last.end)
 
 
-def read_closing(file: BinaryIO, source: str | os.PathLike[str]) -> Closing | None:
-    """Return the closing record at the end of a journal, without reading what precedes it; None if there is none."""
-    _check_magic(file.read(len(MAGIC)), source)
-    size = file.seek(0, os.SEEK_END)
-    tail = TRAILER.size + CHECKSUM.size
-    if size < len(MAGIC) + tail:
+def continued(contents: Contents, latest: Latest | None) -> Contents:
+    """Return contents from a later state, if it is that after one of their records."""
+    ends = [] if latest is None else [(record.end, record.checksum) for record in contents.records]
+    if latest is None or (latest.end, latest.checksum) not in ends:
+        return contents
+    return replace(contents, state=latest.state, records=contents.records[ends.index(latest[:2]) + 1 :])
+
+
+def latest_path(journal: Path) -> Path:
+    """Return the path of the file beside a journal."""
+    return journal.with_name(f"{journal.name}.snapshot")
+
+
+def write_latest(journal: Path, latest: Latest) -> None:
+    """Write the file beside a journal; what a power failure leaves incomplete has a wrong checksum, and is ignored."""
+    position = _POSITION.pack(*latest[:3])
+    check = zlib.crc32(latest.state, zlib.crc32(position))
+    with replacing(latest_path(journal), on_disk=False) as temporary, temporary.open("wb") as file:
+        file.write(_LATEST_MAGIC + CHECKSUM.pack(check) + position)
+        file.write(latest.state)
+
+
+def read_latest(journal: Path) -> Latest | None:
+    """Return what is in the file beside a journal; None if it cannot be used."""
+    try:
+        data = latest_path(journal).read_bytes()
+    except OSError:
         return None
-    file.seek(size - tail)
-    left, start = TRAILER.unpack_from(file.read(tail))
-    if not len(MAGIC) < start < size - tail:
+    start = len(_LATEST_MAGIC) + CHECKSUM.size
+    check = CHECKSUM.pack(zlib.crc32(memoryview(data)[start:]))
+    if not data.startswith(_LATEST_MAGIC + check) or len(data) < start + _POSITION.size:
         return None
-    file.seek(start - CHECKSUM.size)
-    data = file.read()
-    (previous,) = CHECKSUM.unpack_from(data)
-    record = record_at(data, CHECKSUM.size, previous)
-    if record is None or record.kind != CLOSING or record.end != len(data):
-        return None
-    return Closing(record.payload[: -TRAILER.size], start, previous, left)
+    end, checksum, since = _POSITION.unpack_from(data, start)
+    return Latest(end, checksum, since, data[start + _POSITION.size :])
+
+
+def is_at_end(latest: Latest, file: BinaryIO) -> bool:
+    """Return whether the last record of a journal is that after which a state was taken."""
+    if file.seek(0, os.SEEK_END) != latest.end:
+        return False
+    file.seek(-CHECKSUM.size, os.SEEK_END)
+    return file.read() == CHECKSUM.pack(latest.checksum)
 
 
 def read_all(data: bytes, source: str | os.PathLike[str]) -> tuple[bytes, Iterator[Record]]:
     """Return the first state of a journal, and the record of every call; damage raises an error at the end."""
-    _check_magic(data, source)
+    check_magic(data, source)
     first = _first_snapshot(data, source)
 
     def others() -> Iterator[Record]:
@@ -151,7 +175,7 @@ def is_journal(path: str | os.PathLike[str]) -> bool:
     return starts_with(path, MAGIC[: MAGIC.index(b" ")])
 
 
-def _check_magic(data: bytes, source: str | os.PathLike[str]) -> None:
+def check_magic(data: bytes, source: str | os.PathLike[str]) -> None:
     """Refuse other files, and journals of another layout."""
     if not data.startswith(MAGIC):
         word = MAGIC[: MAGIC.index(b" ")]

@@ -9,15 +9,18 @@ from typing import NamedTuple
 
 MAGIC = b"soqo-journal 1\n\0"
 MARK = b"soqo snapshot 1\n"
-SNAPSHOT, CLOSING, ACT, OBSERVE = b"S", b"C", b"A", b"O"
-ACT_WITH_PARTS, OBSERVE_WITH_PARTS = b"a", b"o"
-JOIN, LEAVE, RESTART = b"j", b"l", b"r"
-"""Changes of a fleet, whose calls of act and observe use the kinds with parts."""
+SNAPSHOT, CLOSING = b"S", b"C"
+CALLS = {"act": b"P", "observe": b"R", "join": b"J", "restart": b"B", "leave": b"L"}
+"""Calls, which consist of named parts."""
+ACT, OBSERVE, ACT_WITH_PARTS, OBSERVE_WITH_PARTS = b"A", b"O", b"a", b"o"
+CHANGES = {b"j": "join", b"l": "leave", b"r": "restart"}
+EARLIER = {ACT, OBSERVE, ACT_WITH_PARTS, OBSERVE_WITH_PARTS, *CHANGES}
+"""Calls that earlier versions wrote; the calls of a fleet used the kinds with parts for another layout."""
 HEAD = struct.Struct("<cI")
 CHECKSUM = struct.Struct("<I")
 DIGEST_BYTES = 16
 TRAILER = struct.Struct("<qQ")
-"""Of a closing record: the bytes left until the next snapshot is due, and the byte at which the record starts."""
+"""The end of a closing record, which earlier versions wrote: a number, and the byte at which the record starts."""
 INITIAL_CHECKSUM = zlib.crc32(MAGIC)
 """The value with which the checksum of the first record starts."""
 

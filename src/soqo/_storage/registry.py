@@ -249,11 +249,6 @@ def add_fields(**values: Any) -> _Migration:
     return lambda fields: {**values, **fields}
 
 
-def drop_fields(*names: str) -> _Migration:
-    """Return a migration that drops fields."""
-    return lambda fields: {name: value for name, value in fields.items() if name not in names}
-
-
 def map_field(name: str, function: Callable[[Any], Any]) -> _Migration:
     """Return a migration that replaces the value of a field by a function of it."""
     return lambda fields: {**fields, name: function(fields[name])}

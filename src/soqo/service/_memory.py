@@ -68,7 +68,7 @@ class Memory:
         """Remove a plant, which is rebuilt when it is needed again."""
         plant = self.plants.pop(name, None)
         if plant is not None:
-            plant.kind.batches.drop([plant.id])
+            plant.kind.batches.drop(np.array([plant.id]))
 
     def records_of(self, plant: Plant, number: int) -> Sequence[Record]:
         """Return the records of a round of a plant."""
@@ -103,7 +103,7 @@ class Memory:
         else:
             held = decode(snapshot.data)
             state, progress = held["state"], Progress(**held["progress"])
-        kind.batches.put(state, [stored.id])
+        kind.batches.put(kind.player, state, np.array([stored.id]))
         return Plant(stored, kind, arguments, progress)
 
     def _replay(self, work: Sequence[tuple[Plant, Sequence[Record]]]) -> dict[str, SoqoError]:

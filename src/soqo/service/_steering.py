@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soqo._control.fleets.batches import Batches
+from soqo._control.plants import Plants
 from soqo._foundation.angles import unroll_near
 from soqo._foundation.frozen_dataclasses import evolve
 from soqo._foundation.random_streams import stream
@@ -60,7 +60,7 @@ class Kind:
         self.player = wrap_for_plant(policy, switching_weight=switching_weight, period=period, **limits)
         self.coordinates = Coordinates(switching_weight)
         self.includes_switching = _includes_switching(self.player)
-        self.batches = Batches(self.player)
+        self.batches = Plants()
 
     def start(self, x0: Array, seed: int) -> State[Any]:
         """Return the state of one plant before its first round, of the batch (1,)."""
@@ -69,7 +69,7 @@ class Kind:
 
     def state_of(self, plant: int) -> State[Any]:
         """Return the state of one plant, of the batch (1,)."""
-        return self.batches.state_of(plant)
+        return self.batches.part_of(np.array([plant])).state
 
     def nearest_turn(self, angle: Array, x: Array) -> Array:
         """Return positions that may be given modulo a period at the turn nearest to x."""
@@ -161,8 +161,8 @@ def _compute_group(steps: Sequence[Step]) -> None:
 
 def _compute_together(steps: Sequence[Step]) -> None:
     kind, acting = steps[0].plant.kind, steps[0].kind == "act"
-    for state, places in kind.batches.select([step.plant.id for step in steps], settle=acting):
-        chosen = [steps[place] for place in places]
+    for part in kind.batches.select(np.array([step.plant.id for step in steps]), settle=acting):
+        state, chosen = part.state, [steps[place] for place in np.arange(len(steps))[part.places]]
         given = {name: np.stack([step.given[name] for step in chosen]) for name in chosen[0].given}
         after = _act(kind, state, chosen, given) if acting else _observe(kind, state, chosen, given)
         counts = kind.player.counts(after)
@@ -201,7 +201,7 @@ def take_effect(steps: Iterable[Step]) -> None:
         assert state is not None
         if rows != list(range(len(state.x))):
             state = kind.player.take(state, rows)
-        kind.batches.put(state, [step.plant.id for step in group])
+        kind.batches.put(kind.player, state, np.array([step.plant.id for step in group]))
 
 
 def _expected(kind: Kind, state: State[Any], given: Mapping[str, Array]) -> Sequence[float | None]:

@@ -9,38 +9,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
+from copy import deepcopy
 from pathlib import Path
-from threading import RLock
-from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from soqo._control.actuators import Actuators
+from soqo._control.calls import Call, Name, Names
 from soqo._control.descriptions import Limits, describe_round, detach, diagnose
-from soqo._control.fleets.arguments import (
+from soqo._control.fleet_arguments import (
+    check_horizon,
     check_limits,
-    check_whole_rows,
+    check_open,
     is_name,
+    limits_of_new,
     new_names,
-    optional_flags,
-    optional_rows,
-    plant_rounds,
     plant_values,
+    select,
+    told_rows,
 )
-from soqo._control.fleets.journal import FleetJournal
-from soqo._control.fleets.limits import differ, limit_rows
-from soqo._control.fleets.log import read_fleet_log
-from soqo._control.fleets.plants import Plants
-from soqo._control.fleets.records import ActCall, FleetCall, JoinCall, LeaveCall, Name, Names, ObserveCall, RestartCall
-from soqo._control.fleets.saved import read_plants, write_saved
-from soqo._control.fleets.selection import bounds, check_horizon, check_open, limits_of_new, select
-from soqo._control.fleets.snapshot import FleetSnapshot
+from soqo._control.journal_rounds import read_rounds
 from soqo._control.log import Log
-from soqo._control.settings import warn_if_not_portable
-from soqo._foundation.arguments import choice, file_path, finite_array, horizon_or_none, integer, numbers
-from soqo._foundation.frozen_dataclasses import evolve
+from soqo._control.own_limits import differ, limit_rows
+from soqo._control.plants import Status
+from soqo._control.settings import Options, check_settings
+from soqo._control.snapshot import Snapshot
+from soqo._control.steering import Steering, begin
+from soqo._foundation.arguments import choice, file_path, finite_array
 from soqo._storage.journal import Durability
 from soqo.errors import ArgumentError
 from soqo.policies import Policy
@@ -123,37 +119,18 @@ class Fleet:
         start = finite_array("x0", x0)
         if start.ndim != 2 or not start.shape[1]:
             raise ArgumentError(f"x0 must have shape (n, d), one row per plant, got {start.shape}")
-        given = {"low": low, "high": high, "rate": rate}
+        given: dict[str, Any] = {"low": low, "high": high, "rate": rate}
         limits = limit_rows(given, *start.shape) if differ(given) else None
-        low, high, rate, period, switching_weight = (
-            None if value is None or (name in given and np.ndim(value) == 2) else numbers(name, value)
-            for name, value in (*given.items(), ("period", period), ("switching_weight", switching_weight))
+        options: Options = {"horizon": horizon, "seed": seed, "max_delay": max_delay, "period": period}
+        options["switching_weight"] = switching_weight
+        options["low"], options["high"], options["rate"] = (
+            None if np.ndim(one) == 2 else one for one in given.values()
         )
-        nothing = np.zeros(0, dtype=np.int64)
-        empty = FleetSnapshot(
-            policy=policy,
-            dim=start.shape[1],
-            horizon=horizon_or_none(horizon),
-            seed=integer("seed", seed, least=0),
-            max_delay=integer("max_delay", max_delay, least=0),
-            low=low,
-            high=high,
-            switching_weight=switching_weight,
-            names=(),
-            numbers=nothing,
-            missed=nothing,
-            begun=0,
-            batches=(),
-            rate=rate,
-            period=period,
-            limits=None if limits is None else limits[:0],
-        )
+        settings = check_settings(policy, start.shape[1], np.zeros(0, dtype=np.int64), options)
         choice("durability", durability, ("disk", "process"))
         fresh = new_names(names, len(start), (), 0)
-        plants = Plants(empty)
-        check_limits(start, fresh, given["low"], given["high"])
-        plants.begin(fresh, start, limits)
-        self._assume(plants, None)
+        check_limits(start, fresh, low, high)
+        self._assume(Steering(begin(settings, start, fresh, limits)))
         self._create_journal(journal, durability, stacklevel=2)
 
     # ---- a round -----------------------------------------------------------------------------------------------------
@@ -192,23 +169,17 @@ class Fleet:
         Array, shape (k, d)
             The actions.
         """
-        with self._lock:
-            names, single = select(self._plants, plants)
-            target = plant_values("v", v, names, (self._settings.dim,), single=single)
-            given: dict[str, Any] = {
-                name: optional_rows(name, value, len(names), single=single)
-                for name, value in (("forecast", forecast), ("context", context), ("factor", factor))
-            }
-            given["active"] = optional_flags("active", active, len(names), self._settings.dim, single=single)
+        given = {"v": v, "forecast": forecast, "context": context, "factor": factor, "active": active}
+        with self._steering.lock:
+            names, single = select(self._steering, plants)
+            told = told_rows("act", given, names, self._settings.dim, single=single)
             if not names:
-                return target
-            check_horizon(self._plants, names)
-            begun, selected = perf_counter(), self._plants.numbers_of(names)
-            x, change = self._plants.act(selected, target, given)
-            self._record(ActCall(selected, target, x, **given), perf_counter() - begun)
-            self._plants.store(change)
-            self._conclude()
-            return x[0] if single else x
+                return np.array(told["v"])
+            numbers = self._steering.numbers_of(names)
+            check_horizon(self._steering, names, numbers)
+            x = self._steering.carry_out(Call("act", told, numbers)).x
+        assert x is not None
+        return x[0] if single else x
 
     def observe(
         self,
@@ -242,31 +213,14 @@ class Fleet:
         covariates : array_like, shape (k, m), optional
             What is known about each reading, on which its base load may depend.
         """
-        with self._lock:
-            names, single = select(self._plants, plants)
-            reading = plant_values("y", y, names, (), single=single, missing=True)
-            moved, felt = (
-                None if value is None else self._whole_rows(name, value, names, single=single)
-                for name, value in (("applied", applied), ("at", at))
-            )
-            size = optional_rows("unit", unit, len(names), single=single)
-            known = optional_rows("covariates", covariates, len(names), single=single)
-            rounds = None if round is None else plant_rounds(round, names)
-            if not names:
-                return
-            check_open(self._plants, names, rounds)
-            begun = perf_counter()
-            call = ObserveCall(self._plants.numbers_of(names), reading, moved, rounds, felt, size, known)
-            change = self._plants.observe(call)
-            self._record(call, perf_counter() - begun)
-            self._plants.store(change)
-            self._conclude()
-
-    def _whole_rows(self, argument: str, value: ArrayLike, names: tuple[Name, ...], *, single: bool) -> Array:
-        """Return positions of plants, of which whole rows may be NaN."""
-        rows = plant_values(argument, value, names, (self._settings.dim,), single=single, missing=True)
-        check_whole_rows(argument, rows, names)
-        return rows
+        given = {"y": y, "applied": applied, "round": round, "at": at, "unit": unit, "covariates": covariates}
+        with self._steering.lock:
+            names, single = select(self._steering, plants)
+            told = told_rows("observe", given, names, self._settings.dim, single=single)
+            if names:
+                numbers = self._steering.numbers_of(names)
+                check_open(self._steering, names, numbers, told.get("round"))
+                self._steering.carry_out(Call("observe", told, numbers))
 
     # ---- plants ------------------------------------------------------------------------------------------------------
 
@@ -295,7 +249,7 @@ class Fleet:
         tuple of str or int
             The names.
         """
-        with self._lock:
+        with self._steering.lock:
             start, dim = finite_array("x0", x0), self._settings.dim
             single = is_name(names)
             expected = f"({dim},)" if single else f"(k, {dim}), one row per plant"
@@ -303,10 +257,12 @@ class Fleet:
                 raise ArgumentError(f"x0 must have shape {expected}, got {start.shape}")
             start = start.reshape(-1, dim)
             given: Any = [names] if single else names
-            fresh = new_names(given, len(start), self._plants.numbers, self._plants.begun)
-            limits = limits_of_new(self._plants, {"low": low, "high": high, "rate": rate}, len(start))
-            check_limits(start, fresh, *bounds(self._plants, limits))
-            self._begin(JoinCall(fresh, start, limits))
+            fresh = new_names(given, len(start), self._steering.numbers, self._steering.begun)
+            limits = limits_of_new(self._steering, {"low": low, "high": high, "rate": rate}, len(start))
+            check_limits(start, fresh, *self._bounds(limits))
+            told = {"names": fresh, "x0": start} | ({} if limits is None else {"limits": limits})
+            if fresh:
+                self._steering.carry_out(Call("join", told))
             return fresh
 
     def leave(self, names: Names) -> None:
@@ -317,11 +273,8 @@ class Fleet:
         names : sequence of str or int, or one of them
             The names.
         """
-        with self._lock:
-            call = LeaveCall(select(self._plants, names)[0])
-            self._record(call, 0.0)
-            self._plants.leave(call.names)
-            self._conclude()
+        with self._steering.lock:
+            self._steering.carry_out(Call("leave", {"names": select(self._steering, names)[0]}))
 
     def restart(self, names: Names, x0: ArrayLike | None = None) -> None:
         """Let plants begin anew: what was learned about them is forgotten, and their next round is their first.
@@ -333,36 +286,38 @@ class Fleet:
         x0 : array_like, shape (k, d), optional
             The positions of the plants; by default where they are.
         """
-        with self._lock:
-            chosen, single = select(self._plants, names)
-            shape = (self._settings.dim,)
-            if x0 is None:
-                start = self._plants.status(chosen).x
-            else:
-                start = plant_values("x0", x0, chosen, shape, single=single)
-                check_limits(start, chosen, *bounds(self._plants, self._plants.own_limits(chosen)))
-            self._begin(RestartCall(chosen, start))
+        with self._steering.lock:
+            chosen, single = select(self._steering, names)
+            start = self._status(chosen).x
+            if x0 is not None:
+                start = plant_values("x0", x0, chosen, (self._settings.dim,), single=single)
+                check_limits(start, chosen, *self._bounds(self._own_limits(chosen)))
+            if chosen:
+                self._steering.carry_out(Call("restart", {"names": chosen, "x0": start}))
 
-    def _begin(self, call: JoinCall | RestartCall) -> None:
-        """Let plants begin."""
-        if call.names:
-            begun = perf_counter()
-            self._plants.start(range(len(call.names)), call.x0)  # a policy may refuse x0: before it is recorded
-            self._record(call, perf_counter() - begun)
-            self._plants.begin(call.names, call.x0, call.limits if isinstance(call, JoinCall) else None)
-            self._conclude()
+    def _bounds(self, limits: Array | None) -> tuple[ArrayLike | None, ArrayLike | None]:
+        """Return the lowest and the highest positions of some plants."""
+        return (self._settings.low, self._settings.high) if limits is None else (limits[:, 0], limits[:, 1])
+
+    def _own_limits(self, names: tuple[Name, ...]) -> Array | None:
+        """Return the limits of some plants, shape (k, 3, d), if limits differ."""
+        plants = self._steering.plants
+        return None if plants.limits is None else plants.limits_of(self._steering.numbers_of(names), self._settings.dim)
+
+    def _status(self, names: tuple[Name, ...]) -> Status:
+        return self._steering.status(self._steering.numbers_of(names))
 
     @property
     def names(self) -> tuple[Name, ...]:
         """The names of the plants, in the order in which they joined."""
-        with self._lock:
-            return tuple(self._plants.numbers)
+        with self._steering.lock:
+            return tuple(self._steering.numbers)
 
     def __len__(self) -> int:
         return len(self.names)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._plants.numbers
+        return name in self._steering.numbers
 
     def __iter__(self) -> Iterator[Name]:
         return iter(self.names)
@@ -370,23 +325,23 @@ class Fleet:
     @property
     def round(self) -> IntArray:
         """The number of completed rounds of each plant, shape (n,)."""
-        with self._lock:
-            status = self._plants.status(self.names)
+        with self._steering.lock:
+            status = self._status(self.names)
         return status.rounds - status.pending
 
     @property
     def pending(self) -> tuple[Name, ...]:
         """The names of the plants whose current round waits for its reading."""
-        with self._lock:
+        with self._steering.lock:
             names = self.names
-            waiting = self._plants.status(names).pending
+            waiting = self._status(names).pending
         return tuple(name for name, waits in zip(names, waiting, strict=True) if waits)
 
     @property
     def x(self) -> Array:
         """The positions of the plants, shape (n, d): the last actions, as applied if that was reported."""
-        with self._lock:
-            return self._plants.status(self.names).x
+        with self._steering.lock:
+            return self._status(self.names).x
 
     # ---- reports -----------------------------------------------------------------------------------------------------
 
@@ -404,12 +359,13 @@ class Fleet:
             For each name an array whose first axis is that of the plants; for a single plant, what
             :meth:`soqo.Controller.diagnostics` returns.
         """
-        with self._lock:
-            names, single = select(self._plants, plants)
-            status = self._plants.status(names)
+        steering = self._steering
+        with steering.lock:
+            names, single = select(steering, plants)
+            status = self._status(names)
             found: dict[str, Any] = {"round": status.rounds - status.pending, "missed": status.missed}
-            for state, places in self._plants.batches.select(self._plants.numbers_of(names)):
-                _fill(found, diagnose(self._plants.player, state), places, len(names))
+            for part in steering.plants.select(steering.numbers_of(names)):
+                _fill(found, diagnose(part.player, part.state), part.places, len(names))
         return detach(found, row=0) if single else found
 
     def explain(self, plant: Name) -> str:
@@ -425,19 +381,19 @@ class Fleet:
         str
             The sentences.
         """
-        with self._lock:
+        steering, settings = self._steering, self._settings
+        with steering.lock:
             if not is_name(plant):
                 raise ArgumentError(f"plant must be the name of one plant, got {plant!r}")
-            names, _ = select(self._plants, plant)
-            missed = int(self._plants.status(names).missed[0])
-            state = self._plants.batches.state_of(self._plants.numbers[names[0]])
-            limits = self._plants.own_limits(names)
-        settings = self._settings
-        plant_limits = Limits(settings.low, settings.high, settings.rate) if limits is None else Limits(*limits[0])
-        return describe_round(self._plants.player, state, missed, Actuators(settings.dim), plant_limits)
+            names, _ = select(steering, plant)
+            missed = int(self._status(names).missed[0])
+            state = steering.plants.part_of(steering.numbers_of(names)).state
+            own = self._own_limits(names)
+        limits = Limits(settings.low, settings.high, settings.rate) if own is None else Limits(*own[0])
+        return describe_round(steering.player, state, missed, settings.actuator_names(), limits)
 
     def __repr__(self) -> str:
-        journal = "" if self._journal is None else f", journal={str(self._journal.path)!r}"
+        journal = "" if self._path is None else f", journal={str(self._path)!r}"
         return f"Fleet({self._settings.policy!r}, {len(self)} plants of {self._settings.dim} actuators{journal})"
 
     # ---- files -------------------------------------------------------------------------------------------------------
@@ -470,25 +426,7 @@ class Fleet:
         if not file_path("path", path).exists():
             return cls(policy, x0, journal=path, durability=durability, **options)
         wanted = cls(policy, x0, **options)._settings
-        fleet = cls.resume(path, durability=durability)
-        for name in (
-            "policy",
-            "dim",
-            "horizon",
-            "seed",
-            "max_delay",
-            "low",
-            "high",
-            "rate",
-            "period",
-            "switching_weight",
-        ):
-            there, given = getattr(fleet._settings, name), getattr(wanted, name)
-            if evolve(wanted, **{name: there}) != wanted:
-                fleet.close()
-                shown = "the number of columns of x0" if name == "dim" else name
-                raise ArgumentError(f"{shown} must be that of the journal {path}, {there!r}, got {given!r}")
-        return fleet
+        return cls._of(Steering.resume(path, durability, alone=False, expected=wanted), path)
 
     @classmethod
     def resume(cls, path: str | os.PathLike[str], *, durability: Durability = "disk") -> Self:
@@ -512,10 +450,7 @@ class Fleet:
         BusyError
             If another process writes the journal.
         """
-        journal, plants = FleetJournal.resume(path, durability)
-        fleet = cls.__new__(cls)
-        fleet._assume(plants, journal)
-        return fleet
+        return cls._of(Steering.resume(path, durability, alone=False), path)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the complete state of all plants to one file, atomically; a journal is never overwritten.
@@ -540,9 +475,7 @@ class Fleet:
         >>> again.pending
         (0, 1)
         """
-        with self._lock:
-            snapshot = self._plants.snapshot()
-        return write_saved(path, snapshot)
+        return self._steering.save(path)
 
     @classmethod
     def load(
@@ -567,8 +500,7 @@ class Fleet:
             If the file is damaged or of another kind.
         """
         choice("durability", durability, ("disk", "process"))
-        fleet = cls.__new__(cls)
-        fleet._assume(read_plants(path), None)
+        fleet = cls._of(Steering.load(path, alone=False))
         fleet._create_journal(journal, durability, stacklevel=2)
         return fleet
 
@@ -588,13 +520,14 @@ class Fleet:
         Log
             The rounds, as :func:`soqo.replay` takes them.
         """
-        return read_fleet_log(path, plant)
+        source = file_path("path", path)
+        if not source.is_file():
+            raise FileNotFoundError(f"there is no journal {source}")
+        return Log(**read_rounds(source, plant))
 
     def close(self) -> None:
         """Release the journal, which keeps its contents, after a last snapshot."""
-        with self._lock:
-            if self._journal is not None:
-                self._journal.close()
+        self._steering.close()
 
     def __enter__(self) -> Self:
         return self
@@ -602,29 +535,30 @@ class Fleet:
     def __exit__(self, *reason: object) -> None:
         self.close()
 
+    def __copy__(self) -> Self:
+        return deepcopy(self)
+
     # ---- internals ---------------------------------------------------------------------------------------------------
 
-    def _assume(self, plants: Plants, journal: FleetJournal | None) -> None:
-        self._lock = RLock()
-        self._plants: Plants = plants
-        self._journal: FleetJournal | None = journal
+    @classmethod
+    def _of(cls, steering: Steering, path: str | os.PathLike[str] | None = None) -> Self:
+        fleet = cls.__new__(cls)
+        fleet._assume(steering)
+        fleet._path = None if path is None else Path(path)
+        return fleet
+
+    def _assume(self, steering: Steering) -> None:
+        self._steering = steering
+        self._path: Path | None = None
 
     def _create_journal(self, path: str | os.PathLike[str] | None, durability: Durability, *, stacklevel: int) -> None:
         if path is not None:
-            warn_if_not_portable(self._plants.snapshot(), stacklevel=stacklevel + 1)
-            self._journal = FleetJournal.create(path, durability, self._plants.snapshot)
+            self._steering.create_journal(path, durability, stacklevel=stacklevel + 1)
+            self._path = Path(path)
 
     @property
-    def _settings(self) -> FleetSnapshot:
-        return self._plants.settings
-
-    def _record(self, call: FleetCall, seconds: float) -> None:
-        if self._journal is not None:
-            self._journal.record(call, seconds)
-
-    def _conclude(self) -> None:
-        if self._journal is not None:
-            self._journal.conclude()
+    def _settings(self) -> Snapshot:
+        return self._steering.settings
 
 
 def _fill(found: dict[str, Any], known: dict[str, Any], places: Any, count: int) -> None:

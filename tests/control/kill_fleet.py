@@ -1,4 +1,4 @@
-"""Kill a process that steers a fleet, and resume from its journal: python tests/control/fleets/kill_fleet.py FOLDER.
+"""Kill a process that steers a fleet, and resume from its journal: python tests/control/kill_fleet.py FOLDER.
 
 A child makes calls and reports each one that returned. The parent kills it at a random moment and reads the journal,
 which must hold every call that returned and at most one more. In the end, every plant must be where it is in a fleet
@@ -20,7 +20,6 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from soqo import RLS, Fleet
-from soqo._control.fleets import journal as fleet_journal
 from soqo._storage import journal as journals
 from soqo._storage.journal_format import read, read_all
 from soqo._storage.journal_records import MARK
@@ -104,7 +103,7 @@ def main(folder: Path) -> None:
     """Kill, check the journal, and resume, many times."""
     # Snapshots in the journal and beside it after every few calls, so that kills hit them as well.
     journals.MIN_SNAPSHOT_BYTES = 1
-    fleet_journal._MAX_REPLAY_SECONDS, fleet_journal._MAX_SNAPSHOT_SHARE = 0.001, 1.0
+    journals.MAX_REPLAY_SECONDS = 0.001
     rng = np.random.default_rng(0)
     path, shortcut = folder / "journal", folder / "journal.snapshot"
     calls = torn = beside = 0

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from soqo import FTM, GLIDE, Fleet
-from soqo._control.fleets.snapshot import FleetBatch, FleetSnapshot, decode_fleet_snapshot, read_shortcut
+from soqo._control.snapshot import SavedBatch, decode_snapshot
 from soqo._storage.codec import decode, encode
-from soqo._storage.journal_format import read
+from soqo._storage.journal_format import read, read_latest
 from soqo._storage.journal_records import MARK
 from soqo.errors import FileFormatError
 
@@ -29,12 +29,10 @@ def test_a_snapshot_is_read_back(tmp_path: Path) -> None:
     with Fleet(GLIDE(), np.zeros((3, 2)), names=["a", "b", 7], high=4.0, journal=path, durability="process") as fleet:
         fleet.act(np.ones((2, 2)), ["b", 7])
         fleet.observe([np.nan], [7])
-    shortcut = read_shortcut(path)
-    assert shortcut is not None
-    position, data = shortcut
-    assert position == (path.stat().st_size, read(path.read_bytes(), path).checksum)
-    snapshot = decode_fleet_snapshot(data, path)
-    assert isinstance(snapshot, FleetSnapshot)
+    latest = read_latest(path)
+    assert latest is not None
+    assert latest[:2] == (path.stat().st_size, read(path.read_bytes(), path).checksum)
+    snapshot = decode_snapshot(latest.state, path, alone=False)
     assert snapshot.names == ("a", "b", 7)
     np.testing.assert_array_equal(snapshot.missed, [0, 0, 1])
     assert snapshot.policy == GLIDE()
@@ -49,7 +47,7 @@ def test_a_journal_alone_has_few_snapshots(tmp_path: Path) -> None:
         for t in range(100):
             fleet.act(np.full((40, 4), float(t)))
             fleet.observe(np.zeros(40))
-    records = 200 * 14 + 100 * (40 * (4 + 64) + 13) + 100 * (40 * 12 + 6)
+    records = 100 * (9 + 15 + 40 * (4 + 64)) + 100 * (9 + 10 + 40 * 12)
     data = path.read_bytes()
     assert 1 < data.count(MARK) <= 1 + records // (1 << 16)
     assert len(data) < 1.5 * records
@@ -67,11 +65,7 @@ def test_a_large_state_waits_in_the_journal_until_the_records_take_as_much_space
 
 
 def test_something_else_is_refused() -> None:
-    with pytest.raises(FileFormatError, match="here must hold the state of a fleet, got a FleetBatch"):
-        decode_fleet_snapshot(encode(FleetBatch(np.zeros(1, dtype=np.int64))), "here")
+    with pytest.raises(FileFormatError, match="here must hold the state of a fleet, got a SavedBatch"):
+        decode_snapshot(encode(SavedBatch(np.zeros(1, dtype=np.int64))), "here", alone=False)
     with pytest.raises(FileFormatError, match=r"^here: "):
-        decode_fleet_snapshot(b"", "here")
-
-
-def test_a_file_that_is_missing_is_no_shortcut(tmp_path: Path) -> None:
-    assert read_shortcut(tmp_path / "journal") is None
+        decode_snapshot(b"", "here", alone=False)

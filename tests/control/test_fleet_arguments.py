@@ -64,7 +64,7 @@ def test_a_forecast_of_the_wrong_shape_is_refused() -> None:
     fleet = Fleet(FTM(), np.zeros((2, 1)))
     with pytest.raises(ArgumentError, match="forecast must have shape"):
         fleet.act([[1.0], [2.0]], forecast=[[1.0], [2.0]])
-    with pytest.raises(ArgumentError, match="factor must have one row for each of 2 plants"):
+    with pytest.raises(ArgumentError, match="factor must have shape"):
         fleet.act([[1.0], [2.0]], factor=1.0)
     with pytest.raises(ArgumentError, match="context must have shape"):
         fleet.act([1.0], 0, context=1.0)

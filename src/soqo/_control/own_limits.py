@@ -1,4 +1,4 @@
-"""Limits that differ between the plants of a fleet."""
+"""Limits that differ between plants that are steered together."""
 
 from __future__ import annotations
 

@@ -571,11 +571,11 @@ def test_open_resumes_or_creates_and_refuses_other_settings(tmp_path: Path) -> N
     with Fleet.open(path, POL(0.1), np.zeros((2, 1)), names=["a", "b"], **options) as fleet:
         assert fleet.names == ("a", "b", "c")
         assert fleet.pending == ("b",)
-    with pytest.raises(ArgumentError, match="policy must be that of the journal"):
+    with pytest.raises(ArgumentError, match="policy must be as in the journal"):
         Fleet.open(path, POL(0.2), np.zeros((2, 1)), **options)
-    with pytest.raises(ArgumentError, match=r"high must be that of the journal .*, got None"):
+    with pytest.raises(ArgumentError, match=r"high must be as in the journal .*, got None: Fleet.resume"):
         Fleet.open(path, POL(0.1), np.zeros((2, 1)))
-    with pytest.raises(ArgumentError, match="the number of columns of x0 must be that of the journal"):
+    with pytest.raises(ArgumentError, match="x0 must have the 1 actuators of the journal"):
         Fleet.open(path, POL(0.1), np.zeros((2, 3)), **options)
     with pytest.raises(ArgumentError, match=r"journal must be a new file, .* Fleet\.resume continues it"):
         Fleet(POL(0.1), np.zeros((2, 1)), journal=path)
@@ -584,9 +584,9 @@ def test_open_resumes_or_creates_and_refuses_other_settings(tmp_path: Path) -> N
 def test_journals_of_controllers_and_fleets_are_told_apart(tmp_path: Path) -> None:
     with Controller(FTM(), [0.0], journal=tmp_path / "one"), Fleet(FTM(), [[0.0]], journal=tmp_path / "many"):
         pass
-    with pytest.raises(FileFormatError, match="must hold the state of a fleet, got a Snapshot"):
+    with pytest.raises(FileFormatError, match="must hold the state of a fleet, got that of a controller"):
         Fleet.resume(tmp_path / "one")
-    with pytest.raises(FileFormatError, match="must hold the state of a controller, got a FleetSnapshot"):
+    with pytest.raises(FileFormatError, match="must hold the state of a controller, got that of a fleet"):
         Controller.resume(tmp_path / "many")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from soqo import POL, RLS, Fleet
-from soqo._control.fleets import journal as fleet_journal
+from soqo._storage import journal as journals
 from soqo._storage.journal import Journal
 from soqo.errors import BusyError, ProtocolError
 
@@ -91,7 +91,7 @@ def test_a_snapshot_beside_the_journal_follows_when_a_replay_would_take_long(
         fleet.act([[1.0]])
         fleet.observe([0.5])
     assert not shortcut.exists()
-    monkeypatch.setattr(fleet_journal, "_MAX_REPLAY_SECONDS", 1e-9)
+    monkeypatch.setattr(journals, "MAX_REPLAY_SECONDS", 1e-9)
     fleet.act([[2.0]])
     assert shortcut.exists()
 

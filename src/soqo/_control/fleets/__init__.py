@@ -1,1 +1,0 @@
-"""Fleets: many live plants of one kind, steered as one batch."""
