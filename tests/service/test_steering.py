@@ -136,7 +136,7 @@ def test_a_policy_that_does_not_estimate_expects_nothing() -> None:
 def test_expectations_are_unbiased_where_v_is_off_and_there_is_a_base_load() -> None:
     kind = make_kind()
     begin(kind, 1)
-    rng, offset, v, errors = np.random.default_rng(0), np.array([2.0, -1.0]), np.zeros(DIM), []
+    rng, offset, v, errors = np.random.default_rng(1), np.array([2.0, -1.0]), np.zeros(DIM), []
     A = np.array([[0.6, 0.15], [0.15, 0.9]])
     for number in range(1, 121):
         v = v + rng.normal(size=DIM)
