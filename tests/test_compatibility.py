@@ -77,7 +77,7 @@ def test_a_controller_continues_with_the_actions_of_the_version_that_wrote_it(
     for k, row in enumerate(expected["rows"]):
         v, action, y = np.array(row[:d]), np.array(row[d:-1]), row[-1]
         x = controller.act(v)
-        if path.stem.startswith("GLIDE"):
+        if path.stem.startswith(("GLIDE", "Guarded")):  # a guard around GLIDE
             assert np.linalg.norm(x - action) <= GLIDE_TOLERANCE * np.linalg.norm(before - v)
         else:
             # Another processor adds in another order, and a learner carries the difference on.

@@ -184,7 +184,7 @@ def learned(in_memory: Path) -> Play:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(journals, "MIN_SNAPSHOT_BYTES", 1)
         played = play(in_memory / "learned", POL(1e-2), 2, 150, low=-4.0, switching_weight=[1.0, 4.0])
-    assert count_snapshots(played.data) == 3
+    assert count_snapshots(played.data) >= 3
     state, records = read_all(played.data, "journal")
     assert same(decode(state), played.states[0])
     assert len(list(records)) == 150
