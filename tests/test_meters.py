@@ -8,30 +8,10 @@ import numpy as np
 import pytest
 
 from soqo import FTM, LAI, OAL, Environment, Policy, Problem, State, meters, simulate
-from soqo.checks import METER_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.meters import BaseLoad, Burst, Dropout, Meter, Quantization, Saturation, Stuck, SwitchingIncluded
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
-
-METERS: list[Meter] = [
-    BaseLoad(5.0),
-    BaseLoad(5.0, swing=0.4, period=7.0, walk=0.3),
-    Saturation(2.0),
-    Quantization(0.1),
-    Dropout(0.3),
-    Stuck(5, 6),
-    Stuck(1, 3),
-    Stuck(5, 6, value=0.0),
-    Burst(3, 4, factor=-1.0),
-    SwitchingIncluded(),
-]
-
-
-@pytest.mark.parametrize("meter", METERS, ids=repr)
-@pytest.mark.parametrize("check", METER_CHECKS, ids=lambda check: check.__name__)
-def test_a_meter_satisfies_the_contract(check: Any, meter: Meter) -> None:
-    check(meter, Scenario())
 
 
 class Recorder(Policy[None]):

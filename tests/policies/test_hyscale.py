@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from soqo import FTM, POL, Environment, HySCaLE, Problem, RandomProblem, SCaLE, play, random_curvature, simulate
-from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.noise import Uniform
 from soqo.policies import Phase
@@ -18,19 +17,6 @@ UNKNOWN: Any = "x"
 A = random_curvature(3, 3, min_eigenvalue=0.2, max_eigenvalue=2.0, rng=np.random.default_rng(0))
 M = 27
 """The rounds of probing at rank 3 in three dimensions."""
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [
-        HySCaLE(0.1, 1, min_eigenvalue=0.5, c1=4.0, learning_rate=1e-3),
-        HySCaLE.as_printed(0.1, 1, min_eigenvalue=0.5, c1=4.0),
-    ],
-    ids=repr,
-)
-@pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
-def test_policy_passes_the_contract_checks_in_all_its_phases(check: Any, policy: Any) -> None:
-    check(policy, Scenario(rounds=36))
 
 
 def literal_exploitation(estimate: Any, x: Any, v: Any, noise: Any, rate: float, gradient: str) -> Any:

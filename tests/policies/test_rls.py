@@ -7,17 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import FTM, LAI, RLS, Environment, Plan, Policy, Problem, RandomProblem, simulate
-from soqo.checks import POLICY_CHECKS, Scenario
+from soqo import FTM, LAI, RLS, Environment, Plan, Problem, RandomProblem, simulate
 from soqo.errors import ArgumentError
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
-
-
-@pytest.mark.parametrize("policy", [RLS(), RLS(0.1, 2.0), RLS(offset=True)], ids=repr)
-@pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
-def test_policy_passes_the_contract_checks(check: Any, policy: Policy[Any]) -> None:
-    check(policy, Scenario())
 
 
 def ridge(rows: Any, y: Any, prior: Any, ratios: Any) -> Any:

@@ -12,17 +12,14 @@ from soqo import (
     FTM,
     POL,
     Environment,
-    Policy,
     Problem,
     RandomProblem,
     SCaLE,
-    Weighted,
     play,
     psd_least_absolute_deviations,
     random_curvature,
     simulate,
 )
-from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.estimators import reference
 from soqo.noise import Uniform
@@ -30,18 +27,6 @@ from soqo.policies import Phase
 from soqo.processes import Gaussian
 
 UNKNOWN: Any = "x"
-POLICIES: list[Policy[Any]] = [
-    SCaLE(0.1, 1, min_eigenvalue=0.5, c1=4.0),
-    SCaLE(0.1, 3, min_eigenvalue=0.5, gamma2=4.0, probe_limit=1.5),
-    SCaLE.as_printed(0.1, 1, min_eigenvalue=0.5, c1=4.0),
-    Weighted(SCaLE(0.1, 1, min_eigenvalue=0.5, c1=4.0), [1.0, 2.0, 3.0]),
-]
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
-def test_policy_passes_the_contract_checks_in_all_its_phases(check: Any, policy: Any) -> None:
-    check(policy, Scenario(rounds=36))
 
 
 def literal_gain(M: Any, n: int) -> Any:

@@ -19,14 +19,12 @@ from soqo import (
     Environment,
     Limited,
     Offset,
-    Policy,
     Problem,
     RandomProblem,
     SCaLE,
     random_curvature,
     simulate,
 )
-from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.noise import Adversarial, Noise, Uniform
 from soqo.processes import Cauchy, Correlated, Gaussian, Laplace
@@ -34,20 +32,6 @@ from soqo.typing import Array
 
 FULL = Environment(RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=4.0), Gaussian(50.0), Uniform(10.0))
 RANK_ONE = Environment(RandomProblem(4, 1, min_eigenvalue=1.0), Gaussian(50.0), Uniform(10.0))
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [
-        GLIDE(),
-        GLIDE(offset=False, noise_cap=0.1),
-        GLIDE(y_max=5.0, switching_included=True, trusted_distance=3.0),
-    ],
-    ids=["default", "no offset", "meter"],
-)
-@pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
-def test_the_policy_fulfils_the_contract(check: Any, policy: Policy[Any]) -> None:
-    check(policy, Scenario())
 
 
 @pytest.mark.parametrize(
