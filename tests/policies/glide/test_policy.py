@@ -154,7 +154,7 @@ def test_with_adversarial_noise_regret_is_at_most_a_few_times_that_of_playing_wi
 def test_a_first_guess_of_the_wrong_scale_is_corrected() -> None:
     problem = RandomProblem(4, 4, min_eigenvalue=10.0, max_eigenvalue=100.0)
     environment = Environment(problem, Gaussian(1.0), Uniform(10.0))
-    regret = final(environment, {"FTM": FTM(), "I": LAI(np.eye(4)), "GLIDE": GLIDE()}, 600, runs=40)
+    regret = final(environment, {"FTM": FTM(), "I": LAI(np.eye(4)), "GLIDE": GLIDE()}, 600, runs=10)
     assert regret["GLIDE"] < 2.0 * regret["FTM"] < 0.1 * regret["I"]
 
 
