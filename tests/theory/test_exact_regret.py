@@ -16,7 +16,7 @@ from soqo.processes import Gaussian, Laplace
 from soqo.theory import exact_regret, exact_regret_as_squares
 from soqo.typing import Array
 
-CASES = 20_000
+CASES = 4_000
 
 
 def squares(cases: list[Case]) -> Array:
@@ -40,7 +40,7 @@ def squares(cases: list[Case]) -> Array:
 
 
 def test_exact_regret_equals_the_sum_of_squares() -> None:
-    """In 20,000 cases to 1e-8, although the terms that cancel are up to 1e7 times the regret."""
+    """In 4,000 cases to 1e-8, although the terms that cancel are up to 1e7 times the regret."""
     groups: dict[int, list[Case]] = {}
     for case in random_cases(CASES, longest=40):
         groups.setdefault(len(case.A), []).append(case)
