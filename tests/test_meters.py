@@ -85,14 +85,6 @@ def test_meters_are_a_chain_in_the_given_order() -> None:
     np.testing.assert_allclose(second, np.minimum(PLAIN, 6.0) + 5.0)
 
 
-def test_the_random_numbers_of_a_meter_do_not_depend_on_the_runs_or_on_the_horizon() -> None:
-    environment = Environment(PROBLEM, Gaussian(3.0), Uniform(0.5), meters=[BaseLoad(walk=1.0), Dropout(0.5)])
-    few, many = environment.draw(6, 2, seed=3), environment.draw(9, 4, seed=3)
-    for (_, one), (_, other) in zip(few.meters, many.meters, strict=True):
-        np.testing.assert_allclose(one, other[:2, :6])
-    assert not np.allclose(few.meters[0][1], few.meters[1][1])
-
-
 def test_exact_feedback_and_the_benchmark_do_not_go_through_meters() -> None:
     policies = {"OAL": OAL(1e-3), "LAI": LAI.for_problem}
     plain, metered = (
