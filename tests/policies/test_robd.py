@@ -71,12 +71,6 @@ def test_lambda2_is_never_negative(lambda1: float) -> None:
         assert x[0] <= lambda1 / (m + lambda1) + 1e-15
 
 
-def test_robd_without_curvature_keeps_its_position() -> None:
-    policy = ROBD(np.zeros((2, 2)))
-    x, _ = policy.act(policy.start(np.ones(2)), np.zeros(2))
-    np.testing.assert_array_equal(x, [1.0, 1.0])
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [

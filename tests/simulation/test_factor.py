@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import FTM, LAI, POL, RLS, Change, Environment, Factor, Offset, Problem, RandomProblem, play, simulate
+from soqo import FTM, LAI, POL, RLS, Change, Environment, Factor, Offset, Problem, play, simulate
 from soqo.noise import Uniform
 from soqo.processes import Gaussian, Recorded
 
@@ -62,15 +62,6 @@ def test_the_benchmark_is_the_optimum_for_known_factors_if_v_stays(weight: Any, 
         exact = result.regret(name, form="difference")[:, -1]
         assert (exact > 0.0).all()
         np.testing.assert_allclose(result.regret(name, form="low_variance")[:, -1], exact, rtol=1e-9)
-
-
-def test_both_forms_of_regret_have_one_mean_if_v_is_a_martingale() -> None:
-    environment = Environment(
-        RandomProblem(2, 2, min_eigenvalue=0.5, max_eigenvalue=2.0), Gaussian(1.0), Uniform(0.1), factor=FACTOR
-    )
-    result = simulate(environment, {"FTM": FTM()}, horizon=30, runs=2000, seed=1)
-    gap = result.regret("FTM", form="difference")[:, -1] - result.regret("FTM", form="low_variance")[:, -1]
-    assert abs(gap.mean()) < 5.0 * gap.std() / np.sqrt(gap.size)
 
 
 def test_a_player_who_knows_the_factor_of_the_round_does_better_than_one_who_does_not() -> None:
