@@ -89,13 +89,13 @@ def test_the_families_are_not_empty() -> None:
         assert len(concrete_classes(module, parent)) >= 4, parent.__name__
 
 
-@pytest.mark.parametrize("subject", [*map(example, KINDS), *CONFIGURATIONS], ids=repr)
+@pytest.mark.parametrize("subject", [*map(example, KINDS), *CONFIGURATIONS], ids=lambda each: type(each).__name__)
 def test_a_public_class_fulfills_its_contract(subject: Any) -> None:
     (check,) = [check for _, parent, check in FAMILIES if isinstance(subject, parent)]
     check(subject)
 
 
-@pytest.mark.parametrize("policy", PHASES, ids=repr)
+@pytest.mark.parametrize("policy", PHASES, ids=lambda each: type(each).__name__)
 def test_a_policy_that_probes_fulfills_the_contract_in_all_its_phases(policy: Policy[Any]) -> None:
     check_policy(policy, rounds=36)
 
