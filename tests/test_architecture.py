@@ -4,63 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src"
 MODULES = sorted(SOURCE.rglob("*.py"))
 OUTSIDE = sorted(path for folder in ("tests", "examples", "benchmarks") for path in (ROOT / folder).rglob("*.py"))
 
-WHITE_BOX = {
-    "tests/foundation",  # validation, fast reductions, random streams
-    "tests/storage",  # files and journals, byte by byte
-    "tests/model/test_spectrum.py",
-    "tests/model/test_gains.py",  # gains in closed form
-    "tests/model/test_lagging_gains.py",
-    "tests/simulation/test_summary.py",
-    "tests/checks/test_scenario.py",  # the functions by which all checks judge
-    "tests/experiments/presentation/test_charts.py",  # the numbers of charts,
-    "tests/experiments/presentation/test_outcome_charts.py",
-    "tests/experiments/presentation/test_evidence_charts.py",
-    "tests/experiments/presentation/test_static_panel.py",  # their pictures, and the parts of a page
-    "tests/experiments/presentation/test_chart_elements.py",
-    "tests/experiments/execution/test_resampling.py",
-    "tests/experiments/judgment/test_bound_checks.py",  # checks of theory, with false statements
-    "tests/experiments/judgment/test_formula_checks.py",
-    "tests/experiments/judgment/test_order_checks.py",
-    "tests/experiments/judgment/test_random_instances.py",
-    "tests/experiments/judgment/test_tradeoff_checks.py",
-    "tests/experiments/presentation/test_claims_matrix.py",
-    "tests/experiments/presentation/test_claim_details.py",
-    "tests/experiments/presentation/test_cost_split.py",
-    "tests/experiments/presentation/test_glossary.py",
-    "tests/experiments/presentation/test_verdict_marks.py",
-    "tests/experiments/presentation/test_evidence_section.py",
-    "tests/experiments/presentation/test_interactive.py",
-    "tests/experiments/presentation/test_numbers.py",
-    "tests/control/test_calls.py",
-    "tests/control/test_controller_journal.py",
-    "tests/control/test_snapshot.py",  # the state of a controller in files
-    "tests/control/test_predictions.py",  # what a policy expects, against independent sums
-    "tests/control/test_plants.py",  # batches of plants
-    "tests/control/test_fleet_snapshot.py",
-    "tests/control/test_fleet_journal.py",
-    "tests/control/kill_fleet.py",  # the calls and the state of a fleet in files
-    "tests/service",  # the parts of a server: tables, batches, decisions, the gate
-    "tests/doctor",  # the parts of a self-test, which must notice what is broken
-    "tests/estimators/sdp",  # the linear algebra of the interior-point method
-    "tests/estimators/bayes",
-    "tests/estimators/test_gradient.py",
-    "tests/estimators/test_nesterov_todd.py",
-    "tests/policies/glide",  # the parts of GLIDE, each against a dense derivation
-    "tests/theory/test_gain_sums.py",  # sums in closed form
-    "tests/theory/test_estimate_comparison.py",  # parts of the regret, each against dense gains
-    "tests/theory/test_instance_constants.py",  # constants of A and Sigma
-    "tests/theory/test_step_covariance.py",  # all forms of a covariance
-}
-"""Tests of numerical kernels and of file layouts, which may use private modules."""
+
+@cache
+def parse(path: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def module_name(path: Path) -> str:
@@ -71,7 +27,7 @@ def module_name(path: Path) -> str:
 
 def imports(path: Path) -> Iterator[tuple[str, str]]:
     """Each name that a file imports from soqo, with the module that it is imported from."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parse(path)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "soqo":
             yield from ((node.module, alias.name) for alias in node.names)
         elif isinstance(node, ast.Import):
@@ -87,22 +43,33 @@ def private_owner(module: str, name: str) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: module_name(path))
-def test_a_module_uses_private_names_of_its_own_package_only(path: Path) -> None:
-    here = module_name(path)
+def package_under_test(path: Path) -> str:
+    """The package that a folder of tests is named after, for tests/a/b ``soqo.a.b`` or ``soqo._a.b``; "" outside."""
+    place, *folders = path.relative_to(ROOT).parts[:-1]
+    if place != "tests" or not folders:
+        return ""
+    here = SOURCE / "soqo"
+    for part in folders:
+        here = next((here / name for name in (part, f"_{part}") if (here / name).exists()), here)
+    return module_name(here / "__init__.py")
+
+
+def foreign_private_names(path: Path, package: str) -> Iterator[str]:
+    """One line for each private name that a file imports from a package to which its own does not belong."""
     for module, name in imports(path):
         owner = private_owner(module, name)
-        if owner is not None:
-            assert f"{here}.".startswith(f"{owner}."), f"{here} imports {name} from {module}"
+        if owner is not None and not f"{package}.".startswith(f"{owner}."):
+            yield f"{path.relative_to(ROOT)} imports {name or 'itself'} from {module}"
 
 
-@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_tests_examples_and_benchmarks_use_public_names(path: Path) -> None:
-    where = path.relative_to(ROOT).as_posix()
-    if any(where == allowed or where.startswith(f"{allowed}/") for allowed in WHITE_BOX):
-        return
-    for module, name in imports(path):
-        assert private_owner(module, name) is None, f"{where} imports {name or 'itself'} from {module}"
+def test_a_module_uses_private_names_of_its_own_package_only() -> None:
+    wrong = [line for path in MODULES for line in foreign_private_names(path, module_name(path))]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_tests_of_a_package_use_its_private_names_and_other_programs_public_ones_only() -> None:
+    wrong = [line for path in OUTSIDE for line in foreign_private_names(path, package_under_test(path))]
+    assert not wrong, "\n".join(wrong)
 
 
 def defined(tree: ast.Module) -> Iterator[str]:
@@ -128,25 +95,26 @@ def listed_names(tree: ast.Module) -> set[str]:
     return set()
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if not is_private(path)], ids=lambda path: module_name(path))
-def test_all_lists_what_a_public_module_defines_and_nothing_else(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    listed, own = listed_names(tree), {name for name in defined(tree) if not name.startswith("_")}
-    assert own <= listed, f"not in __all__ and without an underscore: {sorted(own - listed)}"
-    if path.name != "__init__.py":
-        assert listed <= own, f"in __all__ but not defined here: {sorted(listed - own)}"
+def test_all_lists_what_a_public_module_defines_and_private_modules_have_none() -> None:
+    wrong = []
+    for path in MODULES:
+        tree = parse(path)
+        listed, own = listed_names(tree), {name for name in defined(tree) if not name.startswith("_")}
+        if is_private(path):
+            wrong += [f"{module_name(path)} is private and needs no __all__"] if listed else []
+            continue
+        wrong += [f"{module_name(path)} defines {name}, which is not in __all__" for name in sorted(own - listed)]
+        if path.name != "__init__.py":
+            wrong += [f"{module_name(path)} lists {name}, and does not define it" for name in sorted(listed - own)]
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if is_private(path)], ids=lambda path: module_name(path))
-def test_a_private_module_says_by_underscores_alone_what_others_may_import(path: Path) -> None:
-    assert not listed_names(ast.parse(path.read_text(encoding="utf-8"))), f"{module_name(path)} needs no __all__"
-
-
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: module_name(path))
-def test_public_names_are_imported_from_the_module_that_defines_them(path: Path) -> None:
-    for module, name in imports(path):
-        file = SOURCE / f"{module.replace('.', '/')}.py"
-        if file.exists() and name and not name.startswith("__"):
-            own = set(defined(ast.parse(file.read_text(encoding="utf-8"))))
-            assert not name.startswith("_"), f"{module_name(path)} imports the private name {name} of {module}"
-            assert name in own, f"{module_name(path)} imports {name} from {module}, which only imports it"
+def test_names_are_imported_from_the_module_that_defines_them() -> None:
+    names = {path: set(defined(parse(path))) for path in MODULES}
+    wrong = []
+    for path in MODULES:
+        for module, name in imports(path):
+            own = names.get(SOURCE / f"{module.replace('.', '/')}.py")
+            if own is not None and name and not name.startswith("__") and (name.startswith("_") or name not in own):
+                wrong.append(f"{module_name(path)} imports {name} of {module}, which is private or only imported there")
+    assert not wrong, "\n".join(wrong)

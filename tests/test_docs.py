@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
+from command_line import run
 from printed_output import assert_same_but_for_round_off
 from soqo import Change, Offset, Problem, RandomProblem, meters, noise, processes, simulate
 from soqo.experiments import find, judge, parse_settings
@@ -31,12 +30,12 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("command", "output"), SHOWN)
-def test_a_console_block_shows_what_the_command_prints(command: str, output: str) -> None:
+def test_a_console_block_shows_what_the_command_prints(
+    command: str, output: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
     _, *arguments = command.split()
-    done = subprocess.run(
-        [sys.executable, "-m", "soqo", *arguments], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert_same_but_for_round_off(done.stdout, output)
+    assert_same_but_for_round_off(run(*arguments).stdout, output)
 
 
 def blocks_of_toml() -> list[Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from soqo import errors
 
 BUILTINS = (ValueError, KeyError, RuntimeError, ImportError, AssertionError, ConnectionError, PermissionError)
@@ -13,19 +11,19 @@ ERRORS = [name for name in errors.__all__ if name != "SoqoError" and not name.en
 WARNINGS = [name for name in errors.__all__ if name.endswith("Warning")]
 
 
-@pytest.mark.parametrize("name", ERRORS)
-def test_every_error_is_a_soqo_error_and_a_builtin_one(name: str) -> None:
-    kind = getattr(errors, name)
-    assert issubclass(kind, errors.SoqoError)
-    parents = [builtin.__name__ for builtin in BUILTINS if issubclass(kind, builtin)]
-    assert len(parents) == 1
-    assert f" {name} ({parents[0]}) " in str(errors.__doc__)
+def test_every_error_is_a_soqo_error_and_a_builtin_one() -> None:
+    for name in ERRORS:
+        kind = getattr(errors, name)
+        assert issubclass(kind, errors.SoqoError), name
+        parents = [builtin.__name__ for builtin in BUILTINS if issubclass(kind, builtin)]
+        assert len(parents) == 1, name
+        assert f" {name} ({parents[0]}) " in str(errors.__doc__)
 
 
-@pytest.mark.parametrize("name", WARNINGS)
-def test_every_warning_is_a_soqo_warning_and_no_error(name: str) -> None:
-    kind = getattr(errors, name)
-    assert issubclass(kind, errors.SoqoWarning)
-    assert issubclass(kind, UserWarning)
-    assert not issubclass(kind, errors.SoqoError)
-    assert f" {name} " in str(errors.__doc__)
+def test_every_warning_is_a_soqo_warning_and_no_error() -> None:
+    for name in WARNINGS:
+        kind = getattr(errors, name)
+        assert issubclass(kind, errors.SoqoWarning), name
+        assert issubclass(kind, UserWarning), name
+        assert not issubclass(kind, errors.SoqoError), name
+        assert f" {name} " in str(errors.__doc__)

@@ -8,30 +8,10 @@ import numpy as np
 import pytest
 
 from soqo import FTM, LAI, OAL, Environment, Policy, Problem, State, meters, simulate
-from soqo.checks import METER_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.meters import BaseLoad, Burst, Dropout, Meter, Quantization, Saturation, Stuck, SwitchingIncluded
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
-
-METERS: list[Meter] = [
-    BaseLoad(5.0),
-    BaseLoad(5.0, swing=0.4, period=7.0, walk=0.3),
-    Saturation(2.0),
-    Quantization(0.1),
-    Dropout(0.3),
-    Stuck(5, 6),
-    Stuck(1, 3),
-    Stuck(5, 6, value=0.0),
-    Burst(3, 4, factor=-1.0),
-    SwitchingIncluded(),
-]
-
-
-@pytest.mark.parametrize("meter", METERS, ids=repr)
-@pytest.mark.parametrize("check", METER_CHECKS, ids=lambda check: check.__name__)
-def test_a_meter_satisfies_the_contract(check: Any, meter: Meter) -> None:
-    check(meter, Scenario())
 
 
 class Recorder(Policy[None]):
@@ -103,14 +83,6 @@ def test_meters_are_a_chain_in_the_given_order() -> None:
     second, _ = readings_of(Saturation(6.0), BaseLoad(5.0))
     np.testing.assert_allclose(first, np.minimum(PLAIN + 5.0, 6.0))
     np.testing.assert_allclose(second, np.minimum(PLAIN, 6.0) + 5.0)
-
-
-def test_the_random_numbers_of_a_meter_do_not_depend_on_the_runs_or_on_the_horizon() -> None:
-    environment = Environment(PROBLEM, Gaussian(3.0), Uniform(0.5), meters=[BaseLoad(walk=1.0), Dropout(0.5)])
-    few, many = environment.draw(6, 2, seed=3), environment.draw(9, 4, seed=3)
-    for (_, one), (_, other) in zip(few.meters, many.meters, strict=True):
-        np.testing.assert_allclose(one, other[:2, :6])
-    assert not np.allclose(few.meters[0][1], few.meters[1][1])
 
 
 def test_exact_feedback_and_the_benchmark_do_not_go_through_meters() -> None:

@@ -9,31 +9,11 @@ import pytest
 from scipy import stats
 
 from soqo import FTM, Environment, Problem, State, random_curvature, simulate
-from soqo.checks import NOISE_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.noise import Adversarial, Gaussian, Noise, StudentT, Uniform
 from soqo.processes import Recorded
 
 WORD: Any = "x"
-NOISES: list[Noise] = [
-    Uniform(3.0),
-    Uniform(0.0),
-    Adversarial(2.0),
-    Adversarial(2.0, aim="understate"),
-    Adversarial(2.0, aim="overstate"),
-    Adversarial(0.0),
-    Gaussian(2.0),
-    Gaussian(0.0),
-    StudentT(0.5, df=5.0),
-    StudentT(0.5, df=1.5),
-    StudentT(0.5, df=0.8),
-]
-
-
-@pytest.mark.parametrize("noise", NOISES, ids=repr)
-@pytest.mark.parametrize("check", NOISE_CHECKS, ids=lambda check: check.__name__)
-def test_noise_satisfies_the_contract(check: Any, noise: Noise) -> None:
-    check(noise, Scenario())
 
 
 def test_biased_noise_is_not_declared_a_martingale() -> None:
@@ -119,9 +99,3 @@ def test_the_adversary_works_with_one_A_per_run_and_in_one_dimension() -> None:
 def test_bad_settings_are_refused(make: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         make()
-
-
-def test_noises_are_equal_by_value_and_have_a_short_repr() -> None:
-    assert Adversarial(2.0) == Adversarial(2) != Adversarial(2.0, aim="overstate")
-    assert len(set(NOISES)) == len(NOISES)
-    assert repr(Adversarial(2.0)) == "Adversarial(cap=2.0)"

@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
 import pytest
 
-from soqo.checks import PROCESS_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.processes import Cauchy, Correlated, Gaussian, Laplace, Process, Recorded, StudentT
 
 WORD: Any = "x"
 L = np.array([[2.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.5, 3.0]])
-PROCESSES: list[Process] = [
-    Gaussian(2.0),
-    Gaussian([1.0, 0.0, 3.0]),
-    Gaussian(L),
-    Correlated(2.0, alpha=0.7),
-    Correlated(2.0, alpha=0.7, form="additive"),
-    Correlated(2.0, alpha=1.0),
-    Laplace(0.5),
-    StudentT(2.0, df=5.0),
-    StudentT(2.0, df=1.5),
-    Cauchy(1.0),
-    Recorded(np.random.default_rng(0).standard_normal((64, 3))),
-    Recorded(np.random.default_rng(0).standard_normal((2, 64, 3))),
-]
-
-
-@pytest.mark.parametrize("process", PROCESSES, ids=repr)
-@pytest.mark.parametrize("check", PROCESS_CHECKS, ids=lambda check: check.__name__)
-def test_process_satisfies_the_contract(check: Any, process: Process) -> None:
-    check(process, Scenario())
 
 
 def test_gaussian_covariance_of_a_matrix_scale() -> None:
@@ -51,13 +29,13 @@ def test_correlated_steps_follow_the_recursion(form: Any, weight: float) -> None
 
 
 def test_only_martingales_are_declared_as_such() -> None:
-    claims = {repr(process): process.is_martingale for process in PROCESSES}
-    assert claims["Correlated(scale=2.0)"] is False
-    assert claims["Correlated(scale=2.0, alpha=1.0)"] is True
-    assert claims["StudentT(scale=2.0, df=1.5)"] is True  # it has a mean but no variance
-    assert StudentT(df=1.0).is_martingale is False
-    assert claims["Cauchy()"] is False
-    assert claims["Laplace(scale=0.5)"] is True
+    assert Gaussian(2.0).is_martingale
+    assert Laplace(0.5).is_martingale
+    assert Correlated(2.0, alpha=1.0).is_martingale
+    assert StudentT(2.0, df=1.5).is_martingale  # it has a mean but no variance
+    assert not StudentT(df=1.0).is_martingale
+    assert not Correlated(2.0).is_martingale
+    assert not Cauchy().is_martingale
 
 
 @pytest.mark.parametrize(
@@ -137,12 +115,3 @@ def test_a_process_that_implements_steps_only_claims_nothing() -> None:
 
     assert not Still().is_martingale
     assert Still().covariance(3) is None
-
-
-def test_processes_are_equal_by_value_and_have_a_short_repr() -> None:
-    for one, other in zip(PROCESSES, copy.deepcopy(PROCESSES), strict=True):
-        assert one == other
-        assert hash(one) == hash(other)
-    assert len(set(PROCESSES)) == len(PROCESSES)
-    assert repr(Correlated(2.0)) == "Correlated(scale=2.0)"
-    assert repr(PROCESSES[-1]) == "Recorded(path=array(shape=(2, 64, 3)))"

@@ -101,11 +101,7 @@ def test_other_types_than_processes_are_refused() -> None:
         check_process(nonsense)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(
-    "process",
-    [StudentT(1.0, 2.1), StudentT(1.0, 2.5), StudentT(1.0, 3.0), Correlated(1.0, 0.02)],
-    ids=repr,
-)
-def test_slow_and_heavy_processes_pass(process: Process, seed: int) -> None:
-    check_process(process, seed=seed)
+@pytest.mark.parametrize("process", [StudentT(1.0, 2.1), StudentT(1.0, 3.0), Correlated(1.0, 0.02)], ids=repr)
+def test_slow_and_heavy_processes_pass(process: Process) -> None:
+    for seed in range(3):
+        check_process(process, seed=seed)

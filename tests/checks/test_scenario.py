@@ -1,4 +1,4 @@
-"""The scenario that checks play, and the functions by which they judge, which accept what holds and name what fails."""
+"""The scenario that checks play, and the error for an exception in a policy."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ import pytest
 
 from soqo import FTM, POL, Policy
 from soqo.checks import POLICY_CHECKS, Scenario, check_policy
-from soqo.checks._scenario import expect, expect_error, near, run_checks
-from soqo.errors import ArgumentError, CheckError, ProtocolError
-
-# ---- the scenario ----------------------------------------------------------------------------------------------------
+from soqo.errors import ArgumentError, CheckError
 
 
 def test_a_run_of_a_batch_has_the_walk_and_the_readings_that_it_has_in_any_other_batch() -> None:
@@ -81,16 +78,6 @@ def test_play_gives_the_policy_the_walk_and_the_readings_round_by_round() -> Non
     np.testing.assert_array_equal(policy.diagnostics(last)["estimate"], policy.diagnostics(state)["estimate"])
 
 
-def test_play_continues_where_it_stopped() -> None:
-    scenario = Scenario(dim=2, rounds=9)
-    whole, last = scenario.play(POL(0.05), (2,))
-    first, state = scenario.play(POL(0.05), (2,), rounds=4)
-    second, end = scenario.play_on(POL(0.05), state, 5)
-    np.testing.assert_array_equal(np.concatenate([first, second]), whole)
-    assert (state.round, end.round) == (4, 9)
-    assert end == last
-
-
 def test_more_rounds_reach_later_phases() -> None:
     class FailsLate(FTM):
         def decide(self, state: Any, v: Any) -> tuple[Any, Any]:
@@ -102,11 +89,6 @@ def test_more_rounds_reach_later_phases() -> None:
         check_shapes(FailsLate(), Scenario(rounds=40))
 
 
-def test_a_policy_for_one_batch_shape_is_tried_with_this_shape_only() -> None:
-    assert list(Scenario().batches((), (3,))) == [(), (3,)]
-    assert list(Scenario(only_batch=(2, 2)).batches((), (3,))) == [(2, 2)]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [({"dim": 0}, "dim must be a positive integer, got 0"), ({"rounds": 5}, "rounds must be .*6.*, got 5")],
@@ -114,54 +96,6 @@ def test_a_policy_for_one_batch_shape_is_tried_with_this_shape_only() -> None:
 def test_a_scenario_that_is_too_small_is_refused(options: dict[str, int], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         Scenario(**options)  # type: ignore[arg-type]  # on purpose
-
-
-# ---- judging ---------------------------------------------------------------------------------------------------------
-
-
-def test_expect_raises_its_message_exactly_if_the_property_does_not_hold() -> None:
-    expect(True, "holds")
-    with pytest.raises(CheckError, match=r"^fails$"):
-        expect(False, "fails")
-
-
-def raises(error: Exception) -> Any:
-    def call() -> None:
-        raise error
-
-    return call
-
-
-def test_expect_error_accepts_an_error_of_its_kind_that_names_the_argument() -> None:
-    expect_error(ArgumentError, "a negative v", raises(ArgumentError("v must be positive")), named="v must")
-    expect_error(ArgumentError, "a negative v", raises(ArgumentError("anything")))
-
-
-def test_expect_error_names_the_case_that_raised_nothing_and_the_argument_that_was_not_named() -> None:
-    with pytest.raises(CheckError, match=r"^a negative v must raise ArgumentError$"):
-        expect_error(ArgumentError, "a negative v", lambda: None)
-    with pytest.raises(CheckError, match=r"^the error must name v, got: bad input$"):
-        expect_error(ArgumentError, "a negative v", raises(ArgumentError("bad input")), named="v")
-
-
-def test_expect_error_lets_errors_of_another_kind_pass() -> None:
-    with pytest.raises(ProtocolError, match="out of order"):
-        expect_error(ArgumentError, "a negative v", raises(ProtocolError("out of order")))
-
-
-def test_run_checks_stops_at_the_first_failure_and_begins_its_message_with_the_name_of_the_check() -> None:
-    calls: list[tuple[str, str, int]] = []
-
-    def check_first(subject: str, scenario: Scenario) -> None:
-        calls.append(("first", subject, scenario.dim))
-
-    def _check_second_thing(subject: str, scenario: Scenario) -> None:
-        calls.append(("second", subject, scenario.dim))
-        raise CheckError("it does not hold")
-
-    with pytest.raises(CheckError, match=r"^second thing: it does not hold$"):
-        run_checks([check_first, _check_second_thing, check_first], "subject", Scenario(dim=2))
-    assert calls == [("first", "subject", 2), ("second", "subject", 2)]
 
 
 def test_the_error_for_an_exception_names_its_line() -> None:
@@ -174,19 +108,3 @@ def test_the_error_for_an_exception_names_its_line() -> None:
         check_policy(policy)
     assert isinstance(caught.value.__cause__, AttributeError)
     assert f"line {Typo.decide.__code__.co_firstlineno + 1} of" in str(caught.value)
-
-
-def test_near_accepts_a_correct_mean_and_refuses_one_that_is_ten_standard_errors_off() -> None:
-    samples = np.random.default_rng(1).exponential(2.0, (4000, 2, 3))
-    error = 2.0 / np.sqrt(4000)  # the standard deviation of an exponential number is its mean
-    expected = np.full((2, 3), 2.0)
-    assert near(samples, expected)
-    expected[1, 2] += 10.0 * error
-    assert not near(samples, expected)
-    assert not near(samples, expected - 20.0 * error)
-
-
-def test_near_compares_samples_without_variance_up_to_round_off() -> None:
-    samples = np.full((10, 1), 0.1)
-    assert near(samples, np.array([0.1]))
-    assert not near(samples, np.array([0.1 + 1e-9]))

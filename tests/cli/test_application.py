@@ -91,6 +91,5 @@ def test_completion_is_installed_in_a_shell_and_completes_commands_and_policies(
     assert done.stdout.rstrip().endswith("exit 0")
     assert "soqo.sh" in (tmp_path / ".bashrc").read_text()
     assert complete("soqo re", tmp_path) == ["replay", "reproduce"]
-    assert complete("soqo journal ch", tmp_path) == ["check"]
     assert complete("soqo replay log.csv --policy GL", tmp_path) == ["GLIDE"]
     assert complete("soqo reproduce prim", tmp_path)[0] == "primary"

@@ -17,7 +17,6 @@ from soqo import (
     Change,
     Environment,
     Paths,
-    Plan,
     Policy,
     Problem,
     RandomProblem,
@@ -30,7 +29,6 @@ from soqo.errors import ArgumentError
 from soqo.noise import Adversarial, Uniform
 from soqo.processes import Gaussian, Recorded
 
-FLOAT: Any = 2.0
 OLD = random_curvature(3, 3, min_eigenvalue=0.2, max_eigenvalue=3.0, rng=np.random.default_rng(0))
 NEW = random_curvature(3, 3, min_eigenvalue=0.5, max_eigenvalue=9.0, rng=np.random.default_rng(1))
 FLAT = random_curvature(3, 1, min_eigenvalue=2.0, rng=np.random.default_rng(2))
@@ -230,12 +228,6 @@ def test_two_axes_that_swap_rotate_by_a_quarter_turn() -> None:
     assert np.sign(way[0][0, 1]) == np.sign(way[1][0, 1])
 
 
-def test_a_change_to_the_same_A_does_not_rotate_it() -> None:
-    for problem in (Problem(OLD), Problem(FLAT), Problem(np.eye(3)), Problem(np.zeros((3, 3)))):
-        for A in between(problem.A, problem.A, 4):
-            np.testing.assert_allclose(A, problem.A, atol=1e-13 * 3.0)
-
-
 def test_a_small_change_is_a_small_rotation() -> None:
     # LAPACK reverses two eigenvectors between these, which must not make it a half turn.
     old = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 1.0], [0.0, 1.0, 1.0]])
@@ -333,17 +325,6 @@ def test_gains_are_corners_of_the_inverse_of_the_hessian() -> None:
             corner = np.linalg.inv(conditions(A[t:, run], np.eye(3)))[:3, :3]
             np.testing.assert_allclose(gains[t, run], corner, rtol=0, atol=1e-13)
             np.testing.assert_allclose(inverses[t, run], np.linalg.inv(corner), atol=1e-11)
-
-
-def test_gains_without_changes_are_those_of_the_plan() -> None:
-    plan = Plan(OLD, horizon=12)
-    world = environment(Change(12, OLD))
-    gains, inverses = world.draw(12, 4, seed=0).gains
-    for t in range(12):
-        np.testing.assert_allclose(gains[t, 0], plan.gain(t + 1), atol=1e-13)
-        np.testing.assert_allclose(inverses[t, 0] @ plan.gain(t + 1), np.eye(3), atol=1e-13)
-    paths = world.draw(12, 4, seed=0)
-    np.testing.assert_allclose(benchmark_path(world, 12, 4, seed=0), plan.path(paths.x0, paths.v), atol=1e-12)
 
 
 @pytest.mark.parametrize("weight", [None, W], ids=["plain", "weighted"])
@@ -532,12 +513,6 @@ def test_a_changing_world_can_be_pickled() -> None:
     assert again.draw(9, 2, seed=1) == world.draw(9, 2, seed=1)
 
 
-def test_changes_are_equal_by_value_and_have_a_short_repr() -> None:
-    assert Change(3, NEW, duration=2) == Change(3, Problem(NEW), duration=2) != Change(3, OLD, duration=2)
-    assert hash(Change(3, NEW)) == hash(Change(3, NEW))
-    assert repr(Change(3)) == "Change(round=3)"
-
-
 # ---- bad settings --------------------------------------------------------------------------------------------------
 
 
@@ -545,11 +520,7 @@ def test_changes_are_equal_by_value_and_have_a_short_repr() -> None:
     ("make", "message"),
     [
         (lambda: Change(1, NEW), "round must be an integer of at least 2, got 1"),
-        (lambda: Change(-3, NEW), "round must be an integer of at least 2, got -3"),
-        (lambda: Change(FLOAT, NEW), "round must be an integer of at least 2, got 2.0"),
-        (lambda: Change(True, NEW), "round must be an integer of at least 2, got True"),
         (lambda: Change(3, NEW, duration=0), "duration must be a positive integer, got 0"),
-        (lambda: Change(3, NEW, duration=FLOAT), "duration must be a positive integer, got 2.0"),
         (lambda: Change(3, -NEW), "A must be positive semi-definite"),
         (lambda: Change(3, "steep"), "A must be an array of real numbers, got str"),
         (lambda: Change(3).problems(Problem(OLD)), "problem must be given .* got None"),
@@ -559,20 +530,14 @@ def test_changes_are_equal_by_value_and_have_a_short_repr() -> None:
             "problem must have dimension 3, got 2",
         ),
         (lambda: environment(changes=3), "changes must hold Changes, got int"),
-        (lambda: environment(changes=None), "changes must hold Changes, got NoneType"),
         (
             lambda: environment(Change(3, Problem(NEW, 2.0))),
             "changes must not change the switching weight",
         ),
-        (lambda: environment(changes=[NEW]), "changes must hold Changes, got ndarray"),
         (lambda: environment(changes=[Change(3, NEW), 7]), "changes must hold Changes, got int"),
         (
             lambda: environment(Change(5, NEW), Change(4, FLAT)),
             "changes must be in order and not overlap, got one at round 4",
-        ),
-        (
-            lambda: environment(Change(5, NEW), Change(5, FLAT)),
-            "changes must be in order and not overlap, got one at round 5",
         ),
         (
             lambda: environment(Change(3, NEW, duration=3), Change(5, FLAT)),
@@ -582,10 +547,6 @@ def test_changes_are_equal_by_value_and_have_a_short_repr() -> None:
         (
             lambda: environment(Change(3, np.eye(2))),
             "changes must have problems of dimension 3, got 2",
-        ),
-        (
-            lambda: environment(Change(3, RandomProblem(4, 1, min_eigenvalue=1.0))),
-            "changes must have problems of dimension 3, got 4",
         ),
     ],
 )

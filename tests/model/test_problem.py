@@ -63,11 +63,6 @@ def test_the_plain_problem_exists_for_weights_of_any_spread() -> None:
             np.testing.assert_allclose(plain.spectrum.values[-2:], 1 / spread, rtol=1e-3)
 
 
-def test_an_unweighted_problem_is_its_own_plain_one() -> None:
-    problem = Problem(np.eye(2))
-    assert problem.plain is problem
-
-
 @pytest.mark.parametrize("batched", [False, True])
 def test_path_costs_are_the_rounds_one_by_one(batched: bool) -> None:
     A = np.stack([curvature(k) for k in range(4)]) if batched else curvature()
@@ -109,11 +104,6 @@ def test_a_problem_is_immutable() -> None:
 def test_a_bad_switching_weight_is_refused(weight: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         Problem(np.eye(3), weight)
-
-
-def test_wrong_dimensions_are_named() -> None:
-    with pytest.raises(ArgumentError, match=r"v must have last axis 2, got shape \(3,\)"):
-        Problem(np.eye(2)).hitting_cost(np.zeros(2), np.zeros(3))
 
 
 def test_rank_counts_the_curved_directions() -> None:
@@ -211,12 +201,3 @@ def test_a_seed_draws_the_same_as_its_generator() -> None:
     assert family.draw(7) == Problem(A)
     with pytest.raises(ArgumentError, match=r"rng must be an int, a numpy\.random\.Generator or "):
         family.draw("seven")  # type: ignore[arg-type]  # on purpose
-
-
-def test_problems_are_equal_by_value_and_have_a_short_repr() -> None:
-    assert Problem(np.eye(3), W) == Problem(np.eye(3), W) != Problem(np.eye(3))
-    assert hash(Problem(np.eye(3), W)) == hash(Problem(np.eye(3), W))
-    assert repr(Problem([[2.0]])) == "Problem(A=array([[2.]]))"
-    family = RandomProblem(3, 2, min_eigenvalue=0.1, max_eigenvalue=1.0)
-    assert family == RandomProblem(dim=3, rank=2, min_eigenvalue=0.1, max_eigenvalue=1.0)
-    assert repr(family) == "RandomProblem(dim=3, rank=2, min_eigenvalue=0.1, max_eigenvalue=1.0)"

@@ -53,23 +53,6 @@ def test_acting_after_the_last_round_is_refused() -> None:
         policy.act(state, np.ones(2))
 
 
-def test_an_infinite_horizon_has_no_last_round() -> None:
-    policy = LAI(np.eye(2))
-    state = policy.start(np.zeros(2))
-    for _ in range(50):
-        _, state = policy.act(state, np.ones(2))
-    assert (state.round, state.rounds_to_go) == (50, np.inf)
-
-
-def test_acting_twice_equals_a_missing_reading() -> None:
-    policy = POL(learning_rate=0.1)
-    _, state = policy.act(policy.start(np.zeros(2), 9), np.ones(2))
-    skipped = policy.act(state, 2 * np.ones(2))
-    missing = policy.act(policy.observe(state, np.nan), 2 * np.ones(2))
-    np.testing.assert_array_equal(skipped[0], missing[0])
-    assert skipped[1] == missing[1]
-
-
 def test_the_next_round_starts_from_the_applied_action() -> None:
     policy = LAI(np.eye(1))
     _, state = policy.act(policy.start(np.zeros(1), 2), [4.0])

@@ -7,32 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import OAL, POL, Environment, Policy, Problem, random_curvature, simulate
-from soqo.checks import POLICY_CHECKS, Scenario
+from soqo import OAL, POL, Environment, Problem, random_curvature, simulate
 from soqo.errors import ArgumentError
 from soqo.noise import Uniform
 from soqo.processes import Cauchy, Gaussian
 
 TEXT: Any = "0.1"
-FLAT = random_curvature(3, 1, min_eigenvalue=0.5, rng=np.random.default_rng(1))
-INITIAL = random_curvature(3, 3, min_eigenvalue=0.5, max_eigenvalue=2.0, rng=np.random.default_rng(0))
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [
-        POL(0.02),
-        POL(0.02, initial=INITIAL),
-        POL(0.02, initial=FLAT),
-        POL(0.02, gradient="as_printed"),
-        POL(1e3),
-        OAL(0.02),
-    ],
-    ids=repr,
-)
-@pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
-def test_policy_passes_the_contract_checks(check: Any, policy: Policy[Any]) -> None:
-    check(policy, Scenario())
 
 
 def literal_pol(v: Any, A: Any, noise: Any, rate: float) -> Any:

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import FTM, POL, Environment, HySCaLE, Problem, RandomProblem, SCaLE, play, random_curvature, simulate
-from soqo.checks import POLICY_CHECKS, Scenario
+from soqo import Environment, HySCaLE, Problem, SCaLE, play, random_curvature, simulate
 from soqo.errors import ArgumentError
 from soqo.noise import Uniform
 from soqo.policies import Phase
@@ -18,19 +17,6 @@ UNKNOWN: Any = "x"
 A = random_curvature(3, 3, min_eigenvalue=0.2, max_eigenvalue=2.0, rng=np.random.default_rng(0))
 M = 27
 """The rounds of probing at rank 3 in three dimensions."""
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [
-        HySCaLE(0.1, 1, min_eigenvalue=0.5, c1=4.0, learning_rate=1e-3),
-        HySCaLE.as_printed(0.1, 1, min_eigenvalue=0.5, c1=4.0),
-    ],
-    ids=repr,
-)
-@pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
-def test_policy_passes_the_contract_checks_in_all_its_phases(check: Any, policy: Any) -> None:
-    check(policy, Scenario(rounds=36))
 
 
 def literal_exploitation(estimate: Any, x: Any, v: Any, noise: Any, rate: float, gradient: str) -> Any:
@@ -83,16 +69,6 @@ def test_hyscale_improves_the_estimate_while_it_exploits() -> None:
     errors = {name: np.linalg.norm(result[name].diagnostics["estimate"] - A, axis=(1, 2)) for name in result}
     gain = errors["SCaLE"] - errors["Hy"]
     assert gain.mean() > 4 * gain.std() / np.sqrt(gain.size)
-
-
-def test_hyscale_has_less_regret_than_the_baselines() -> None:
-    environment = Environment(
-        RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=10.0), Gaussian(50.0), Uniform(10.0)
-    )
-    entries = {"FTM": FTM(), "POL": POL(1e-8), "Hy": HySCaLE(10.0, 4, min_eigenvalue=1.0, learning_rate=1e-9)}
-    result = simulate(environment, entries, horizon=1000, runs=12)
-    medians = {name: np.median(result.regret(name)[:, -1]) for name in result}
-    assert medians["Hy"] < 0.3 * min(medians["FTM"], medians["POL"])
 
 
 def test_an_estimate_that_would_overflow_stays_finite_and_is_reported() -> None:

@@ -8,23 +8,10 @@ import numpy as np
 import pytest
 
 from soqo import LAI, ROBD, Environment, Plan, Policy, Problem, hindsight_optimum, random_curvature, simulate
-from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
-SINGULAR = random_curvature(3, 2, min_eigenvalue=0.1, max_eigenvalue=4.0, rng=np.random.default_rng(0))
 FULL = random_curvature(3, 3, min_eigenvalue=0.1, max_eigenvalue=4.0, rng=np.random.default_rng(1))
-
-
-@pytest.mark.parametrize("policy", [LAI(SINGULAR), LAI(FULL)], ids=["singular", "full rank"])
-@pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
-def test_lai_passes_the_contract_checks(check: Any, policy: Policy[Any]) -> None:
-    check(policy, Scenario())
-
-
-@pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
-def test_lai_with_one_A_per_run_passes_the_contract_checks(check: Any) -> None:
-    check(LAI(np.stack([SINGULAR, FULL])), Scenario(only_batch=(2,)))
 
 
 def test_lai_plays_the_plan() -> None:

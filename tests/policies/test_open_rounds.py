@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import FTM, LAI, POL, RLS, Controller, Guarded, Limited, Policy, SCaLE, Weighted
+from soqo import FTM, LAI, POL, RLS, Guarded, Limited, Policy, SCaLE, Weighted
 from soqo.errors import ArgumentError, ProtocolError
 
 RATE = 0.05
@@ -205,9 +205,3 @@ def test_the_probes_of_scale_keep_their_late_readings() -> None:
     state = policy.observe(state, [1.0, np.nan], round=1)
     state = policy.observe(state, [np.nan, 2.0], round=1)
     np.testing.assert_array_equal(state.memory.y[:, 0], [1.0, 2.0])
-
-
-def test_a_saved_state_keeps_its_open_rounds(tmp_path: Any) -> None:
-    controller = Controller(POL(RATE), [0.0, 0.0])
-    assert Controller.load(controller.save(tmp_path / "saved")).state == controller.state
-    assert controller.state.open_rounds == ()

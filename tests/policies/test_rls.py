@@ -7,17 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import FTM, LAI, RLS, Environment, Plan, Policy, Problem, RandomProblem, simulate
-from soqo.checks import POLICY_CHECKS, Scenario
+from soqo import FTM, LAI, RLS, Environment, Plan, Problem, RandomProblem, simulate
 from soqo.errors import ArgumentError
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
-
-
-@pytest.mark.parametrize("policy", [RLS(), RLS(0.1, 2.0), RLS(offset=True)], ids=repr)
-@pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
-def test_policy_passes_the_contract_checks(check: Any, policy: Policy[Any]) -> None:
-    check(policy, Scenario())
 
 
 def ridge(rows: Any, y: Any, prior: Any, ratios: Any) -> Any:
@@ -80,15 +73,6 @@ def test_it_is_far_better_than_following_v() -> None:
     assert np.median(result.regret("RLS")[:, -1]) < 0.05 * np.median(result.regret("FTM")[:, -1])
 
 
-def test_a_huge_reading_is_refused_and_reported() -> None:
-    policy = RLS()
-    state = policy.start(np.zeros(1))
-    _, state = policy.act(state, [1e160])
-    state = policy.observe(state, 1e300)
-    assert policy.diverged(state)
-    assert np.isfinite(policy.diagnostics(state)["estimate"]).all()
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -100,12 +84,6 @@ def test_a_huge_reading_is_refused_and_reported() -> None:
 def test_invalid_settings_are_refused(options: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         RLS(**options)
-
-
-def test_it_explains_what_it_plays() -> None:
-    policy = RLS(offset=True)
-    text = policy.explain(policy.start(np.zeros(2)))
-    assert text == "RLS plays the least-squares estimate of 6 unknowns from 0 readings."
 
 
 def test_the_problem_s_curvature_is_found_under_a_switching_weight() -> None:

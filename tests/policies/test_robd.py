@@ -8,18 +8,11 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from soqo import ROBD, Policy, Problem, hindsight_optimum, random_curvature
-from soqo.checks import POLICY_CHECKS, Scenario
+from soqo import ROBD, Problem, hindsight_optimum, random_curvature
 from soqo.errors import ArgumentError
 
 A = random_curvature(3, 2, min_eigenvalue=0.1, max_eigenvalue=4.0, rng=np.random.default_rng(0))
 FULL = random_curvature(3, 3, min_eigenvalue=0.1, max_eigenvalue=4.0, rng=np.random.default_rng(1))
-
-
-@pytest.mark.parametrize("policy", [ROBD(A), ROBD(FULL), ROBD(A, lambda1=2.0, lambda2=0.3)], ids=repr)
-@pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
-def test_robd_passes_the_contract_checks(check: Any, policy: Policy[Any]) -> None:
-    check(policy, Scenario())
 
 
 @pytest.mark.parametrize(("lambda1", "lambda2"), [(1.0, 0.0), (2.0, 0.5), (0.3, 3.0)])
@@ -76,12 +69,6 @@ def test_lambda2_is_never_negative(lambda1: float) -> None:
         x, _ = policy.act(policy.start(np.ones(1)), np.zeros(1))
         # The tolerance is the round-off of a step of length one.
         assert x[0] <= lambda1 / (m + lambda1) + 1e-15
-
-
-def test_robd_without_curvature_keeps_its_position() -> None:
-    policy = ROBD(np.zeros((2, 2)))
-    x, _ = policy.act(policy.start(np.ones(2)), np.zeros(2))
-    np.testing.assert_array_equal(x, [1.0, 1.0])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soqo import FTM, LAI, Actuation, Environment, Outages, Problem, simulate
+from soqo import FTM, LAI, Actuation, Environment, Factor, Outages, Problem, simulate
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
@@ -22,8 +22,13 @@ def environment(weight: Any = None, **given: Any) -> Environment:
 @pytest.mark.parametrize("weight", [None, W], ids=["plain", "weighted"])
 @pytest.mark.parametrize(
     "given",
-    [{"outages": Outages(0.3)}, {"actuation": Actuation(lag=2.0)}, {"period": 90.0}],
-    ids=["outages", "lag", "angles"],
+    [
+        {"outages": Outages(0.3)},
+        {"actuation": Actuation(lag=2.0)},
+        {"period": 90.0},
+        {"factor": Factor(0.6, period=7.0, deviation=0.5, correlation=0.5)},
+    ],
+    ids=["outages", "lag", "angles", "factor"],
 )
 def test_the_benchmark_is_best_and_both_forms_of_regret_have_one_mean(given: dict[str, Any], weight: Any) -> None:
     policies: dict[str, Any] = {"LAI": LAI.for_problem, "FTM": FTM()}
@@ -34,7 +39,7 @@ def test_the_benchmark_is_best_and_both_forms_of_regret_have_one_mean(given: dic
         exact = result.regret(name, form="difference")[:, -1]
         gap = exact - result.regret(name, form="low_variance")[:, -1]
         assert abs(gap.mean()) < 5.0 * gap.std() / np.sqrt(gap.size)
-        assert exact.mean() > 3.0 * exact.std() / np.sqrt(exact.size)  # LAI knows neither lag nor outages to come
+        assert exact.mean() > 3.0 * exact.std() / np.sqrt(exact.size)  # LAI knows nothing of what will come
 
 
 def test_limits_cost_regret_and_the_benchmark_has_none() -> None:

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 from soqo import FTM, LAI, Context, Delay, Environment, Offset, Problem, State, play, simulate
-from soqo.errors import ArgumentError
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
 PROBLEM = Problem(np.diag([1.0, 3.0]))
 M = np.array([[2.0, 0.0, -1.0], [0.5, 1.0, 0.0]])
-WRONG: Any = 1.0
 
 
 def environment(context: Context | None, **options: Any) -> Environment:
@@ -55,31 +53,3 @@ def test_a_random_effect_is_constant_in_a_run_and_has_entries_of_the_given_size(
     effects = shift / w
     np.testing.assert_allclose(effects, np.broadcast_to(effects[:, :1], effects.shape), rtol=1e-9)
     assert effects[:, 0].std() == pytest.approx(1.5, rel=6.0 / np.sqrt(2 * 1800))
-
-
-def test_contexts_do_not_depend_on_the_runs_or_on_the_horizon() -> None:
-    one = environment(Context(size=1.0, dim=2))
-    few, many = one.draw(6, 2, seed=3), one.draw(9, 4, seed=3)
-    for found, more in ((few.context, many.context), (few.shift, many.shift)):
-        assert found is not None
-        assert more is not None
-        np.testing.assert_array_equal(found, more[:2, :6])
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Context(), "M must be given, or else size and dim to draw it, got M = None"),
-        (lambda: Context(size=1.0), "M must be given, or else size and dim"),
-        (lambda: Context(M, size=1.0), "size and dim must not be given beside M"),
-        (lambda: Context([1.0]), r"M must have shape \(d, k\), got \(1,\)"),
-        (lambda: Context(M, scale=-1.0), "scale must be"),
-        (lambda: Context(M, correlation=1.0), "correlation must be below 1, got 1.0"),
-        (lambda: Context(size=1.0, dim=0), "dim must be a positive integer, got 0"),
-        (lambda: environment(Context(M.T)), r"M must have 2 rows, one for each coordinate of v, got shape \(3, 2\)"),
-        (lambda: environment(WRONG), "context must be a Context, got float"),
-    ],
-)
-def test_bad_settings_are_refused(make: Any, message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        make()

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from soqo import FTM, LAI, Covariates, Delay, Environment, Factor, Problem, play, simulate
-from soqo.errors import ArgumentError
 from soqo.noise import Uniform
 from soqo.policies import Policy
 from soqo.processes import Gaussian
@@ -70,27 +69,3 @@ def test_the_load_does_not_change_what_is_drawn_beside_it_nor_the_benchmark() ->
     plain, loaded = (simulate(environment(one), policies, horizon=20, runs=3) for one in (None, Covariates(H)))
     np.testing.assert_array_equal(loaded.benchmark_hitting, plain.benchmark_hitting)
     np.testing.assert_array_equal(loaded.regret("LAI"), plain.regret("LAI"))
-
-
-def test_covariates_do_not_depend_on_the_runs_or_on_the_horizon() -> None:
-    one = environment(Covariates(H, scale=2.0))
-    few, many = one.draw(6, 2, seed=3), one.draw(9, 4, seed=3)
-    for found, more in ((few.covariates, many.covariates), (few.load, many.load)):
-        assert found is not None
-        assert more is not None
-        np.testing.assert_array_equal(found, more[:2, :6])
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Covariates([]), r"h must have shape \(k,\), got \(0,\)"),
-        (lambda: Covariates([[1.0]]), r"h must have shape \(k,\), got \(1, 1\)"),
-        (lambda: Covariates([np.nan]), "h must be finite"),
-        (lambda: Covariates(H, scale=-1.0), "scale must be"),
-        (lambda: Covariates(H, correlation=1.0), "correlation must be below 1, got 1.0"),
-    ],
-)
-def test_bad_arguments_are_refused(make: Any, message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        make()

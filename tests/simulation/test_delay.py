@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 from soqo import FTM, LAI, OAL, POL, RLS, Delay, Environment, Problem, play, simulate
-from soqo.errors import ArgumentError
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
 PROBLEM = Problem(np.diag([1.0, 3.0]))
-WRONG: Any = 3
 
 
 def environment(delay: Delay | None) -> Environment:
@@ -56,34 +54,9 @@ def test_policies_that_learn_nothing_and_the_benchmark_do_not_notice() -> None:
         np.testing.assert_array_equal(one.regret(name), other.regret(name))
 
 
-def test_delays_are_uniform_and_do_not_depend_on_the_runs_or_on_the_horizon() -> None:
-    one = environment(Delay(1, jitter=2))
-    few, many = one.draw(6, 2, seed=3), one.draw(900, 4, seed=3)
-    assert few.delays is not None
-    assert many.delays is not None
-    np.testing.assert_array_equal(few.delays, many.delays[:2, :6])
-    np.testing.assert_array_equal(one.draw(6, 1, seed=3, first_run=1).delays, few.delays[1:])
-    values, counts = np.unique(many.delays, return_counts=True)
+def test_delays_are_uniform() -> None:
+    delays = environment(Delay(1, jitter=2)).draw(900, 4, seed=3).delays
+    assert delays is not None
+    values, counts = np.unique(delays, return_counts=True)
     assert values.tolist() == [1, 2, 3]
     np.testing.assert_allclose(counts / 3600, 1 / 3, atol=6.0 * np.sqrt(2.0 / 9.0 / 3600))
-    np.testing.assert_array_equal(few.v, environment(None).draw(6, 2, seed=3).v)
-
-
-def test_pieces_of_a_simulation_equal_the_whole() -> None:
-    one = environment(Delay(1, jitter=2))
-    whole = simulate(one, {"POL": POL(0.02)}, horizon=20, runs=4)
-    part = simulate(one, {"POL": POL(0.02)}, horizon=20, runs=2, first_run=2)
-    np.testing.assert_allclose(part.regret("POL"), whole.regret("POL")[2:], rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Delay(-1), "rounds must be an integer of at least 0, got -1"),
-        (lambda: Delay(jitter=-1), "jitter must be an integer of at least 0, got -1"),
-        (lambda: environment(WRONG), "delay must be a Delay, got int"),
-    ],
-)
-def test_bad_settings_are_refused(make: Any, message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        make()

@@ -90,14 +90,6 @@ def test_paths_depend_on_the_seed_only() -> None:
     assert environment().draw(5, 3, seed=1) != environment().draw(5, 3, seed=2)
 
 
-def test_environments_are_equal_by_value_and_have_a_short_repr() -> None:
-    assert environment() == environment() != environment(Gaussian(2.0))
-    assert hash(environment()) == hash(environment())
-    small = environment(problem=Problem([[2.0]]))
-    assert repr(small) == "Environment(problem=Problem(A=array([[2.]])), process=Gaussian(), noise=Uniform(cap=1.0))"
-    assert repr(small.draw(5, 3, seed=1)) == "Paths(problem=Problem(A=array([[2.]])), noise=Uniform(cap=1.0), seed=1)"
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [

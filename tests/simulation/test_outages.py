@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from soqo import FTM, RLS, Environment, Outages, Problem, play, simulate
-from soqo.errors import ArgumentError
 from soqo.noise import Uniform
 from soqo.processes import Gaussian
 
 A = np.array([[2.0, 0.5], [0.5, 1.0]])
-WRONG: Any = 0.1
 
 
 def environment(outages: Outages | None = None) -> Environment:
@@ -32,15 +28,6 @@ def test_share_and_duration_are_those_of_the_settings() -> None:
     assert ends / out[:, :-1].sum() == pytest.approx(1.0 / 5.0, abs=5.0 * np.sqrt(0.16 / out.sum()))
 
 
-def test_outages_do_not_depend_on_the_runs_or_on_the_horizon() -> None:
-    one = environment(Outages(0.3))
-    few, many = one.draw(6, 2, seed=3), one.draw(9, 4, seed=3)
-    assert few.active is not None
-    assert many.active is not None
-    np.testing.assert_array_equal(few.active, many.active[:2, :6])
-    np.testing.assert_array_equal(few.v, environment().draw(6, 2, seed=3).v)
-
-
 def test_an_actuator_that_is_out_stays_and_does_not_count() -> None:
     paths = environment(Outages(0.4)).draw(50, 4, seed=1)
     assert paths.active is not None
@@ -56,18 +43,3 @@ def test_an_actuator_that_is_out_stays_and_does_not_count() -> None:
 def test_a_learner_is_not_misled() -> None:
     result = simulate(environment(Outages(0.3)), {"RLS": RLS(0.3)}, horizon=200, runs=4)
     np.testing.assert_allclose(result["RLS"].diagnostics["estimate"], np.broadcast_to(A, (4, 2, 2)), atol=0.15)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Outages(1.0), "share must be below 1, got 1.0"),
-        (lambda: Outages(-0.1), "share must be a finite number at least 0"),
-        (lambda: Outages(duration=0.5), "duration must be a finite number at least 1, got 0.5"),
-        (lambda: Outages(0.8, duration=2.0), "duration must be a finite number at least 4, got 2.0"),
-        (lambda: environment(WRONG), "outages must be an Outages, got float"),
-    ],
-)
-def test_bad_settings_are_refused(make: Any, message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        make()

@@ -161,13 +161,6 @@ def test_a_failed_save_leaves_nothing_behind(result: Result, tmp_path: Path) -> 
         result.save(tmp_path / "missing" / "result.nc")
 
 
-def test_a_file_is_as_readable_as_any_other(result: Result, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    other.touch()
-    saved = result.save(tmp_path / "result.nc")
-    assert saved.stat().st_mode == other.stat().st_mode
-
-
 def test_diagnostics_for_each_run_are_kept_in_files(result: Result, tmp_path: Path) -> None:
     back = Result.load(result.save(tmp_path / "result.nc"))
     for key in ("estimate", "overshoots"):
@@ -197,11 +190,6 @@ def test_concatenated_pieces_are_bit_identical_to_the_whole(tmp_path: Path) -> N
         Result.concat([parts[0], parts[0]])
     with pytest.raises(ArgumentError, match="parts must hold at least one result"):
         Result.concat([])
-
-
-def test_the_repr_is_one_line(result: Result) -> None:
-    assert repr(result) == "Result(FTM, POL; horizon 40, runs 2..7)"
-    assert repr(result.summary()) == str(result.summary())
 
 
 def test_a_notebook_shows_the_summary(result: Result) -> None:

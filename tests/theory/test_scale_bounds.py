@@ -14,7 +14,7 @@ from soqo.errors import ArgumentError
 from soqo.theory import bounds, corollary1, exact_scale_regret, exploitation_bound, theorem1, theorem3
 from soqo.typing import Array
 
-CASES = 2_000
+CASES = 400
 LONGEST = 10_000
 FULL, DEFICIENT = np.diag([1.0, 2.0]), np.diag([1.0, 0.0])
 

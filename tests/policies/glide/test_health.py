@@ -182,17 +182,14 @@ def test_readings_are_those_of_all_rounds() -> None:
 
 def test_the_deviation_of_an_offset_is_that_of_its_errors() -> None:
     """The errors of 150 plants, in deviations, have a mean square of one."""
-    b, errors = np.array([4.0, -2.0]), []
-    for seed in range(150):
-        rng, v = np.random.default_rng(seed), np.zeros(2)
-        controller = Controller(GLIDE(), v, switching_weight=[[2.0, 0.5], [0.5, 1.0]])
-        for _ in range(40):
-            v = v + 5.0 * rng.normal(size=2)
-            u = controller.act(v) - v + b
-            controller.observe(0.5 * u @ np.diag([3.0, 1.0]) @ u + rng.normal(scale=2.0))
-        found = controller.diagnostics()
-        errors.append((found["offset"] - b) / found["offset_deviation"])
-    assert 0.6 < np.square(errors).mean() < 1.6
+    b, rng, v = np.array([4.0, -2.0]), np.random.default_rng(0), np.zeros((150, 2))
+    fleet = Fleet(GLIDE(), v, switching_weight=[[2.0, 0.5], [0.5, 1.0]])
+    for _ in range(40):
+        v = v + 5.0 * rng.normal(size=v.shape)
+        u = fleet.act(v) - v + b
+        fleet.observe(0.5 * np.vecdot(u, u * [3.0, 1.0]) + rng.normal(scale=2.0, size=150))
+    found = fleet.diagnostics()
+    assert 0.6 < np.square((found["offset"] - b) / found["offset_deviation"]).mean() < 1.6
 
 
 def test_the_offset_is_told_in_the_units_of_the_plant() -> None:

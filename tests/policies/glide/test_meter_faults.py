@@ -48,14 +48,6 @@ def test_the_same_reading_at_the_same_place_is_no_repetition() -> None:
     assert not any(withheld([1.0, 1.0, 1.0], u=np.ones((3, 2)))[0])
 
 
-def test_a_missing_reading_changes_nothing() -> None:
-    found, faults = withheld([1.0, np.nan, 1.0, np.nan])
-    assert found == [False, False, True, False]
-    np.testing.assert_array_equal(faults.readings, [2.0])
-    np.testing.assert_array_equal(faults.last_y, [1.0])
-    assert faults.update(np.ones((1, 2)), np.array([np.nan]))[1] == faults
-
-
 def test_a_meter_with_coarse_steps_is_believed_after_a_few_repetitions() -> None:
     readings = np.round(np.random.default_rng(1).exponential(2.0, 300))
     repeats = np.concatenate([[False], readings[1:] == readings[:-1]])
@@ -82,15 +74,6 @@ def test_a_largest_reading_that_returns_is_the_limit_of_the_meter() -> None:
 
 def test_a_constant_low_reading_is_not_saturation() -> None:
     assert not withheld([5.0, *[1.0] * 10])[1].is_saturated()[0]
-
-
-def test_the_runs_of_a_batch_are_independent() -> None:
-    faults = MeterFaults.start(2, 1)
-    for k in range(4):
-        repeated, faults = faults.update(np.full((2, 1), float(k)), np.array([1.0, float(-k)]))
-    assert repeated.tolist() == [True, False]
-    assert faults.is_stuck().tolist() == [True, False]
-    assert faults.is_saturated().tolist() == [True, False]
 
 
 # ---- the cost of faults --------------------------------------------------------------------------------------------

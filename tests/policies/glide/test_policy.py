@@ -19,14 +19,11 @@ from soqo import (
     Environment,
     Limited,
     Offset,
-    Policy,
     Problem,
     RandomProblem,
     SCaLE,
-    random_curvature,
     simulate,
 )
-from soqo.checks import POLICY_CHECKS, Scenario
 from soqo.errors import ArgumentError
 from soqo.noise import Adversarial, Noise, Uniform
 from soqo.processes import Cauchy, Correlated, Gaussian, Laplace
@@ -34,20 +31,6 @@ from soqo.typing import Array
 
 FULL = Environment(RandomProblem(4, 4, min_eigenvalue=1.0, max_eigenvalue=4.0), Gaussian(50.0), Uniform(10.0))
 RANK_ONE = Environment(RandomProblem(4, 1, min_eigenvalue=1.0), Gaussian(50.0), Uniform(10.0))
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [
-        GLIDE(),
-        GLIDE(offset=False, noise_cap=0.1),
-        GLIDE(y_max=5.0, switching_included=True, trusted_distance=3.0),
-    ],
-    ids=["default", "no offset", "meter"],
-)
-@pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
-def test_the_policy_fulfils_the_contract(check: Any, policy: Policy[Any]) -> None:
-    check(policy, Scenario())
 
 
 @pytest.mark.parametrize(
@@ -64,12 +47,6 @@ def test_the_policy_fulfils_the_contract(check: Any, policy: Policy[Any]) -> Non
 def test_an_invalid_option_is_named_in_the_error(option: str, value: Any) -> None:
     with pytest.raises(ArgumentError, match=option):
         GLIDE(**{option: value})
-
-
-def test_equal_options_make_equal_policies() -> None:
-    assert GLIDE(noise_cap=1.0) == GLIDE(noise_cap=1.0)
-    assert GLIDE() != GLIDE(offset=False)
-    assert repr(GLIDE(y_max=20.0)) == "GLIDE(y_max=20.0)"
 
 
 # ---- estimate ------------------------------------------------------------------------------------------------------
@@ -170,7 +147,7 @@ def test_with_adversarial_noise_regret_is_at_most_a_few_times_that_of_playing_wi
 def test_a_first_guess_of_the_wrong_scale_is_corrected() -> None:
     problem = RandomProblem(4, 4, min_eigenvalue=10.0, max_eigenvalue=100.0)
     environment = Environment(problem, Gaussian(1.0), Uniform(10.0))
-    regret = final(environment, {"FTM": FTM(), "I": LAI(np.eye(4)), "GLIDE": GLIDE()}, 600, runs=40)
+    regret = final(environment, {"FTM": FTM(), "I": LAI(np.eye(4)), "GLIDE": GLIDE()}, 600, runs=10)
     assert regret["GLIDE"] < 2.0 * regret["FTM"] < 0.1 * regret["I"]
 
 
@@ -189,11 +166,6 @@ def test_correlated_steps_are_used() -> None:
     assert np.median(paid.regret("GLIDE")[:, -1]) < 0.0  # below LAI, which assumes a martingale
     plain = simulate(FULL, {"GLIDE": GLIDE()}, horizon=200, runs=40, seed=0)
     assert np.mean(plain["GLIDE"].diagnostics["drift"] == 0.0) > 0.85
-
-
-def test_all_runs_may_share_one_matrix() -> None:
-    result = simulate(Environment(Problem(np.eye(2)), Gaussian(5.0), Uniform(1.0)), {"G": GLIDE()}, horizon=40, runs=3)
-    assert np.isfinite(result.regret("G")).all()
 
 
 # ---- offsets and contexts ------------------------------------------------------------------------------------------
@@ -379,19 +351,3 @@ def test_explain_says_when_the_share_of_a_step_is_known() -> None:
     assert not confident[0]
     assert "learning" in said[1]
     assert all(confident[20:])
-
-
-def test_a_saved_controller_continues_with_the_same_actions(tmp_path: Any) -> None:
-    rng, A = np.random.default_rng(0), random_curvature(3, 3, min_eigenvalue=0.5, max_eigenvalue=4.0, rng=0)
-    v, controller = np.zeros(3), Controller(GLIDE(trusted_distance=20.0), x0=np.zeros(3))
-    for t in range(40):
-        if t in (0, 1, 7, 25):
-            controller.save(tmp_path / "saved")
-            again = Controller.load(tmp_path / "saved")
-        v = v + 3.0 * rng.standard_normal(3)
-        x, w = controller.act(v), again.act(v)
-        np.testing.assert_array_equal(x, w)
-        y = float(0.5 * (x - v) @ A @ (x - v) + rng.uniform(-0.1, 0.1)) + 1e3 * (t == 24)
-        controller.observe(y)
-        again.observe(y)
-    assert again.state.memory == controller.state.memory

@@ -10,7 +10,6 @@ import pytest
 
 from soqo import GLIDE
 from soqo._model.gains import contraction
-from soqo.estimators._measurements import measure
 from soqo.estimators.bayes import Bank, Reading, Terms
 from soqo.estimators.factored import Factored
 from soqo.policies.glide._probes import Motion, best_probes, divided_differences
@@ -73,7 +72,7 @@ def learned(kind: Any, d: int, directions: int) -> Any:
     for _ in range(60):
         u = np.zeros((1, d))
         u[:, :directions] = 10.0 * rng.standard_normal((1, directions))
-        y = measure(u, R @ R.T / d) + rng.standard_normal(1)
+        y = 0.5 * np.sum((u @ R) ** 2, axis=-1) / d + rng.standard_normal(1)
         posterior = posterior.learn(terms, Reading(u, y, None, None, np.ones(1)), None)[0].settled(terms)
     return posterior
 
@@ -112,7 +111,7 @@ def regret_of(probing: bool, monkeypatch: pytest.MonkeyPatch) -> float:
     for t in range(rounds):
         last = x
         x, state = policy.act(state, v[t])
-        cost = float(measure((x - v[t])[None], A)[0])
+        cost = 0.5 * (x - v[t]) @ A @ (x - v[t])
         state = policy.observe(state, cost + rng.uniform(-10.0, 10.0))
         total += cost + 0.5 * float(np.square(x - last).sum())
     return total
