@@ -27,16 +27,10 @@ WHITE_BOX = {
     "tests/experiments/presentation/test_static_panel.py",  # their pictures, and the parts of a page
     "tests/experiments/presentation/test_chart_elements.py",
     "tests/experiments/execution/test_resampling.py",
-    "tests/experiments/judgment/test_bound_checks.py",  # checks of theory, with false statements
-    "tests/experiments/judgment/test_formula_checks.py",
-    "tests/experiments/judgment/test_order_checks.py",
-    "tests/experiments/judgment/test_random_instances.py",
-    "tests/experiments/judgment/test_tradeoff_checks.py",
     "tests/experiments/presentation/test_claims_matrix.py",
     "tests/experiments/presentation/test_claim_details.py",
     "tests/experiments/presentation/test_cost_split.py",
     "tests/experiments/presentation/test_glossary.py",
-    "tests/experiments/presentation/test_verdict_marks.py",
     "tests/experiments/presentation/test_evidence_section.py",
     "tests/experiments/presentation/test_interactive.py",
     "tests/experiments/presentation/test_numbers.py",

@@ -7,7 +7,7 @@ import pytest
 from invented_regret import SETTINGS, as_the_paper_says, invented_table
 
 from soqo.experiments import Status, judge
-from soqo.experiments.judgment import EstimateErrors, Evidence
+from soqo.experiments.judgment import Evidence, ProbedEstimates
 from soqo.experiments.settings import LITERAL, SPLIT, plan_first_stage
 
 CLAIMS = ("estimate-bound", "statistical-consistency", "statistical-consistency-figures")
@@ -15,9 +15,11 @@ CLAIMS = ("estimate-bound", "statistical-consistency", "statistical-consistency-
 
 def judged(early: float, late: float, guaranteed: float, first: float = 1.0) -> dict[str, Status]:
     """Judge errors of this size at T = 2,000, at T = 200,000 and at 200, which the proof bounds by another number."""
-    spread = np.linspace(0.95, 1.05, 12)
+    size, zero = np.linspace(0.95, 1.05, 12)[:, None, None], np.zeros((12, 1, 1))
     errors = tuple(
-        EstimateErrors(name, "algorithm", "cap", T, error * spread, np.full(12, guaranteed))
+        ProbedEstimates(
+            SETTINGS[name], "algorithm", "cap", T, 1, 1.0, zero, zero + error * size, np.full(12, guaranteed)
+        )
         for name in SPLIT
         for T, error in ((200, first), (2000, early), (200_000, late))
     )

@@ -15,7 +15,11 @@ def test_a_worse_hyscale_alone_makes_the_joint_claim_fail() -> None:
         return 1e9 * T if name.startswith("HySCaLE") else as_the_paper_says(setting, name, T)
 
     judgment = judge_invented(worse, ["primary"], [LITERAL])
-    assert judgment.claim("primary-outperform").status is Status.FAILS
+    claim = judgment.claim("primary-outperform")
+    assert claim.status is Status.FAILS
+    assert claim.literal is not None
+    ratio, scale, hyscale, best = claim.literal.cases[0].numbers
+    assert ratio.value == max(scale.value, hyscale.value) / best.value
     assert judgment.claim("primary-scale-outperforms").status is Status.HOLDS
 
 

@@ -49,7 +49,9 @@ def test_means_are_trimmed_under_cauchy_steps_only() -> None:
     values[-1] = 1e9
     assert samples.reduce("heavy_tails_1", LITERAL, values)[0] == pytest.approx(np.arange(1.0, 11.0).mean())
     assert samples_of("primary").reduce("primary", LITERAL, values)[0] == pytest.approx(values.mean())
-    assert trimmed_mean(np.arange(20.0), 0.25) == pytest.approx(np.arange(5.0, 15.0).mean())
+    with_infinite_end = np.append(np.arange(19.0), np.inf)
+    assert trimmed_mean(with_infinite_end) == np.arange(2.0, 18.0).mean()
+    assert trimmed_mean(with_infinite_end[None], 0.25).tolist() == [np.arange(5.0, 15.0).mean()]
 
 
 def test_a_missing_number_counts_as_infinite() -> None:

@@ -1,4 +1,4 @@
-"""Claims of the paper, and their verdicts under every reading."""
+"""From a test on runs and resamples to a status with numbers, and from those to verdicts under every reading."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
+import numpy as np
+
 from soqo._simulation.summary import format_short
+from soqo.experiments.execution import interval
 from soqo.experiments.settings import AXES, LITERAL, Reading
+from soqo.typing import Array, BoolArray
 
 
 class Status(StrEnum):
@@ -25,26 +29,6 @@ class Status(StrEnum):
     """The settings that the claim needs were not run, or no number can test it."""
 
     @classmethod
-    def of(cls, low: float, high: float, threshold: float) -> Status:
-        """Return the status of the claim that a number is below a threshold, from the number's interval.
-
-        Parameters
-        ----------
-        low, high : float
-            The ends of the interval.
-        threshold : float
-            The threshold.
-
-        Examples
-        --------
-        >>> Status.of(0.2, 0.8, threshold=1.0), Status.of(0.2, 1.8, threshold=1.0).value
-        (<Status.HOLDS: 'holds'>, 'cannot be told')
-        """
-        if high < threshold:
-            return cls.HOLDS
-        return cls.FAILS if low > threshold else cls.UNKNOWN
-
-    @classmethod
     def all(cls, statuses: Iterable[Status]) -> Status:
         """Return the status of the claim that several claims hold together: one failure decides.
 
@@ -52,11 +36,6 @@ class Status(StrEnum):
         ----------
         statuses : iterable of Status
             The statuses of the claims, at least one.
-
-        Examples
-        --------
-        >>> Status.all([Status.HOLDS, Status.UNKNOWN, Status.FAILS]).value
-        'fails'
         """
         found = set(statuses)
         for status in (cls.FAILS, cls.UNTESTED, cls.UNKNOWN):
@@ -121,6 +100,81 @@ class Case:
     numbers: tuple[Number, ...] = ()
 
 
+# ---- decisions ------------------------------------------------------------------------------------------------------
+
+LEVEL = 0.95
+"""The level of intervals."""
+
+MIN_RUNS = 6
+"""With fewer runs no order is significant: five runs agree by chance in one of 32 cases."""
+
+
+def decide(setting: str, passed: BoolArray, known: BoolArray | bool, runs: int, *numbers: Number) -> Case:
+    """Return the case of a test.
+
+    It holds if it passes for the runs and for 97.5 % of the resamples, and fails if it passes neither for the runs nor
+    for 97.5 % of the resamples; a resample without an answer counts for neither. Otherwise the runs do not tell. For
+    the test that a number is below a threshold, this is whether the number's 95 % interval is.
+
+    Parameters
+    ----------
+    setting : str
+        The name of the setting.
+    passed : BoolArray, shape (1 + resamples,)
+        Whether the test passes for the runs and for each resample.
+    known : BoolArray of shape (1 + resamples,), or bool
+        Whether the test has an answer.
+    runs : int
+        The number of runs.
+    *numbers : Number
+        The numbers to report.
+
+    Examples
+    --------
+    >>> decide("mine", np.array([True, True, True, False]), True, runs=20).status.value
+    'cannot be told'
+    """
+    answered = np.broadcast_to(known, passed.shape)
+    status = Status.UNKNOWN
+    if answered[0] and runs >= MIN_RUNS:
+        enough = 1.0 - 0.5 * (1.0 - LEVEL)
+        if passed[0] and np.mean(passed[1:] & answered[1:]) >= enough:
+            status = Status.HOLDS
+        elif not passed[0] and np.mean(~passed[1:] & answered[1:]) >= enough:
+            status = Status.FAILS
+    return Case(setting, status, numbers)
+
+
+def measure(label: str, values: Array) -> Number:
+    """Return a number with its interval.
+
+    Parameters
+    ----------
+    label : str
+        What it is.
+    values : Array, shape (1 + resamples,)
+        The number for the runs and for each resample.
+
+    Examples
+    --------
+    >>> str(measure("regret", np.array([2.0, 1.0, 2.0, 3.0])))
+    'regret 2 (1.05 .. 2.95)'
+    """
+    resampled = values[1:][~np.isnan(values[1:])]
+    if not resampled.size or np.isnan(values[0]):
+        return Number(label, float(values[0]))
+    low, high = interval(resampled)
+    return Number(label, float(values[0]), float(low), float(high))
+
+
+def exact_case(setting: str, holds: bool, numbers: Mapping[str, float]) -> Case:
+    """Return the case of a test without runs, whose numbers are exact."""
+    return Case(setting, Status.HOLDS if holds else Status.FAILS, tuple(Number(*one) for one in numbers.items()))
+
+
+# ---- claims ---------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Verdict:
     """A claim under one reading.
@@ -168,13 +222,7 @@ class Verdict:
 
     @property
     def tally(self) -> str:
-        """In how many settings it holds, fails and cannot be told, in words; empty for a single setting.
-
-        Examples
-        --------
-        >>> Verdict(LITERAL, (Case("one", Status.FAILS), Case("other", Status.FAILS))).tally
-        'in both settings'
-        """
+        """In how many settings it holds, fails and cannot be told, in words; empty for a single setting."""
         if len(self.cases) == 1:
             return ""
         counts = {status: self.count(status) for status in (Status.HOLDS, Status.FAILS, Status.UNKNOWN)}
@@ -217,6 +265,8 @@ class Claim:
         Why no number can test it; empty if numbers can.
     unproved : bool
         Whether a check that it passes is no proof: it is then not contradicted, which is less than that it holds.
+    label : str
+        The claim in two or three words.
     trimmed : bool
         Whether the means in its numbers are trimmed, since means do not exist in its settings.
     aliases : mapping of Reading to Reading
@@ -237,6 +287,7 @@ class Claim:
     note: str = ""
     untestable: str = ""
     unproved: bool = False
+    label: str = ""
     trimmed: bool = False
     aliases: Mapping[Reading, Reading] = field(default_factory=dict, repr=False)
 

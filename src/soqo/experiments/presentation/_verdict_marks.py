@@ -35,39 +35,6 @@ CLASSES: dict[str, str] = {
 }
 """The style of each status, by its word."""
 
-LABELS = {
-    "movement-costs": "learners move too much",
-    "switching-overpowers": "switching overpowers hitting",
-    "statistical-consistency": "SCaLE consistent",
-    "estimate-bound": "error within its bound",
-    "primary-outperform": "both outperform all",
-    "primary-lead-grows": "more so for long T",
-    "primary-exploration": "high cost first",
-    "primary-hybrid": "HySCaLE beats learners",
-    "primary-sublinear": "sub-linear",
-    "cauchy-scale-wins": "SCaLE beats the rest",
-    "cauchy-small-sigma": "more so for small σᵣ",
-    "cauchy-learners-fail": "learners fail",
-    "cauchy-sublinear": "SCaLE sub-linear",
-    "rub-learners": "no RUB for learners",
-    "remark2-inconsistent": "HySCaLE inconsistent",
-    "laplace-learners-fail": "learners fail",
-    "laplace-sublinear": "SCaLE sub-linear",
-    "rank-order": "order difference",
-    "rank-outperform": "both outperform all",
-    "c1-u-shape": "U-shape",
-    "c1-three": "best c₁ about 3",
-    "c1-constant": "best c₁ constant",
-    "light-tails-hybrid": "HySCaLE improves on SCaLE",
-    "appendix-outperform": "SCaLE outperforms all",
-    "theorem1-sublinear": "sub-linear",
-    "theorem1-full-rank": "at most T^(1/2)",
-    "theorem1-deficient": "at most T^(2/3)",
-    "theorem1": "below Theorem 1",
-    "figure2-noise": "pure noise",
-}
-"""Claims in two or three words."""
-
 _WITHOUT_SETTINGS = {SURFACE: ("figure2-noise",), "rub": ("rub-learners", "remark2-inconsistent")}
 """The claims of figures that show no outcome."""
 
@@ -121,7 +88,7 @@ def _find_claims(judgment: Judgment, figure: ReportFigure) -> Iterator[tuple[Cla
 
 
 def _render_chip(claim: Claim, status: Status) -> str:
-    label = LABELS.get(claim.id, claim.id.replace("-", " "))
+    label = claim.label or claim.id.replace("-", " ")
     implied = "implied: " if claim.kind is Kind.IMPLIED else ""
     held, total = claim.counts[Status.HOLDS], len(claim.verdicts)
     readings = f"; holds in {held} of {total} readings" if total > 1 else ""
