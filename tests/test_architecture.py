@@ -21,19 +21,7 @@ WHITE_BOX = {
     "tests/model/test_lagging_gains.py",
     "tests/simulation/test_summary.py",
     "tests/checks/test_scenario.py",  # the functions by which all checks judge
-    "tests/experiments/presentation/test_charts.py",  # the numbers of charts,
-    "tests/experiments/presentation/test_outcome_charts.py",
-    "tests/experiments/presentation/test_evidence_charts.py",
-    "tests/experiments/presentation/test_static_panel.py",  # their pictures, and the parts of a page
-    "tests/experiments/presentation/test_chart_elements.py",
     "tests/experiments/execution/test_resampling.py",
-    "tests/experiments/presentation/test_claims_matrix.py",
-    "tests/experiments/presentation/test_claim_details.py",
-    "tests/experiments/presentation/test_cost_split.py",
-    "tests/experiments/presentation/test_glossary.py",
-    "tests/experiments/presentation/test_evidence_section.py",
-    "tests/experiments/presentation/test_interactive.py",
-    "tests/experiments/presentation/test_numbers.py",
     "tests/control/test_calls.py",
     "tests/control/test_controller_journal.py",
     "tests/control/test_snapshot.py",  # the state of a controller in files

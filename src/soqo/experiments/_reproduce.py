@@ -274,45 +274,40 @@ def _write_report(
         files.append(_write_json(folder / "claims.json", judgment.to_dict()))
     files.append(_write_json(folder / "about.json", about))
     planned = presentation.report_figures(outcomes, evidence, curves)
-    svgs = _draw_figures(planned, folder / "figures", workers)
-    figures = [figure for figure in planned if figure.name in svgs]
+    figures = _draw_figures(planned, folder / "figures", workers)
     files += [folder / "figures" / f"{figure.name}.{suffix}" for figure in figures for suffix in ("svg", "png")]
-    data = presentation.ReportData(tuple(outcomes), curves, judgment, evidence, tuple(figures), svgs, about)
+    data = presentation.ReportData(tuple(outcomes), curves, judgment, evidence, tuple(figures), about)
     index = presentation.write_atomically(folder / "index.html", presentation.render_page(data))
     return Report(tuple(outcomes), judgment, evidence, index, (*files, index))
 
 
-def _draw_figures(figures: Sequence[ReportFigure], folder: Path, workers: int) -> dict[str, str]:
-    """Write every figure as SVG and PNG, in several processes if there are many; return the SVG texts by name.
+def _draw_figures(figures: Sequence[ReportFigure], folder: Path, workers: int) -> list[ReportFigure]:
+    """Write every figure as SVG and PNG, in several processes if there are many; return those that were drawn.
 
     A figure that cannot be drawn is left out with a warning: it must not cost the others and the page.
     """
     draw = partial(_draw_figure, folder=folder)
     processes = min(workers, len(figures) // _FIGURES_PER_PROCESS)
     if processes <= 1:
-        drawn = [draw(figure) for figure in figures]
+        errors = [draw(figure) for figure in figures]
     else:
         with open_executor(processes, None, []) as executor:
-            drawn = list(executor.map(draw, figures))
-    texts: dict[str, str] = {}
-    for figure, (text, error) in zip(figures, drawn, strict=True):
-        if text is None:
+            errors = list(executor.map(draw, figures))
+    for figure, error in zip(figures, errors, strict=True):
+        if error:
             warnings.warn(f"figure {figure.name} could not be drawn: {error}", SoqoWarning, stacklevel=4)
-        else:
-            texts[figure.name] = text
-    return texts
+    return [figure for figure, error in zip(figures, errors, strict=True) if not error]
 
 
-def _draw_figure(figure: ReportFigure, folder: Path) -> tuple[str | None, str]:
-    """Write a figure as SVG and PNG; return the SVG text, or None and the reason why there is none."""
+def _draw_figure(figure: ReportFigure, folder: Path) -> str:
+    """Write a figure as SVG and PNG; return the reason if it cannot be drawn."""
     try:
         drawn = figure.draw()
-        text = presentation.render_svg(drawn)
-        presentation.write_atomically(folder / f"{figure.name}.svg", text)
-        presentation.save_figure(drawn, folder / f"{figure.name}.png")
+        for suffix in ("svg", "png"):
+            presentation.save_figure(drawn, folder / f"{figure.name}.{suffix}")
     except Exception as error:
-        return None, str(error)
-    return text, ""
+        return str(error) or type(error).__name__
+    return ""
 
 
 def _write_json(path: Path, content: Any) -> Path:

@@ -17,7 +17,7 @@ from soqo.experiments.presentation._style import policy_styles, sequential_color
 from soqo.policies import OAL, POL, Policy, SCaLE
 
 _STATISTICS: tuple[Statistic, ...] = ("mean", "median")
-_UP_TO_ROUND = "Regret up to round t"
+UP_TO_ROUND = "Regret up to round t"
 _MAX_SHOWN = 9
 """Curves that are drawn before the reader chooses; more are a tangle."""
 
@@ -37,7 +37,7 @@ def headline_chart(outcome: Outcome, curves: Curves) -> Chart:
     """
     policies = [*main_policies(outcome), *slower_learners(outcome)]
     chart = _chart_policies(outcome, curves, f"{outcome.setting.name}_headline", policies)
-    return replace(chart, panels=tuple(panel for panel in chart.panels if panel.title == _UP_TO_ROUND))
+    return replace(chart, panels=tuple(panel for panel in chart.panels if panel.title == UP_TO_ROUND))
 
 
 def slower_learners(outcome: Outcome) -> list[str]:
@@ -63,7 +63,7 @@ def sweep_chart(outcomes: Sequence[Outcome], curves: Mapping[str, Curves]) -> Ch
         got = [outcome.setting.name for outcome in outcomes]
         raise ArgumentError(f"outcomes must be at least one, each of a setting with a sweep, got {got}")
     families = dict.fromkeys(point.family for outcome in outcomes for point in outcome.setting.swept.values())
-    _, labels = split_titles([outcome.setting.title for outcome in outcomes])
+    title, labels = split_titles([outcome.setting.title for outcome in outcomes])
     colors = sequential_colors(len(outcomes))
     panels = []
     for family in families:
@@ -74,7 +74,7 @@ def sweep_chart(outcomes: Sequence[Outcome], curves: Mapping[str, Curves]) -> Ch
         drawn += _levels(outcomes[0], curves[outcomes[0].setting.name]) if len(outcomes) == 1 else []
         panels.append(_sweep_panel(family, outcomes, [curve for curve in drawn if curve.x.size]))
     runs = min(outcome.runs for outcome in outcomes)
-    return Chart(outcomes[0].setting.figure, tuple(panels), first_statistic(outcomes[0]), runs)
+    return Chart(outcomes[0].setting.figure, title, tuple(panels), first_statistic(outcomes[0]), runs)
 
 
 def main_policies(outcome: Outcome) -> list[str]:
@@ -129,12 +129,12 @@ def _chart_policies(outcome: Outcome, curves: Curves, name: str, policies: Seque
         lines = _curves(outcome, curves, by_horizon, "_by_horizon")
         panels.append(Panel("Regret at the end, by horizon T", "horizon T", "regret", lines))
     lines = _curves(outcome, curves, drawn, "")
-    panels.append(Panel(_UP_TO_ROUND, "round t", "regret", lines, explored=explored))
+    panels.append(Panel(UP_TO_ROUND, "round t", "regret", lines, explored=explored))
     width = max(curves.windows)
     mean_of = f", over {width} rounds" if width > 1 else ""
     lines = _curves(outcome, curves, drawn, "_per_round")
     panels.append(Panel(f"Regret per round{mean_of}", "round t", "regret per round", lines, explored=explored))
-    return Chart(name, tuple(panels), first_statistic(outcome), outcome.runs)
+    return Chart(name, outcome.setting.title, tuple(panels), first_statistic(outcome), outcome.runs)
 
 
 def _curves(outcome: Outcome, curves: Curves, drawn: Mapping[str, PolicyCurves], what: _What) -> tuple[Curve, ...]:

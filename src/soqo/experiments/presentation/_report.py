@@ -1,19 +1,18 @@
-"""The figures of a report: one per setting, one per sweep, and the one of the curvature in Section 1."""
+"""What a report shows: its figures, each a chart with texts, and all numbers around them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from soqo.errors import ArgumentError
-from soqo.experiments.execution import Curves, Outcome
-from soqo.experiments.judgment import Evidence
-from soqo.experiments.presentation import _curvature_figure as _curvature
-from soqo.experiments.presentation import _rub_figure as _rub
-from soqo.experiments.presentation._figures import regret_figure, sweep_figure
-from soqo.experiments.presentation._outcome_charts import split_titles
+from soqo.experiments.execution import Curves, Outcome, make_curves
+from soqo.experiments.judgment import Evidence, Judgment
+from soqo.experiments.presentation._charts import Chart
+from soqo.experiments.presentation._evidence_charts import CURVATURE_TEXTS, RUB_TEXTS, curvature_chart, rub_chart
+from soqo.experiments.presentation._figures import draw_chart, regret_figure, sweep_figure
+from soqo.experiments.presentation._outcome_charts import beside_chart, regret_chart, split_titles, sweep_chart
 from soqo.experiments.settings import Setting
 
 if TYPE_CHECKING:
@@ -31,12 +30,12 @@ class ReportFigure:
     group : str
         The figure of the paper that it belongs to. The figures of a group share a section of the report.
     title, source, note : str
+    chart : Chart
+        What is drawn.
     outcomes : tuple of Outcome
         One outcome, or those of all settings of a sweep. Figures of something else have none.
-    drawing : callable, optional
-        Draws the figure, if it shows no outcome.
-    curves : mapping of str to Curves, optional
-        The curves of the outcomes, if they are known already.
+    curves : mapping of str to Curves
+        The curves of the outcomes by the name of the setting.
     """
 
     name: str
@@ -44,23 +43,59 @@ class ReportFigure:
     title: str
     source: str
     note: str
-    outcomes: tuple[Outcome, ...]
-    drawing: Callable[[], Figure] | None = None
-    curves: Mapping[str, Curves] | None = field(default=None, repr=False)
+    chart: Chart = field(repr=False)
+    outcomes: tuple[Outcome, ...] = ()
+    curves: Mapping[str, Curves] = field(default_factory=dict, repr=False)
 
     @property
     def is_sweep(self) -> bool:
         """Whether the figure shows regret against a swept parameter."""
         return any(outcome.setting.swept for outcome in self.outcomes)
 
+    @property
+    def beside(self) -> Chart | None:
+        """The chart of the policies that are not in the paper, if there are any."""
+        if self.is_sweep or not self.outcomes:
+            return None
+        (outcome,) = self.outcomes
+        return beside_chart(outcome, self.curves[outcome.setting.name])
+
     def draw(self) -> Figure:
         """Draw the figure (extra ``lab``)."""
-        if self.drawing is not None:
-            return self.drawing()
         if self.is_sweep:
             return sweep_figure(self.outcomes, self.curves)
+        if not self.outcomes:
+            return draw_chart(self.chart)
         (outcome,) = self.outcomes
-        return regret_figure(outcome, None if self.curves is None else self.curves[outcome.setting.name])
+        return regret_figure(outcome, self.curves[outcome.setting.name])
+
+
+@dataclass(frozen=True, eq=False)
+class ReportData:
+    """Everything that the page of a report shows.
+
+    Attributes
+    ----------
+    outcomes : tuple of Outcome
+        One for each setting.
+    curves : mapping of str to Curves
+        The curves of each setting's figure, by the name of the setting.
+    judgment : Judgment or None
+        The claims; None if no setting is the paper's.
+    evidence : Evidence
+        Numbers beside regret.
+    figures : tuple of ReportFigure
+        The figures.
+    about : mapping
+        The contents of ``about.json``: ``command``, ``quick``, ``versions``, ``code`` and ``settings``.
+    """
+
+    outcomes: tuple[Outcome, ...] = field(repr=False)
+    curves: Mapping[str, Curves] = field(repr=False)
+    judgment: Judgment | None
+    evidence: Evidence
+    figures: tuple[ReportFigure, ...]
+    about: Mapping[str, Any] = field(repr=False)
 
 
 def report_figures(
@@ -96,6 +131,7 @@ def report_figures(
     >>> [figure.name for figure in report_figures(outcomes)]
     ['intro', 'curvature']
     """
+    known = curves or {outcome.setting.name: make_curves(outcome) for outcome in outcomes}
     parts: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         parts.setdefault(_figure_name(outcome.setting), []).append(outcome)
@@ -103,17 +139,16 @@ def report_figures(
     for name, members in parts.items():
         settings = [outcome.setting for outcome in members]
         title, _ = split_titles([setting.title for setting in settings])
-        source = _join_unique(setting.source for setting in settings)
-        note = _join_unique(setting.note for setting in settings)
-        known = None if curves is None else {setting.name: curves[setting.name] for setting in settings}
-        figures.append(ReportFigure(name, settings[0].figure, title, source, note, tuple(members), curves=known))
+        source, note = (_join_unique(getattr(one, key) for one in settings) for key in ("source", "note"))
+        own = {setting.name: known[setting.name] for setting in settings}
+        swept = bool(settings[0].swept)
+        chart = sweep_chart(members, own) if swept else regret_chart(members[0], own[settings[0].name])
+        figures.append(ReportFigure(name, settings[0].figure, title, source, note, chart, tuple(members), own))
         if settings[0].figure == "intro":
-            texts = (_curvature.TITLE, _curvature.SOURCE, _curvature.NOTE)
-            figures.append(ReportFigure("curvature", "curvature", *texts, (), _curvature.curvature_figure))
+            figures.append(ReportFigure("curvature", "curvature", *CURVATURE_TEXTS, curvature_chart()))
     if evidence is not None and evidence.rub:
-        texts = (_rub.TITLE, _rub.SOURCE, _rub.NOTE)
-        found = ReportFigure("rub", "rub", *texts, (), partial(_rub.rub_figure, evidence.rub))
         after = [k for k, figure in enumerate(figures) if figure.group == "heavy_tails"]
+        found = ReportFigure("rub", "rub", *RUB_TEXTS, rub_chart(evidence.rub))
         figures.insert(after[-1] + 1 if after else len(figures), found)
     return figures
 
