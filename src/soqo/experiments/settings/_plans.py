@@ -12,6 +12,15 @@ from typing import Literal
 
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._simulation.environment import Environment
+from soqo.experiments.settings._interpretations import (
+    AXES,
+    Reading,
+    c1_values,
+    canonical_spectrum,
+    captions_c1,
+    scale_arguments,
+    with_spectrum,
+)
 from soqo.experiments.settings._paper_settings import (
     FULL_RANK,
     HEAVY_TAILS,
@@ -22,14 +31,6 @@ from soqo.experiments.settings._paper_settings import (
     SAME_PARAMETERS,
     SIXTEEN,
 )
-from soqo.experiments.settings._reading_meaning import (
-    c1_values,
-    canonical_spectrum,
-    captions_c1,
-    scale_arguments,
-    with_spectrum,
-)
-from soqo.experiments.settings._readings import AXES, Reading
 from soqo.experiments.settings._setting import Setting
 from soqo.policies import FTM, OAL, POL, HySCaLE, SCaLE
 
