@@ -19,11 +19,9 @@ from soqo.errors import ArgumentError, SoqoWarning
 from soqo.experiments import presentation
 from soqo.experiments.execution import (
     CellProgress,
-    Curves,
     Landed,
     Outcome,
     code_version,
-    make_curves,
     open_executor,
     run_with_plans,
 )
@@ -261,11 +259,9 @@ def _write_report(
 ) -> Report:
     """Write all files: the numbers first, and the page last, so that its links are valid."""
     files: list[Path] = []
-    curves: dict[str, Curves] = {}
     for outcome in outcomes:
         name = outcome.setting.name
-        curves[name] = make_curves(outcome)
-        files.append(presentation.write_csv(folder / "tables" / f"{name}.csv", _summary_rows(outcome, curves[name])))
+        files.append(presentation.write_csv(folder / "tables" / f"{name}.csv", _summary_rows(outcome)))
         for horizon in outcome.horizons:
             suffix = "" if horizon == outcome.setting.horizon else f"_T{horizon}"
             files.append(outcome.results[horizon].save(folder / "data" / f"{name}{suffix}.nc"))
@@ -273,10 +269,10 @@ def _write_report(
         files.append(presentation.write_csv(folder / "claims.csv", _claim_rows(judgment)))
         files.append(_write_json(folder / "claims.json", judgment.to_dict()))
     files.append(_write_json(folder / "about.json", about))
-    planned = presentation.report_figures(outcomes, evidence, curves)
+    planned = presentation.report_figures(outcomes, evidence)
     figures = _draw_figures(planned, folder / "figures", workers)
     files += [folder / "figures" / f"{figure.name}.{suffix}" for figure in figures for suffix in ("svg", "png")]
-    data = presentation.ReportData(tuple(outcomes), curves, judgment, evidence, tuple(figures), about)
+    data = presentation.ReportData(tuple(outcomes), judgment, evidence, tuple(figures), about)
     index = presentation.write_atomically(folder / "index.html", presentation.render_page(data))
     return Report(tuple(outcomes), judgment, evidence, index, (*files, index))
 
@@ -335,14 +331,13 @@ def _claim_rows(judgment: Judgment) -> list[list[object]]:
     return rows
 
 
-def _summary_rows(outcome: Outcome, curves: Curves) -> list[list[object]]:
+def _summary_rows(outcome: Outcome) -> list[list[object]]:
     """Return a header, and a row for every policy and horizon, with the intervals of the page."""
     rows: list[list[object]] = []
     for horizon in outcome.horizons:
         for name, row in outcome.summary(horizon).items():
-            found = curves.policies[name]
-            k = found.horizons.index(horizon)
-            bands = (found.mean_by_horizon, found.median_by_horizon)
+            k = outcome.horizons_of(name).index(horizon)
+            bands = [outcome.band(name, statistic, "horizons") for statistic in ("mean", "median")]
             ends = [float(end[k]) for band in bands for end in (band.low, band.high)]
             numbers = (row.mean, row.median, row.lower_quartile, row.upper_quartile, *ends)
             rows.append([name, horizon, row.runs, *numbers, row.diverged])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from soqo.experiments.execution import Outcome, make_curves
+from soqo.experiments.execution import Outcome
 from soqo.experiments.judgment import Case, Claim, Evidence, Judgment, Kind, Number, Section, Status, Verdict
 from soqo.experiments.presentation import ReportData, report_figures
 from soqo.experiments.settings import LITERAL, Reading, all_readings
@@ -121,7 +121,6 @@ def make_report() -> MakeReport:
             "code": "0123456789abcdef",
             "settings": {o.setting.name: {"runs": o.runs, "seed": o.setting.seed} for o in outcomes},
         }
-        curves = {outcome.setting.name: make_curves(outcome) for outcome in outcomes}
-        return ReportData(tuple(outcomes), curves, judgment, found, tuple(figures), about)
+        return ReportData(tuple(outcomes), judgment, found, tuple(figures), about)
 
     return make

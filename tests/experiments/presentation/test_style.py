@@ -109,8 +109,7 @@ def test_every_color_stands_out_on_the_dark_page(outcomes: dict[str, Outcome]) -
     results = {60: replace(second.results[60], records=dict.fromkeys(kinds, record))}
     outcome = Outcome(replace(second.setting, policies=dict.fromkeys(kinds, policy)), results)
     about = {"command": "", "quick": False, "versions": {}, "code": "", "settings": {"a": {"runs": 1, "seed": 0}}}
-    figures = report_figures([outcome])
-    page = render_page(ReportData((outcome,), figures[0].curves, None, Evidence(), tuple(figures), about))
+    page = render_page(ReportData((outcome,), None, Evidence(), tuple(report_figures([outcome])), about))
     light, dark = [dict(re.findall(r"(--c-\w+): (#\w+);", row)) for row in page.splitlines() if ":root { --c-" in row]
     assert set(light) == set(dark) == {f"--c-{color[1:].lower()}" for color, _ in policy_styles(kinds).values()}
     for color in dark.values():

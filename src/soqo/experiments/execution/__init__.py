@@ -11,10 +11,9 @@ from soqo.experiments.execution._cells import (
     merge_cells,
     split_into_cells,
 )
-from soqo.experiments.execution._curves import Band, Curves, PolicyCurves, make_curves
 from soqo.experiments.execution._executor import CellProgress, Landed, RegretTable, compute_cells, run, run_with_plans
 from soqo.experiments.execution._joint_play import play_jointly
-from soqo.experiments.execution._outcome import Outcome
+from soqo.experiments.execution._outcome import Band, Outcome
 from soqo.experiments.execution._pools import open_executor
 from soqo.experiments.execution._regrets import Regrets
 from soqo.experiments.execution._resampling import interval, resampled_runs
@@ -26,10 +25,8 @@ __all__ = [
     "Cell",
     "CellProgress",
     "CellStore",
-    "Curves",
     "Landed",
     "Outcome",
-    "PolicyCurves",
     "RegretTable",
     "Regrets",
     "code_version",
@@ -38,7 +35,6 @@ __all__ = [
     "interval",
     "join_policies",
     "make_cells",
-    "make_curves",
     "merge_cells",
     "open_executor",
     "play_jointly",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import numpy as np
 from soqo._foundation.figure_style import house_style
 from soqo._foundation.optional_imports import require_extra
 from soqo._foundation.text import figure_text
-from soqo.experiments.execution import Curves, Outcome, make_curves
+from soqo.experiments.execution import Outcome
 from soqo.experiments.presentation._charts import Chart, Curve, Panel, Statistic, beyond_axes, vertical_range
 from soqo.experiments.presentation._outcome_charts import UP_TO_ROUND, beside_chart, regret_chart, sweep_chart
 from soqo.experiments.presentation._rendering import new_figure
@@ -26,7 +26,7 @@ _LETTER = 0.08
 """The width of a letter of the legend in inches."""
 
 
-def regret_figure(outcome: Outcome, curves: Curves | None = None) -> Figure:
+def regret_figure(outcome: Outcome) -> Figure:
     """Draw the regret of the policies of a setting (extra ``lab``).
 
     The panels show regret at the end against the horizon T, if the setting has several horizons; regret up to round t;
@@ -38,8 +38,6 @@ def regret_figure(outcome: Outcome, curves: Curves | None = None) -> Figure:
     ----------
     outcome : Outcome
         The outcome of the setting.
-    curves : Curves, optional
-        Its curves, if they are known already.
 
     Returns
     -------
@@ -63,8 +61,7 @@ def regret_figure(outcome: Outcome, curves: Curves | None = None) -> Figure:
     >>> [axes.get_title(loc="left") for axes in regret_figure(outcome).axes]
     ['Regret up to round t', 'Regret per round, over 10 rounds']
     """
-    curves = make_curves(outcome) if curves is None else curves
-    chart, beside = regret_chart(outcome, curves), beside_chart(outcome, curves)
+    chart, beside = regret_chart(outcome), beside_chart(outcome)
     panels = list(chart.panels)
     if beside is not None:
         (over_rounds,) = (panel for panel in beside.panels if panel.title == UP_TO_ROUND)
@@ -74,7 +71,7 @@ def regret_figure(outcome: Outcome, curves: Curves | None = None) -> Figure:
     return draw_chart(replace(chart, panels=tuple(panels)), f"T = {outcome.setting.horizon}", wide_first=wide)
 
 
-def sweep_figure(outcomes: Sequence[Outcome], curves: Mapping[str, Curves] | None = None) -> Figure:
+def sweep_figure(outcomes: Sequence[Outcome]) -> Figure:
     """Draw regret at the end against a swept parameter (extra ``lab``).
 
     Each swept policy has a panel and each setting a line, with a ring around its smallest value. If there is one
@@ -84,8 +81,6 @@ def sweep_figure(outcomes: Sequence[Outcome], curves: Mapping[str, Curves] | Non
     ----------
     outcomes : sequence of Outcome
         Outcomes of settings that sweep a parameter.
-    curves : mapping of str to Curves, optional
-        Their curves by the name of the setting, if they are known already.
 
     Returns
     -------
@@ -115,8 +110,7 @@ def sweep_figure(outcomes: Sequence[Outcome], curves: Mapping[str, Curves] | Non
     >>> [axes.get_title(loc="left") for axes in sweep_figure(outcomes).axes]
     ['SCaLE, calibrated']
     """
-    known = curves or {outcome.setting.name: make_curves(outcome) for outcome in outcomes}
-    return draw_chart(sweep_chart(outcomes, known), "rings: the smallest of each curve")
+    return draw_chart(sweep_chart(outcomes), "rings: the smallest of each curve")
 
 
 def draw_chart(chart: Chart, caption: str = "", *, wide_first: bool = False) -> Figure:

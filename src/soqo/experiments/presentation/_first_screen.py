@@ -74,7 +74,7 @@ def render_first_screen(data: ReportData, charts: Mapping[str, Chart]) -> str:
     source = f" <span>{plain(outcome.setting.source)}</span>" if outcome.setting.source else ""
     return (
         f'{finding}\n<section class="card" id="headline">\n<h2>{plain(title)}{source}</h2>\n'
-        f"{picture}\n{_render_table(data, outcome)}\n</section>"
+        f"{picture}\n{_render_table(outcome)}\n</section>"
     )
 
 
@@ -126,13 +126,12 @@ def _compare(outcome: Outcome | None) -> str:
 # ---- the table -----------------------------------------------------------------------------------------------------
 
 
-def _render_table(data: ReportData, outcome: Outcome) -> str:
+def _render_table(outcome: Outcome) -> str:
     """Return the mean and the median of the regret at the end, with 95 % intervals."""
     main, extra = main_policies(outcome), slower_learners(outcome)
     names = [*main, *extra]
     styles = policy_styles(outcome.policies)
-    curves = data.curves[outcome.setting.name].policies
-    bands: dict[tuple[str, Statistic], Band] = {(n, s): getattr(curves[n], s) for n in names for s in _STATISTICS}
+    bands = {(name, s): outcome.band(name, s, "rounds") for name in names for s in _STATISTICS}
     unit, units = common_unit(float(band.value[-1]) for band in bands.values())
     best = {s: find_best(outcome, names, s) for s in _STATISTICS}
     body = []

@@ -53,7 +53,7 @@ def render_page(data: ReportData) -> str:
     --------
     >>> from soqo.experiments.judgment import Evidence
     >>> about = {"command": "", "quick": False, "versions": {}, "code": "", "settings": {"a": {"runs": 4, "seed": 0}}}
-    >>> render_page(ReportData((), {}, None, Evidence(), (), about)).splitlines()[0]
+    >>> render_page(ReportData((), None, Evidence(), (), about)).splitlines()[0]
     '<!DOCTYPE html>'
     """
     charts = _make_charts(data)
@@ -96,7 +96,7 @@ def _make_charts(data: ReportData) -> dict[str, Chart]:
     charts = [chart for figure in data.figures for chart in (figure.chart, figure.beside) if chart is not None]
     headline = headline_outcome(data)
     if headline is not None and any(headline in figure.outcomes for figure in data.figures):
-        charts.append(headline_chart(headline, data.curves[headline.setting.name]))
+        charts.append(headline_chart(headline))
     if data.evidence.risk:
         charts.append(risk_chart(data.evidence.risk))
     return {chart.name: chart for chart in charts}

@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from soqo.experiments.execution import Landed, Outcome, make_curves
+from soqo.experiments.execution import Landed, Outcome
 from soqo.experiments.presentation._figures import regret_figure
 from soqo.experiments.presentation._html import plain, read_resource, render_title
 from soqo.experiments.presentation._rendering import render_svg, write_atomically
@@ -96,7 +96,7 @@ def _render_settings(landed: Landed) -> str:
 
 def _render_curves(outcome: Outcome) -> str:
     """Return the picture of a setting that has runs already."""
-    svg = render_svg(regret_figure(outcome, make_curves(outcome, intervals=False)))
+    svg = render_svg(regret_figure(outcome))
     picture = base64.b64encode(svg.encode()).decode()
     return (
         f'<section class="card">\n<h2>{render_title(outcome.setting.title)} <span>first {outcome.runs} runs of '

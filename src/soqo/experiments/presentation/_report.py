@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from soqo.errors import ArgumentError
-from soqo.experiments.execution import Curves, Outcome, make_curves
+from soqo.experiments.execution import Outcome
 from soqo.experiments.judgment import Evidence, Judgment
 from soqo.experiments.presentation._charts import Chart
 from soqo.experiments.presentation._evidence_charts import CURVATURE_TEXTS, RUB_TEXTS, curvature_chart, rub_chart
@@ -34,8 +34,6 @@ class ReportFigure:
         What is drawn.
     outcomes : tuple of Outcome
         One outcome, or those of all settings of a sweep. Figures of something else have none.
-    curves : mapping of str to Curves
-        The curves of the outcomes by the name of the setting.
     """
 
     name: str
@@ -45,7 +43,6 @@ class ReportFigure:
     note: str
     chart: Chart = field(repr=False)
     outcomes: tuple[Outcome, ...] = ()
-    curves: Mapping[str, Curves] = field(default_factory=dict, repr=False)
 
     @property
     def is_sweep(self) -> bool:
@@ -57,17 +54,13 @@ class ReportFigure:
         """The chart of the policies that are not in the paper, if there are any."""
         if self.is_sweep or not self.outcomes:
             return None
-        (outcome,) = self.outcomes
-        return beside_chart(outcome, self.curves[outcome.setting.name])
+        return beside_chart(*self.outcomes)
 
     def draw(self) -> Figure:
         """Draw the figure (extra ``lab``)."""
         if self.is_sweep:
-            return sweep_figure(self.outcomes, self.curves)
-        if not self.outcomes:
-            return draw_chart(self.chart)
-        (outcome,) = self.outcomes
-        return regret_figure(outcome, self.curves[outcome.setting.name])
+            return sweep_figure(self.outcomes)
+        return regret_figure(*self.outcomes) if self.outcomes else draw_chart(self.chart)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +71,6 @@ class ReportData:
     ----------
     outcomes : tuple of Outcome
         One for each setting.
-    curves : mapping of str to Curves
-        The curves of each setting's figure, by the name of the setting.
     judgment : Judgment or None
         The claims; None if no setting is the paper's.
     evidence : Evidence
@@ -91,16 +82,13 @@ class ReportData:
     """
 
     outcomes: tuple[Outcome, ...] = field(repr=False)
-    curves: Mapping[str, Curves] = field(repr=False)
     judgment: Judgment | None
     evidence: Evidence
     figures: tuple[ReportFigure, ...]
     about: Mapping[str, Any] = field(repr=False)
 
 
-def report_figures(
-    outcomes: Sequence[Outcome], evidence: Evidence | None = None, curves: Mapping[str, Curves] | None = None
-) -> list[ReportFigure]:
+def report_figures(outcomes: Sequence[Outcome], evidence: Evidence | None = None) -> list[ReportFigure]:
     """Return the figures of a report on some outcomes, in the order of the outcomes.
 
     Settings that sweep a parameter and have the same ``figure`` share one. The figure of the curvature follows that of
@@ -113,8 +101,6 @@ def report_figures(
     evidence : Evidence, optional
         Numbers beside regret. If there are some on restricted uniform boundedness, their figure follows those on
         heavy tails.
-    curves : mapping of str to Curves, optional
-        The curves of the outcomes by the name of the setting, if they are known already.
 
     Returns
     -------
@@ -131,7 +117,6 @@ def report_figures(
     >>> [figure.name for figure in report_figures(outcomes)]
     ['intro', 'curvature']
     """
-    known = curves or {outcome.setting.name: make_curves(outcome) for outcome in outcomes}
     parts: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         parts.setdefault(_figure_name(outcome.setting), []).append(outcome)
@@ -140,10 +125,8 @@ def report_figures(
         settings = [outcome.setting for outcome in members]
         title, _ = split_titles([setting.title for setting in settings])
         source, note = (_join_unique(getattr(one, key) for one in settings) for key in ("source", "note"))
-        own = {setting.name: known[setting.name] for setting in settings}
-        swept = bool(settings[0].swept)
-        chart = sweep_chart(members, own) if swept else regret_chart(members[0], own[settings[0].name])
-        figures.append(ReportFigure(name, settings[0].figure, title, source, note, chart, tuple(members), own))
+        chart = sweep_chart(members) if settings[0].swept else regret_chart(members[0])
+        figures.append(ReportFigure(name, settings[0].figure, title, source, note, chart, tuple(members)))
         if settings[0].figure == "intro":
             figures.append(ReportFigure("curvature", "curvature", *CURVATURE_TEXTS, curvature_chart()))
     if evidence is not None and evidence.rub:
