@@ -95,7 +95,19 @@ def claim(
 ) -> Claim:
     """A claim with 3 runs."""
     quote, rule = f"The paper says: {text}.", "slope < 1"
-    return Claim(name, kind, text, source, quote, section, rule, settings, 3, tuple(verdicts), remark)
+    return Claim(
+        id=name,
+        kind=kind,
+        text=text,
+        source=source,
+        quote=quote,
+        section=section,
+        rule=rule,
+        settings=settings,
+        remark=remark,
+        runs=3,
+        verdicts=tuple(verdicts),
+    )
 
 
 MakeReport = Callable[..., ReportData]

@@ -3,6 +3,7 @@
 The claims are in ``claims.toml``, each with the name of a function that tests it; :func:`judge` applies them all.
 """
 
+from soqo.experiments.judgment._claims import Claim, Kind, Sentence
 from soqo.experiments.judgment._estimates import (
     EstimationRisk,
     ProbedEstimates,
@@ -19,7 +20,7 @@ from soqo.experiments.judgment._rules import RULES, SECTIONS, ClaimRule
 from soqo.experiments.judgment._samples import Samples, trimmed_mean, tune_c1
 from soqo.experiments.judgment._tests_of_evidence import explain_zero_estimates
 from soqo.experiments.judgment._theory_checks import check_bound, check_theory
-from soqo.experiments.judgment._verdicts import Case, Claim, Kind, Number, Status, Verdict, decide, measure
+from soqo.experiments.judgment._verdicts import Case, Number, Status, Verdict, decide, measure
 
 __all__ = [
     "KIND_NAMES",
@@ -38,6 +39,7 @@ __all__ = [
     "RubExperiment",
     "Samples",
     "Section",
+    "Sentence",
     "Status",
     "Verdict",
     "check_bound",

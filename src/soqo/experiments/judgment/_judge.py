@@ -8,6 +8,7 @@ from dataclasses import replace
 from soqo._model.problem import RandomProblem
 from soqo._simulation.summary import format_short
 from soqo.experiments.execution import RegretTable
+from soqo.experiments.judgment._claims import Claim, Kind
 from soqo.experiments.judgment._evidence import Evidence
 from soqo.experiments.judgment._judgment import (
     KIND_NAMES,
@@ -26,7 +27,7 @@ from soqo.experiments.judgment._tests_of_regret import (
     slower_medians,
     slower_wins,
 )
-from soqo.experiments.judgment._verdicts import Claim, Kind, Status
+from soqo.experiments.judgment._verdicts import Status
 from soqo.experiments.settings import AXES, LITERAL, PRIMARY, Reading, Setting, TunedC1
 
 _COMPARISONS = {rule.id for rule in RULES if rule.test in (outperform, lead_grows, largest_where_small)}

@@ -10,24 +10,18 @@ from importlib.resources import files
 from typing import Any
 
 from soqo.experiments.judgment import _tests_of_evidence, _tests_of_regret
+from soqo.experiments.judgment._claims import Claim, Kind, Sentence
 from soqo.experiments.judgment._samples import Samples
-from soqo.experiments.judgment._verdicts import Case, Claim, Kind, Verdict
+from soqo.experiments.judgment._verdicts import Case, Verdict
 from soqo.experiments.settings import Reading, c1_values, canonical_spectrum, catalogue
-
-_COPIED = ("id", "kind", "text", "source", "quote", "section", "rule", "settings", "untestable", "unproved", "label")
-"""The attributes that a claim has from its rule."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClaimRule:
+class ClaimRule(Sentence):
     """A claim, and how it is tested.
 
     Attributes
     ----------
-    id, kind, text, source, quote, section, rule, untestable, unproved, label
-        As in :class:`Claim`.
-    settings : tuple of str
-        The settings that it needs.
     axes : tuple of str
         The axes of readings that may change it.
     test : callable, optional
@@ -37,34 +31,17 @@ class ClaimRule:
         More arguments of the test.
     horizons : int
         The number of horizons that it needs.
-    remark : str
-        What a reader should know beside the numbers.
-    note : str
-        As in :class:`Claim`.
     universal : bool
         As in :class:`Verdict`.
     tell_remark, tell_note : callable, optional
         They take the same arguments with all readings, and return more text for the remark and for the note.
     """
 
-    id: str
-    kind: Kind
-    text: str
-    source: str
-    quote: str
-    section: str
-    rule: str = ""
-    settings: tuple[str, ...] = ()
     axes: tuple[str, ...] = ()
     test: Callable[..., Sequence[Case]] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     horizons: int = 1
-    remark: str = ""
-    note: str = ""
-    untestable: str = ""
-    unproved: bool = False
     universal: bool = False
-    label: str = ""
     tell_remark: Callable[..., str] | None = None
     tell_note: Callable[..., str] | None = None
 
@@ -101,11 +78,9 @@ class ClaimRule:
             for text, tell in ((self.remark, self.tell_remark), (self.note, self.tell_note))
         )
         return Claim(
-            **{key: getattr(self, key) for key in _COPIED},
+            **self.words() | {"remark": remark, "note": note},
             runs=samples.runs,
             verdicts=tuple(verdicts.values()),
-            remark=remark,
-            note=note,
             trimmed=testable and any(samples.has_no_mean(name) for name in self.settings),
             aliases=aliases,
         )
