@@ -21,7 +21,6 @@ WHITE_BOX = {
     "tests/model/test_lagging_gains.py",
     "tests/simulation/test_summary.py",
     "tests/checks/test_scenario.py",  # the functions by which all checks judge
-    "tests/experiments/execution/test_resampling.py",
     "tests/control/test_calls.py",
     "tests/control/test_controller_journal.py",
     "tests/control/test_snapshot.py",  # the state of a controller in files

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
 
 from soqo import FTM, POL
 from soqo.experiments import Outcome, find, run
+from soqo.experiments.execution import interval, resampled_runs
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +58,23 @@ def test_statistics_are_those_of_the_runs_and_lie_in_their_intervals(outcome: Ou
         # The end of a curve and the entry of its horizon are one number with one interval.
         for end in ("value", "low", "high"):
             assert getattr(over_rounds, end)[-1] == pytest.approx(getattr(by_horizon, end)[own])
+
+
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+def test_intervals_are_those_of_the_drawn_runs_and_of_a_summary_of_a_simulation(
+    outcome: Outcome, statistic: Literal["mean", "median"]
+) -> None:
+    drawn = outcome.regret("POL")[resampled_runs(9)]
+    values = drawn.mean(axis=1) if statistic == "mean" else np.median(drawn, axis=1)
+    band = outcome.band("POL", statistic, "horizons")
+    ends = [float(end) for end in interval(values)]
+    assert [band.low[0], band.high[0]] == pytest.approx(ends)
+    assert ends == pytest.approx(np.quantile(values, [0.025, 0.975]).tolist())
+
+
+def test_an_interval_may_end_at_infinity() -> None:
+    low, high = interval(np.array([1.0] * 90 + [np.inf] * 10))
+    assert (float(low), float(high)) == (1.0, np.inf)
 
 
 def test_a_policy_of_one_horizon_has_one_point_over_t(outcome: Outcome) -> None:

@@ -8,9 +8,10 @@ from invented_regret import SETTINGS, as_the_paper_says, invented_table
 
 from soqo.experiments import Claim, Status, judge
 from soqo.experiments.judgment import Evidence, MovementCosts
-from soqo.experiments.settings import FULL_RANK, LITERAL, PRIMARY, plan_first_stage
+from soqo.experiments.settings import LITERAL, plan_first_stage
 
-NAMES = (PRIMARY, *FULL_RANK, *FULL_RANK.values())
+DEFICIENT = ("rank_deficient_0.01", "rank_deficient_1")
+NAMES = ("primary", *DEFICIENT, "gaussian_r4_0.01", "gaussian_r4_1")
 SPREAD = np.linspace(0.95, 1.05, 12)
 
 
@@ -23,9 +24,9 @@ def judged(claim: str, learners: float = 2.0, singular: float = 9.0, regular: fl
             name,
             # The probes have a hundredth of the hitting cost.
             dict.fromkeys(policies, SPREAD),
-            {who: (play if name in FULL_RANK else 1.0) * cost for who, cost in spent.items()},
+            {who: (play if name in DEFICIENT else 1.0) * cost for who, cost in spent.items()},
             {"SCaLE as printed": 0.01 * SPREAD},
-            {"SCaLE as printed": 0.01 * (singular if name in FULL_RANK else regular) * SPREAD},
+            {"SCaLE as printed": 0.01 * (singular if name in DEFICIENT else regular) * SPREAD},
         )
         for name in NAMES
     )

@@ -8,7 +8,9 @@ from invented_regret import SETTINGS, as_the_paper_says, invented_table
 
 from soqo.experiments import Judgment, Status, judge
 from soqo.experiments.judgment import Evidence, RubExperiment, explain_zero_estimates
-from soqo.experiments.settings import HEAVY_TAILS, LITERAL, plan_first_stage
+from soqo.experiments.settings import LITERAL, plan_first_stage
+
+HEAVY_TAILS = [name for name in SETTINGS if name.startswith("heavy_tails")]
 
 SMALL, LARGE = np.linspace(1.8, 2.4, 24).reshape(3, 8), np.linspace(10.0, 300.0, 24).reshape(3, 8)
 

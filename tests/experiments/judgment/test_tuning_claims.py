@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from invented_regret import judge_invented
 
-from soqo.experiments import Setting, Status
-from soqo.experiments.settings import LITERAL, SENSITIVITY
+from soqo.experiments import Setting, Status, find
+from soqo.experiments.settings import LITERAL
+
+SENSITIVITY = [setting.name for setting in find("sensitivity")]
 
 
 def with_bottom_at(*best: float) -> dict[str, Status]:

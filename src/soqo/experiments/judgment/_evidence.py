@@ -19,7 +19,7 @@ from soqo.experiments.judgment._estimates import (
 )
 from soqo.experiments.judgment._theory_checks import check_theory
 from soqo.experiments.judgment._verdicts import Case
-from soqo.experiments.settings import FULL_RANK, HEAVY_TAILS, PRIMARY, RANK_DEFICIENT, SPLIT, Reading, Setting, TunedC1
+from soqo.experiments.settings import Reading, Setting, TunedC1
 from soqo.policies import SCaLE
 from soqo.typing import Array
 
@@ -154,25 +154,29 @@ def gather_evidence(
     >>> gather_evidence([], [], {}, [], runs=20).rub
     ()
     """
-    known = {setting.name: setting for setting in settings}
+    known = list(settings)
+    names = {setting.name for setting in known}
+    own = [outcome for outcome in outcomes if outcome.setting.name in names]
     combinations = dict.fromkeys((str(reading.gamma2), str(reading.radius)) for reading in readings)
     return Evidence(
-        rub=tuple(measure_rub(known[name], runs) for name in (*HEAVY_TAILS, *RANK_DEFICIENT) if name in known),
+        rub=tuple(measure_rub(one, runs) for figure in _WITH_RUB for one in known if one.figure == figure),
         risk=(measure_risk(1, 4), measure_risk(4, 4)) if known else (),
         estimates=tuple(
-            estimate_by_probes(known[name], *combination, horizon, runs)
-            for name in SPLIT
-            if name in known
+            estimate_by_probes(setting, *combination, horizon, runs)
+            for setting in known
+            if setting.name.startswith("gaussian")
             for combination in combinations
             for horizon in HORIZONS
         ),
         movement=tuple(
-            measure_movement(outcome) for outcome in outcomes if outcome.setting.name in {*known} & _WITH_MOVEMENT
+            measure_movement(outcome)
+            for outcome in own
+            if outcome.setting.figure in _WITH_MOVEMENT or outcome.setting.name.startswith("gaussian_r4")
         ),
         tails={
             (outcome.setting.name, name): outcome.regret(name)
-            for outcome in outcomes
-            if outcome.setting.name in HEAVY_TAILS
+            for outcome in own
+            if outcome.setting.figure == "heavy_tails"
             for name in outcome.policies
         },
         tuned_c1={name: dict(choices) for (name, *rest), choices in tuned.items() if rest == _LITERAL_PLACE},
@@ -180,7 +184,7 @@ def gather_evidence(
     )
 
 
-_WITH_MOVEMENT = {PRIMARY, *RANK_DEFICIENT, *FULL_RANK.values()}
-"""The settings with a claim about what is paid for switching."""
+_WITH_RUB, _WITH_MOVEMENT = ("heavy_tails", "rank_deficient"), ("primary", "rank_deficient")
+"""The figures with a claim about queries, and those with one about what is paid for switching."""
 
 _LITERAL_PLACE = ["linear_1", "algorithm", "cap"]

@@ -28,7 +28,7 @@ from soqo.experiments.judgment._tests_of_regret import (
     slower_wins,
 )
 from soqo.experiments.judgment._verdicts import Status
-from soqo.experiments.settings import AXES, LITERAL, PRIMARY, Reading, Setting, TunedC1
+from soqo.experiments.settings import AXES, LITERAL, Reading, Setting, TunedC1
 
 _COMPARISONS = {rule.id for rule in RULES if rule.test in (outperform, lead_grows, largest_where_small)}
 """The claims that SCaLE or HySCaLE beats another policy, by id."""
@@ -156,12 +156,12 @@ def _tell_sigma(appendix: Claim | None, samples: Samples) -> str:
 
 def _tell_own_rate(samples: Samples) -> str:
     """Return in how many spectra both policies win by medians, with soqo's defaults and its learning rate."""
-    found = slower_medians(samples, PRIMARY)
+    found = slower_medians(samples, "primary")
     if not found:
         return ""
     text_rate = sum(max(scale, hyscale) < best for scale, hyscale, best, _ in found.values())
     own_rate = sum(max(scale, hyscale) < best for scale, hyscale, _, best in found.values())
-    wins = slower_wins(samples, PRIMARY, "mean")
+    wins = slower_wins(samples, "primary", "mean")
     return (
         f"; with soqo's defaults and the rate 1e-8, both win by medians for {text_rate} of {len(found)} spectra of A, "
         f"and for {own_rate} if the baselines have that rate too, while by means SCaLE, so calibrated, wins for "

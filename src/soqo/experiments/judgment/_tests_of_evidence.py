@@ -6,7 +6,7 @@ for each setting. The other functions take all readings of a claim and return a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from soqo.experiments.judgment._evidence import BENCHMARK, HORIZONS, Evidence, M
 from soqo.experiments.judgment._samples import Samples, resample
 from soqo.experiments.judgment._theory_checks import diagonal_curvature
 from soqo.experiments.judgment._verdicts import Case, Number, Status, decide, exact_case, measure
-from soqo.experiments.settings import FULL_RANK, LITERAL, Reading, describe_setting, with_spectrum
+from soqo.experiments.settings import LITERAL, Reading, describe_setting, with_spectrum
 from soqo.theory import theorem1
 from soqo.typing import Array
 
@@ -247,13 +247,13 @@ def hybrid_movement(samples: Samples, _readings: Sequence[Reading], names: Seque
     return f"against SCaLE; HySCaLE pays {share} times what the better learner pays"
 
 
-def overpower(samples: Samples, reading: Reading, _: Sequence[str]) -> list[Case]:
+def overpower(samples: Samples, reading: Reading, _: Sequence[str], *, pairs: Mapping[str, str]) -> list[Case]:
     """Test whether a singular A makes switching cost more than hitting, and by a larger factor than in full rank.
 
     There are three cases for each setting: SCaLE's probes, its play after them, and the play of LAI.
     """
     cases = []
-    for deficient, full in FULL_RANK.items():
+    for deficient, full in pairs.items():
         both = [found for name in (deficient, full) if (found := _costs(samples, name)) is not None]
         if len(both) < 2:
             continue

@@ -28,7 +28,7 @@ from soqo.experiments.judgment._order_checks import (
     random_curvature,
 )
 from soqo.experiments.judgment._verdicts import Case, Number, Status, exact_case
-from soqo.experiments.settings import AXES, SPLIT, captions_c1, find, scale_arguments
+from soqo.experiments.settings import AXES, captions_c1, catalogue, scale_arguments
 from soqo.policies import SCaLE
 from soqo.processes import Gaussian, Laplace, Process
 from soqo.theory import Bound, exact_regret, exact_scale_regret, theorem2, theorem3, theorem4, theorem5
@@ -104,8 +104,7 @@ def check_decomposition(gamma2: str, radius: str, sigma_min: Literal["smallest",
         What the theorem's sigma_min means: the smallest eigenvalue of A, which is zero where r < d, or the smallest
         nonzero one, as in Theorem 4.
     """
-    for name in SPLIT:
-        (setting,) = find(name)
+    for setting in (setting for setting in catalogue() if setting.name.startswith("gaussian")):
         process, dim = setting.environment.process, setting.environment.dim
         policy = SCaLE(**scale_arguments(setting, gamma2, radius), c1=captions_c1(setting))
         A, m = diagonal_curvature(setting.environment), policy.exploration_rounds(dim)
@@ -118,7 +117,7 @@ def check_decomposition(gamma2: str, radius: str, sigma_min: Literal["smallest",
         if sigma_min == "smallest" and policy.rank < dim:
             value += policy.min_eigenvalue * bound.terms["irreducible"]  # the denominator 1 + sigma_r becomes 1
         share = float(regret.total) / value
-        yield exact_case(name, share <= 1.0, {"regret over the bound, with a perfect estimate": share})
+        yield exact_case(setting.name, share <= 1.0, {"regret over the bound, with a perfect estimate": share})
 
 
 def diagonal_curvature(environment: Environment) -> Array:

@@ -21,7 +21,7 @@ from soqo.experiments.presentation._html import (
     render_text,
 )
 from soqo.experiments.presentation._report import ReportFigure
-from soqo.experiments.settings import PRIMARY, Reading, describe_setting
+from soqo.experiments.settings import Reading, describe_setting
 
 STATISTICS = ("mean", "median")
 """The statistics of a cell's two halves."""
@@ -84,7 +84,7 @@ def _find_claims(judgment: Judgment, figure: ReportFigure) -> Iterator[tuple[Cla
     """Yield the claims of a figure, each with its status there."""
     names = {outcome.setting.name for outcome in figure.outcomes}
     if "intro" in names:  # it has the setting of the primary evaluation, and thus the same verdicts
-        names.add(PRIMARY)
+        names.add("primary")
     own = _WITHOUT_SETTINGS.get(figure.name, ())
     for claim in judgment.tested:
         if claim.kind is Kind.PART or not (claim.id in own or names & set(claim.settings)):

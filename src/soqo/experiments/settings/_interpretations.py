@@ -14,7 +14,6 @@ from typing import Any, Literal
 from soqo._foundation.arguments import choice
 from soqo._model.problem import RandomProblem
 from soqo._simulation.environment import Environment
-from soqo.experiments.settings._paper_settings import PRIMARY
 from soqo.experiments.settings._setting import Setting
 from soqo.policies import SCaLE
 
@@ -188,7 +187,7 @@ def few_readings() -> tuple[Reading, ...]:
 # ---- what a reading means in a setting -----------------------------------------------------------------------------
 
 _ELSEWHERE = {
-    PRIMARY: 5.0,
+    "primary": 5.0,
     **dict.fromkeys(("gaussian_r1_1", "gaussian_r1_0.01", "cauchy_r1_1", "cauchy_r1_0.01"), 10.0),
     **dict.fromkeys(("correlated_r1_1", "correlated_r1_0.01"), 15.0),
     **dict.fromkeys(("correlated_r4_1", "correlated_r4_0.01"), 5.0),

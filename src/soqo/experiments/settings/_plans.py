@@ -21,16 +21,6 @@ from soqo.experiments.settings._interpretations import (
     scale_arguments,
     with_spectrum,
 )
-from soqo.experiments.settings._paper_settings import (
-    FULL_RANK,
-    HEAVY_TAILS,
-    LAPLACE,
-    LIGHT_TAILS,
-    PRIMARY,
-    RANK_DEFICIENT,
-    SAME_PARAMETERS,
-    SIXTEEN,
-)
 from soqo.experiments.settings._setting import Setting
 from soqo.policies import FTM, OAL, POL, HySCaLE, SCaLE
 
@@ -40,17 +30,11 @@ RATE = 1e-6
 SLOW_RATE = 1e-8
 """A rate that suits steps of this size; it is ours, and only remarks use it."""
 
-_HYBRID = {*HEAVY_TAILS, *LIGHT_TAILS}
-"""The settings with a claim about HySCaLE in every reading; the claim about Laplace steps is judged in few."""
+_LEARNED = ("primary", "heavy_tails", "rank_deficient")
+"""The figures with a claim about HySCaLE in every reading; settings with Gaussian steps have one, too."""
 
-_OVER_HORIZONS = {PRIMARY, *HEAVY_TAILS, *RANK_DEFICIENT, *SIXTEEN}
-"""The settings with a claim about the growth of SCaLE's regret with the horizon."""
-
-_HYBRID_GROWTH = {PRIMARY, *HEAVY_TAILS, *FULL_RANK, *FULL_RANK.values(), *SAME_PARAMETERS}
-"""The settings with a claim about the growth of HySCaLE's regret, at the first, the own and the last horizon."""
-
-_BASELINE_GROWTH = {PRIMARY, *HEAVY_TAILS, *LAPLACE}
-"""The settings with a claim about the growth of the baselines' regret, at the same horizons."""
+_OVER_HORIZONS = (*_LEARNED, "appendix")
+"""The figures with a claim about the growth of SCaLE's regret with the horizon."""
 
 TunedC1 = Mapping[tuple[str, str, str, str], Mapping[str, float]]
 """The c1 with the least regret, by statistic, for (setting, spectrum, gamma2, radius)."""
@@ -250,15 +234,18 @@ def _needed(
         for horizon in others:
             yield horizon, scale_name(gamma2, radius, c1), SCaLE(**given, c1=c1)
         only_gradient = not set(reading.changes()) - {"gradient", "statistic"}
-        if setting.name in _HYBRID or (setting.name in LAPLACE and only_gradient):
+        laplace = setting.name.startswith("laplace")  # that claim is judged in few readings
+        learned = setting.figure in _LEARNED or setting.name.startswith(("gaussian", "correlated"))
+        if learned or (laplace and only_gradient):
             hybrid = HySCaLE(**given, c1=c1, learning_rate=RATE, gradient=_gradient(gradient))
-            ends = {own, others[0], others[-1]} if setting.name in {*_HYBRID_GROWTH, *LAPLACE} and others else {own}
+            grown = others and not setting.name.startswith("correlated")
+            ends = {own, others[0], others[-1]} if grown else {own}
             for horizon in ends:
                 yield horizon, hyscale_name(gamma2, radius, gradient, c1), hybrid
 
 
 def _other_horizons(setting: Setting) -> tuple[int, ...]:
-    if setting.name not in _OVER_HORIZONS:
+    if setting.figure not in _OVER_HORIZONS:
         return ()
     return tuple(horizon for horizon in setting.horizons if horizon != setting.horizon)
 
@@ -267,7 +254,8 @@ def _baselines(setting: Setting, spectrum: str, gradient: str) -> Iterable[tuple
     if setting.swept:
         return
     others = _other_horizons(setting)
-    grown = setting.name in _BASELINE_GROWTH and (spectrum == AXES["spectrum"][0].key or setting.name == PRIMARY)
+    compared = setting.figure in ("primary", "heavy_tails") or setting.name.startswith("laplace")
+    grown = compared and (spectrum == AXES["spectrum"][0].key or setting.figure == "primary")
     ends = (others[0], others[-1]) if grown and others else ()
     names = learner_names(gradient)
     for horizon in (setting.horizon, *ends):
@@ -276,7 +264,7 @@ def _baselines(setting: Setting, spectrum: str, gradient: str) -> Iterable[tuple
             yield horizon, name, kind(RATE, gradient=_gradient(gradient))
     for name, kind in zip(SLOW_LEARNERS, (POL, OAL), strict=True):
         yield setting.horizon, name, kind(SLOW_RATE)
-    if setting.name in (PRIMARY, *RANK_DEFICIENT):
+    if setting.figure in ("primary", "rank_deficient"):
         given = scale_arguments(setting, "algorithm", "residual") | {"c1": captions_c1(setting)}
         yield setting.horizon, SLOW_SCALE, SCaLE(**given)
         yield setting.horizon, SLOW_HYSCALE, HySCaLE(**given, learning_rate=SLOW_RATE)
