@@ -342,15 +342,5 @@ def _summary_rows(outcome: Outcome) -> list[list[object]]:
             numbers = (row.mean, row.median, row.lower_quartile, row.upper_quartile, *ends)
             rows.append([name, horizon, row.runs, *numbers, row.diverged])
     intervals = [f"{statistic}_{end}_0.95" for statistic in ("mean", "median") for end in ("low", "high")]
-    heads: list[object] = [
-        "policy",
-        "horizon",
-        "runs",
-        "mean",
-        "median",
-        "lower_quartile",
-        "upper_quartile",
-        *intervals,
-        "diverged",
-    ]
-    return [heads, *rows]
+    heads = ("policy", "horizon", "runs", "mean", "median", "lower_quartile", "upper_quartile")
+    return [[*heads, *intervals, "diverged"], *rows]

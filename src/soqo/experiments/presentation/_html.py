@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
+from string import Template
 
 from soqo._simulation.summary import format_short
-from soqo.experiments.presentation._style import typeset
+from soqo.experiments.presentation._style import render_color_rules, typeset
 
 
 def read_resource(name: str) -> str:
@@ -33,6 +34,13 @@ def read_resource(name: str) -> str:
     '<!DOCTYPE html>'
     """
     return files("soqo.experiments.presentation").joinpath(name).read_text(encoding="utf-8")
+
+
+def render_frame(title: str, body: str, *, colors: Iterable[str] = (), refresh: str = "", scripts: str = "") -> str:
+    """Return a whole page from HTML, with the colors of its curves for light and dark pages."""
+    style = read_resource("page.css").replace("/* colors */", render_color_rules(colors))
+    frame = Template(read_resource("page.html"))
+    return frame.substitute(title=title, refresh=refresh, style=style, body=body, scripts=scripts)
 
 
 # ---- text and numbers ----------------------------------------------------------------------------------------------

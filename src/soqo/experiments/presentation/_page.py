@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from string import Template
-from typing import Any
 
 from soqo.experiments.judgment import explain_zero_estimates
 from soqo.experiments.presentation._chart_html import chart_colors, embed_charts
@@ -22,13 +20,13 @@ from soqo.experiments.presentation._html import (
     read_resource,
     render_facts,
     render_fold,
+    render_frame,
     render_glossary,
     render_title,
 )
 from soqo.experiments.presentation._outcome_charts import headline_chart
 from soqo.experiments.presentation._page_sections import render_article, render_result
 from soqo.experiments.presentation._report import ReportData, ReportFigure
-from soqo.experiments.presentation._style import render_color_rules
 from soqo.experiments.settings import catalogue
 
 
@@ -60,29 +58,36 @@ def render_page(data: ReportData) -> str:
     groups: dict[str, list[ReportFigure]] = {}
     for figure in data.figures:
         groups.setdefault(figure.group, []).append(figure)
-    sections = "\n".join(_render_group(group, data) for group in groups.values())
     evidence = render_evidence(data.evidence, charts)
-    return Template(read_resource("page.html")).substitute(
-        title="The SCaLE paper&rsquo;s experiments, reproduced" if data.judgment else "Simulated regret",
-        refresh="",
-        style=read_resource("page.css").replace("/* colors */", render_color_rules(chart_colors(charts.values()))),
-        body="\n".join(
-            (
-                f'<header class="top"><h1>{_kicker(data)}</h1>{_render_links(data, groups, evidence)}</header>',
-                '<main id="main">',
-                _render_notice(data.about),
-                render_first_screen(data, charts),
-                _render_claims(data, groups),
-                f'<section id="figures">\n<div class="head"><h2>{_figures_heading(data)}</h2><span id="folds"></span>'
-                f"</div>\n{sections}\n{_render_missing(data)}</section>",
-                evidence,
-                render_glossary() if data.judgment else "",
-                _render_about(data),
-                "</main>",
-            )
-        ),
+    paper = data.judgment is not None
+    parts = (
+        f'<header class="top"><h1>{"The SCaLE paper, reproduced" if paper else "Simulated regret"}</h1>'
+        f"{_render_links(data, groups, evidence)}</header>",
+        '<main id="main">',
+        _QUICK if data.about["quick"] else "",
+        render_first_screen(data, charts),
+        _render_claims(data, groups),
+        '<section id="figures">\n<div class="head"><h2>'
+        f'{"The paper&rsquo;s figures" if paper else "Figures"}</h2><span id="folds"></span></div>',
+        *(_render_group(group, data) for group in groups.values()),
+        f"{_render_missing(data)}</section>",
+        evidence,
+        render_glossary() if paper else "",
+        _render_about(data),
+        "</main>",
+    )
+    return render_frame(
+        "The SCaLE paper&rsquo;s experiments, reproduced" if paper else "Simulated regret",
+        "\n".join(parts),
+        colors=chart_colors(charts.values()),
         scripts=f"{embed_charts(charts.values())}\n<script>{_join_scripts()}</script>" if charts else "",
     )
+
+
+_QUICK = (
+    '<p class="notice">This is a quick first look with few runs and few horizons: its numbers are less accurate than '
+    "those of a full run, and its verdicts are provisional.</p>"
+)
 
 
 def _join_scripts() -> str:
@@ -103,14 +108,6 @@ def _make_charts(data: ReportData) -> dict[str, Chart]:
 
 
 # ---- head and foot -------------------------------------------------------------------------------------------------
-
-
-def _kicker(data: ReportData) -> str:
-    return "The SCaLE paper, reproduced" if data.judgment else "Simulated regret"
-
-
-def _figures_heading(data: ReportData) -> str:
-    return "The paper&rsquo;s figures" if data.judgment else "Figures"
 
 
 def _render_links(data: ReportData, groups: Mapping[str, Sequence[ReportFigure]], evidence: str) -> str:
@@ -148,15 +145,6 @@ def figure_number(figure: ReportFigure) -> str:
     """
     match = re.search(r"Figure \d+", figure.source)
     return match[0] if match else ""
-
-
-def _render_notice(about: Mapping[str, Any]) -> str:
-    if not about["quick"]:
-        return ""
-    return (
-        '<p class="notice">This is a quick first look with few runs and few horizons: its numbers are less '
-        "accurate than those of a full run, and its verdicts are provisional.</p>"
-    )
 
 
 def _render_about(data: ReportData) -> str:

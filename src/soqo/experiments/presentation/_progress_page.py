@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from html import escape
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from soqo.experiments.execution import Landed, Outcome
 from soqo.experiments.presentation._figures import regret_figure
-from soqo.experiments.presentation._html import plain, read_resource, render_title
+from soqo.experiments.presentation._html import plain, render_frame, render_title
 from soqo.experiments.presentation._rendering import render_svg, write_atomically
 
 _RELOAD = 3
@@ -75,13 +74,8 @@ def render_progress(landed: Landed, about: Mapping[str, Any]) -> str:
         f"same command resumes with what is done.</p>\n</section>\n{''.join(map(_render_curves, outcomes))}"
         f"{_render_settings(landed)}\n</main>"
     )
-    return Template(read_resource("page.html")).substitute(
-        title=f"{share}: a run in progress",
-        refresh=f'<meta http-equiv="refresh" content="{_RELOAD}">\n',
-        style=read_resource("page.css"),
-        body=body,
-        scripts="",
-    )
+    reload = f'<meta http-equiv="refresh" content="{_RELOAD}">\n'
+    return render_frame(f"{share}: a run in progress", body, refresh=reload)
 
 
 def _render_settings(landed: Landed) -> str:
