@@ -82,6 +82,8 @@ class Claim(Sentence):
 
     Attributes
     ----------
+    id, kind, text, source, quote, section, rule, settings, remark, note, untestable, unproved, label
+        As in :class:`Sentence`.
     runs : int
         The number of runs.
     verdicts : tuple of Verdict

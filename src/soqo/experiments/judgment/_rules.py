@@ -22,6 +22,8 @@ class ClaimRule(Sentence):
 
     Attributes
     ----------
+    id, kind, text, source, quote, section, rule, settings, remark, note, untestable, unproved, label
+        As in :class:`Sentence`.
     axes : tuple of str
         The axes of readings that may change it.
     test : callable, optional

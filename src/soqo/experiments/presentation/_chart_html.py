@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from soqo._foundation.optional_imports import require_extra
-from soqo.experiments.presentation._charts import Chart, Curve, Panel, Statistic, beyond_axes
+from soqo.experiments.presentation._charts import STATISTICS, Chart, Curve, Panel, Statistic, beyond_axes
 from soqo.experiments.presentation._html import format_number, plain
 from soqo.experiments.presentation._style import color_variable, typeset
 from soqo.typing import Array
@@ -33,8 +33,9 @@ def render_chart(chart: Chart, title: str, *, headline: bool = False) -> str:
     headline : bool
         Whether it is its first panel alone, by means and by medians, with labels at the curves.
     """
-    names: Sequence[Statistic] = ("mean", "median")
-    places = [(0, name) for name in names] if headline else [(k, chart.statistic) for k in range(len(chart.panels))]
+    places = (
+        [(0, name) for name in STATISTICS] if headline else [(k, chart.statistic) for k in range(len(chart.panels))]
+    )
     panels = "\n".join(_render_place(chart, index, title, name, headline) for index, name in places)
     return (
         f'<div class="chart{" headline" if headline else ""}" data-chart="{plain(chart.name)}">\n'

@@ -12,6 +12,7 @@ from soqo.experiments.execution import Band
 from soqo.typing import Array
 
 Statistic: TypeAlias = Literal["mean", "median"]
+STATISTICS: tuple[Statistic, ...] = ("mean", "median")
 
 _DIVERGED = 1e99
 """Regret above this value comes from a run that diverged, and is not drawn."""

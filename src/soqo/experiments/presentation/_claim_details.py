@@ -8,6 +8,7 @@ from dataclasses import replace
 from html import escape
 
 from soqo.experiments.judgment import Claim, Judgment, Kind, Number, Status, Verdict
+from soqo.experiments.presentation._charts import STATISTICS
 from soqo.experiments.presentation._html import (
     format_interval,
     format_number,
@@ -22,9 +23,6 @@ from soqo.experiments.presentation._html import (
 )
 from soqo.experiments.presentation._report import ReportFigure
 from soqo.experiments.settings import Reading, describe_setting
-
-STATISTICS = ("mean", "median")
-"""The statistics of a cell's two halves."""
 
 UNREFUTED = "not contradicted"
 """The word for a theorem that no check refutes, which has a mark of its own: it is less than that the theorem holds."""

@@ -8,9 +8,9 @@ from html import escape
 from itertools import groupby
 
 from soqo.experiments.judgment import Claim, Judgment, Kind, Section, Status, Verdict
+from soqo.experiments.presentation._charts import STATISTICS
 from soqo.experiments.presentation._claim_details import (
     MARKS,
-    STATISTICS,
     UNREFUTED,
     describe_cell,
     link_source,

@@ -8,7 +8,7 @@ from soqo._simulation.summary import format_short
 from soqo.experiments.execution import Band, Outcome
 from soqo.experiments.judgment import Judgment, Kind
 from soqo.experiments.presentation._chart_html import render_chart, render_swatch
-from soqo.experiments.presentation._charts import Chart, Statistic
+from soqo.experiments.presentation._charts import STATISTICS, Chart
 from soqo.experiments.presentation._html import (
     common_unit,
     format_interval,
@@ -42,15 +42,14 @@ _STYLES = {
 _LINKED = ("radius", "handover", "reading", "soqo", "spectrum")
 """Words that the paper does not have, which are links to their meaning."""
 
-_STATISTICS: tuple[Statistic, ...] = ("mean", "median")
 _HEADLINE = "primary"
 """The setting of the large picture, if it was simulated; otherwise the first that does not sweep a parameter."""
 
 
 def headline_outcome(data: ReportData) -> Outcome | None:
     """Return the outcome of the large picture, or None if all settings sweep a parameter."""
-    plain = [outcome for outcome in data.outcomes if not outcome.setting.swept]
-    return next((o for o in plain if o.setting.name == _HEADLINE), plain[0] if plain else None)
+    found = [outcome for outcome in data.outcomes if not outcome.setting.swept]
+    return next((o for o in found if o.setting.name == _HEADLINE), found[0] if found else None)
 
 
 def render_first_screen(data: ReportData, charts: Mapping[str, Chart]) -> str:
@@ -87,9 +86,9 @@ def _render_finding(data: ReportData, outcome: Outcome | None) -> str:
     if judgment is None or not judgment.tested:
         return f'<p class="finding">{render_text(_compare(outcome))}</p>'
     first, _, more = judgment.headline.partition(". ")
-    plain = f'<p class="finding">{render_text(first.removesuffix("."))}.</p>\n' if first else ""
-    plain += f'<p class="more">{link_terms(render_text(more), _LINKED)}</p>\n' if more else ""
-    return f"{plain}{_render_counts(judgment)}"
+    told = f'<p class="finding">{render_text(first.removesuffix("."))}.</p>\n' if first else ""
+    told += f'<p class="more">{link_terms(render_text(more), _LINKED)}</p>\n' if more else ""
+    return f"{told}{_render_counts(judgment)}"
 
 
 def _render_counts(judgment: Judgment) -> str:
@@ -131,16 +130,16 @@ def _render_table(outcome: Outcome) -> str:
     main, extra = main_policies(outcome), slower_learners(outcome)
     names = [*main, *extra]
     styles = policy_styles(outcome.policies)
-    bands = {(name, s): outcome.band(name, s, "rounds") for name in names for s in _STATISTICS}
+    bands = {(name, s): outcome.band(name, s, "rounds") for name in names for s in STATISTICS}
     unit, units = common_unit(float(band.value[-1]) for band in bands.values())
-    best = {s: find_best(outcome, names, s) for s in _STATISTICS}
+    best = {s: find_best(outcome, names, s) for s in STATISTICS}
     body = []
     mark = ' class="best"'
     for name in names:
         cells = "".join(
             f'<td role="cell" data-label="{s.capitalize()}"{mark if best[s] == name else ""}>'
             f"{_render_cell(bands[name, s], unit)}</td>"
-            for s in _STATISTICS
+            for s in STATISTICS
         )
         policy, comma, rate = display_name(outcome, name).partition(", xi")
         shown = plain(policy) + (f" <small>{plain(f'xi{rate}')}</small>" if comma else "")

@@ -12,11 +12,10 @@ import numpy as np
 from soqo._simulation.summary import format_short
 from soqo.errors import ArgumentError
 from soqo.experiments.execution import Band, Outcome
-from soqo.experiments.presentation._charts import Chart, Curve, Panel, Statistic, drawable
+from soqo.experiments.presentation._charts import STATISTICS, Chart, Curve, Panel, Statistic, drawable
 from soqo.experiments.presentation._style import policy_styles, sequential_colors
 from soqo.policies import OAL, POL, Policy, SCaLE
 
-_STATISTICS: tuple[Statistic, ...] = ("mean", "median")
 UP_TO_ROUND = "Regret up to round t"
 _MAX_SHOWN = 9
 """Curves that are drawn before the reader chooses; more are a tangle."""
@@ -140,7 +139,7 @@ def _curves(outcome: Outcome, policies: Sequence[str], over: _Over) -> tuple[Cur
     found = []
     for index, name in enumerate(policies):
         x = np.array(outcome.horizons_of(name) if over == "horizons" else outcome.rounds, float)
-        bands = {statistic: drawable(outcome.band(name, statistic, over)) for statistic in _STATISTICS}
+        bands = {statistic: drawable(outcome.band(name, statistic, over)) for statistic in STATISTICS}
         found.append(Curve(display_name(outcome, name), *styles[name], x, bands, shown=index < _MAX_SHOWN))
     return tuple(found)
 
@@ -164,7 +163,7 @@ def _sweep_panel(family: str, outcomes: Sequence[Outcome], drawn: Sequence[Curve
     label = f"regret after {outcomes[0].setting.horizon} rounds"
     shown = display_family(outcomes[0], family)
     # Settings of a sweep may differ by orders of magnitude, and so do the ends of one curve.
-    positive = all((curve.bands[s].value > 0.0).all() for curve in drawn for s in _STATISTICS)
+    positive = all((curve.bands[s].value > 0.0).all() for curve in drawn for s in STATISTICS)
     return Panel(shown, points[0].parameter, label, tuple(drawn), ticks=ticks, marks=True, log=positive)
 
 
@@ -194,7 +193,7 @@ def _levels(outcome: Outcome) -> list[Curve]:
 def _end_bands(outcome: Outcome, names: Sequence[str]) -> dict[Statistic, Band]:
     """Return the statistics of the regret of policies at the end of the setting's own horizon."""
     found: dict[Statistic, Band] = {}
-    for statistic in _STATISTICS if names else ():
+    for statistic in STATISTICS if names else ():
         bands = [drawable(outcome.band(name, statistic, "horizons")) for name in names]
         places = [outcome.horizons_of(name).index(outcome.setting.horizon) for name in names]
         ends = [[getattr(b, end)[k] for b, k in zip(bands, places, strict=True)] for end in ("value", "low", "high")]

@@ -10,7 +10,7 @@ import numpy as np
 from soqo._simulation.summary import PolicySummary
 from soqo.experiments.execution import Outcome
 from soqo.experiments.presentation._chart_html import render_chart, render_swatch
-from soqo.experiments.presentation._charts import Statistic
+from soqo.experiments.presentation._charts import STATISTICS, Statistic
 from soqo.experiments.presentation._html import (
     common_unit,
     format_number,
@@ -35,7 +35,6 @@ from soqo.experiments.presentation._report import ReportFigure
 from soqo.experiments.presentation._style import POLICY_COLORS, policy_styles, typeset
 from soqo.typing import Array
 
-_STATISTICS: tuple[Statistic, ...] = ("mean", "median")
 _HEADS = ("Mean", "Median", "Lower quartile", "Upper quartile", "Diverged")
 _BENCHMARK = "LAI"
 
@@ -163,22 +162,12 @@ def _sweep_table(outcomes: Sequence[Outcome]) -> tuple[str, list[str], list[str]
     body = []
     for outcome, label in zip(outcomes, labels, strict=True):
         rows, swept = _summarize(outcome), outcome.setting.swept
-        best = {
-            (family, statistic): min(
-                (name for name in swept if swept[name].family == family), key=lambda name: _rank(rows[name], statistic)
-            )
-            for statistic in _STATISTICS
-            for family in dict.fromkeys(point.family for point in swept.values())
-        }
-        lowest = {
-            s: min((n for (_, of), n in best.items() if of == s), key=lambda n: _rank(rows[n], s)) for s in _STATISTICS
-        }
         for family in families:
-            for statistic in _STATISTICS:
-                name = best.get((family, statistic))
-                if name is not None:
-                    words = [display_family(outcome, family), label, statistic, f"{swept[name].value:g}"]
-                    body.append(_render_row(words, rows[name], name == lowest[statistic]))
+            members = [name for name, point in swept.items() if point.family == family]
+            for statistic in STATISTICS if members else ():
+                name = find_best(outcome, members, statistic)
+                words = [display_family(outcome, family), label, statistic, f"{swept[name].value:g}"]
+                body.append(_render_row(words, rows[name], name == find_best(outcome, list(swept), statistic)))
     caption = (
         f"The {parameter} with the smallest mean, and with the smallest median, of regret after "
         f"{outcomes[0].setting.horizon} rounds; bold: the lowest of its setting"
@@ -197,12 +186,6 @@ def _summarize(outcome: Outcome) -> Mapping[str, PolicySummary]:
     """Return the summary of an outcome; the mean of diverged runs may overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         return outcome.summary()
-
-
-def _rank(row: PolicySummary, statistic: Statistic) -> float:
-    """Return the mean or the median as a sort key, infinite if it is not finite."""
-    value = getattr(row, statistic)
-    return float(value) if np.isfinite(value) else np.inf
 
 
 # ---- sources and files ---------------------------------------------------------------------------------------------
