@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from soqo._foundation.arguments import integer
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._foundation.optional_imports import require_extra
 from soqo._simulation.result import package_versions
@@ -21,6 +20,7 @@ from soqo.experiments.execution import (
     CellProgress,
     Landed,
     Outcome,
+    check_work,
     code_version,
     open_executor,
     run_with_plans,
@@ -28,7 +28,6 @@ from soqo.experiments.execution import (
 from soqo.experiments.judgment import Evidence, Judgment, gather_evidence, judge, tune_c1
 from soqo.experiments.presentation import ReportFigure
 from soqo.experiments.settings import (
-    MAX_RUNS,
     Reading,
     Setting,
     all_readings,
@@ -124,17 +123,12 @@ def reproduce(
     """
     if not settings:
         raise ArgumentError("settings must be at least one, got none")
-    if runs is not None:
-        runs = integer("runs", runs, least=1, most=MAX_RUNS)
-    if workers is not None and scheduler is not None:
-        raise ArgumentError(f"workers must be None if a scheduler is given, got {workers}")
-    count = integer("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)
+    chosen, count = check_work(settings, runs, workers, scheduler)
     presentation.figure_names(settings)  # it refuses names that two settings share
     for module in ("matplotlib", "xarray"):
         require_extra(module, "lab")
     folder = Path(out)
     _make_folders(folder)
-    chosen = [setting if runs is None else replace(setting, runs=runs) for setting in settings]
     if quick:
         chosen = [quick_setting(setting, keep_runs=runs is not None) for setting in chosen]
     about = _describe_run(chosen, command, quick)

@@ -11,7 +11,15 @@ from soqo.experiments.execution._cells import (
     merge_cells,
     split_into_cells,
 )
-from soqo.experiments.execution._executor import CellProgress, Landed, RegretTable, compute_cells, run, run_with_plans
+from soqo.experiments.execution._executor import (
+    CellProgress,
+    Landed,
+    RegretTable,
+    check_work,
+    compute_cells,
+    run,
+    run_with_plans,
+)
 from soqo.experiments.execution._joint_play import play_jointly
 from soqo.experiments.execution._outcome import Band, Outcome
 from soqo.experiments.execution._pools import open_executor
@@ -29,6 +37,7 @@ __all__ = [
     "Outcome",
     "RegretTable",
     "Regrets",
+    "check_work",
     "code_version",
     "compute_cell",
     "compute_cells",

@@ -151,17 +151,37 @@ def run(
     >>> outcome.regret("FTM").shape
     (3,)
     """
+    chosen, count = check_work(settings, runs, workers, scheduler)
+    require_extra("xarray", "lab")
+    outcomes, _ = run_with_plans(
+        chosen, [], folder, workers=count, scheduler=scheduler, progress=progress, landed=landed
+    )
+    return outcomes
+
+
+def check_work(
+    settings: Sequence[Setting], runs: int | None, workers: int | None, scheduler: str | None
+) -> tuple[list[Setting], int]:
+    """Return settings with another number of runs, and the number of processes on this machine.
+
+    Parameters
+    ----------
+    settings, runs, workers, scheduler
+        As in :func:`run`.
+
+    Examples
+    --------
+    >>> from soqo.experiments.settings import find
+    >>> (setting,), processes = check_work(find("intro"), 3, workers=2, scheduler=None)
+    >>> setting.runs, processes
+    (3, 2)
+    """
     if runs is not None:
         runs = integer("runs", runs, least=1, most=MAX_RUNS)
     if workers is not None and scheduler is not None:
         raise ArgumentError(f"workers must be None if a scheduler is given, got {workers}")
     count = integer("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)
-    require_extra("xarray", "lab")
-    chosen = [setting if runs is None else replace(setting, runs=runs) for setting in settings]
-    outcomes, _ = run_with_plans(
-        chosen, [], folder, workers=count, scheduler=scheduler, progress=progress, landed=landed
-    )
-    return outcomes
+    return [setting if runs is None else replace(setting, runs=runs) for setting in settings], count
 
 
 def run_with_plans(

@@ -11,8 +11,7 @@ from soqo.experiments.presentation._chart_html import chart_colors, embed_charts
 from soqo.experiments.presentation._charts import Chart
 from soqo.experiments.presentation._claim_details import render_chips
 from soqo.experiments.presentation._claims_matrix import render_claims
-from soqo.experiments.presentation._evidence_charts import risk_chart
-from soqo.experiments.presentation._evidence_section import render_evidence
+from soqo.experiments.presentation._evidence_page import render_evidence, risk_chart
 from soqo.experiments.presentation._first_screen import headline_outcome, render_first_screen
 from soqo.experiments.presentation._html import (
     make_anchor,
@@ -139,7 +138,7 @@ def figure_number(figure: ReportFigure) -> str:
 
     Examples
     --------
-    >>> from soqo.experiments.presentation._evidence_charts import curvature_chart
+    >>> from soqo.experiments.presentation._evidence_page import curvature_chart
     >>> figure_number(ReportFigure("mine", "mine", "Mine", "Appendix, Figure 7: a test", "", curvature_chart()))
     'Figure 7'
     """

@@ -10,7 +10,7 @@ from soqo.errors import ArgumentError
 from soqo.experiments.execution import Outcome
 from soqo.experiments.judgment import Evidence, Judgment
 from soqo.experiments.presentation._charts import Chart
-from soqo.experiments.presentation._evidence_charts import CURVATURE_TEXTS, RUB_TEXTS, curvature_chart, rub_chart
+from soqo.experiments.presentation._evidence_page import CURVATURE_TEXTS, RUB_TEXTS, curvature_chart, rub_chart
 from soqo.experiments.presentation._figures import draw_chart, regret_figure, sweep_figure
 from soqo.experiments.presentation._outcome_charts import beside_chart, regret_chart, split_titles, sweep_chart
 from soqo.experiments.settings import Setting

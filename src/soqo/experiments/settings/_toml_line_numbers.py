@@ -56,23 +56,6 @@ class Document:
                 return f"{self.source}, line {min(inside)}"
         return self.source
 
-    def fail(self, path: KeyPath, message: str) -> NoReturn:
-        """Raise an error that names the file and the line of a key.
-
-        Parameters
-        ----------
-        path : KeyPath
-            The path of the key.
-        message : str
-            What is wrong with it.
-
-        Raises
-        ------
-        FileFormatError
-            In every call.
-        """
-        raise FileFormatError(f"{self.locate(path)}: {message}")
-
 
 @dataclass(frozen=True)
 class Node:
@@ -89,7 +72,7 @@ class Node:
         return next((key for key in reversed(self.path) if isinstance(key, str)), "")
 
     def fail(self, message: str) -> NoReturn:
-        self.document.fail(self.path, message)
+        raise FileFormatError(f"{self.document.locate(self.path)}: {message}")
 
     def attempt(self, make: Callable[[], _Made]) -> _Made:
         """Call a function, and turn an argument error into one that names the line."""
