@@ -284,32 +284,40 @@ def _conclusions(table: BoundsTable) -> Iterator[str]:
 
 def _verdicts(table: BoundsTable) -> Iterator[str]:
     """Yield which bounds hold for these runs, and which do not."""
-    upper = [*table.whole_names, *table.exploitation_names]
-    if good := _group(table, [name for name in upper if not table.violations(name)]):
-        yield f"at or above the exact regret at every T: {'; '.join(name for name, _ in good)}"
-    for name, wrong in _group(table, [name for name in upper if table.violations(name)]):
-        part = "" if name.startswith(table.WHOLE) else " of exploitation"
-        cause = _cause(table, name, wrong)
-        yield f"{name}: below the exact regret{part} at {_list_horizons(table, wrong)}{cause}"
-    for name, wrong in _group(table, [name for name in table.lower_names if table.violations(name)]):
-        yield (
-            f"{name}: above the exact regret of exploitation at {_list_horizons(table, wrong)}, "
-            "which is not a contradiction: the bound is for A = 0"
-        )
+    upper = _group(table, [*table.whole_names, *table.exploitation_names])
+    if good := [_title(names) for names, wrong in upper if not wrong]:
+        yield f"at or above the exact regret at every T: {'; '.join(good)}"
+    for names, wrong in upper:
+        if wrong:
+            part = "" if _is_whole(table, names) else " of exploitation"
+            where = _list_horizons(table, wrong)
+            yield f"{_title(names)}: below the exact regret{part} at {where}{_cause(table, names, wrong)}"
+    for names, wrong in _group(table, table.lower_names):
+        if wrong:
+            yield (
+                f"{_title(names)}: above the exact regret of exploitation at {_list_horizons(table, wrong)}, "
+                "which is not a contradiction: the bound is for A = 0"
+            )
 
 
-def _group(table: BoundsTable, names: Sequence[BoundName]) -> list[tuple[str, list[int]]]:
+def _group(table: BoundsTable, names: Sequence[BoundName]) -> list[tuple[list[BoundName], list[int]]]:
     """Return bounds with the horizons at which they fail; variants that fail at the same horizons are one group."""
-    groups: dict[tuple[str, tuple[int, ...]], list[str]] = {}
-    for statement, variant in names:
-        wrong = tuple(table.violations((statement, variant)))
-        groups.setdefault((statement, wrong), []).append(_words(variant))
-    return [(f"{s} ({', '.join(variants)})", list(wrong)) for (s, wrong), variants in groups.items()]
+    groups: dict[tuple[str, tuple[int, ...]], list[BoundName]] = {}
+    for name in names:
+        groups.setdefault((name[0], tuple(table.violations(name))), []).append(name)
+    return [(members, list(wrong)) for (_, wrong), members in groups.items()]
 
 
-def _cause(table: BoundsTable, group: str, wrong: Sequence[int]) -> str:
+def _title(names: Sequence[BoundName]) -> str:
+    return f"{names[0][0]} ({', '.join(_words(variant) for _, variant in names)})"
+
+
+def _is_whole(table: BoundsTable, names: Sequence[BoundName]) -> bool:
+    return names[0][0] in table.WHOLE
+
+
+def _cause(table: BoundsTable, names: Sequence[BoundName], wrong: Sequence[int]) -> str:
     """Return why bounds are violated: the handover, or the error of the estimates."""
-    names = [(s, v) for s, v in table.bounds if group.startswith(f"{s} (") and _words(v) in group and wrong]
     handed = [T for T in wrong if all(T in table.caused_by_handover(name) for name in names)]
     rest = [T for T in wrong if T not in handed]
     if not handed:
@@ -320,10 +328,6 @@ def _cause(table: BoundsTable, group: str, wrong: Sequence[int]) -> str:
         "assumes, the regret would be below the bound"
     )
     return text if not rest else f"{text}; at {_list_horizons(table, rest)}{_premise(table, rest)}"
-
-
-def _is_whole(table: BoundsTable, names: Sequence[BoundName]) -> bool:
-    return all(statement in table.WHOLE for statement, _ in names)
 
 
 def _premise(table: BoundsTable, horizons: Sequence[int]) -> str:
