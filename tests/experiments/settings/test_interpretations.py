@@ -1,4 +1,4 @@
-"""Readings of the paper: their values, names and sources."""
+"""Interpretations of the paper: their values, names and sources, and what they mean in a setting."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ import pytest
 
 from soqo import RandomProblem
 from soqo.errors import ArgumentError
-from soqo.experiments import Reading, Setting, catalogue
-from soqo.experiments.settings import AXES, LITERAL, all_readings, few_readings
+from soqo.experiments import Reading, Setting, catalogue, find
+from soqo.experiments.settings import (
+    AXES,
+    LITERAL,
+    all_readings,
+    c1_values,
+    canonical_spectrum,
+    few_readings,
+    with_spectrum,
+)
 
 
 def test_every_value_of_every_axis_is_in_a_reading_and_the_literal_one_comes_first() -> None:
@@ -36,3 +44,26 @@ def test_every_parameter_of_a_setting_of_the_paper_has_a_source(setting: Setting
     assert f"{setting.environment.noise.bound:g}" in setting.sources["eta"] or setting.swept
     kinds = ("caption", "text", "file name", "our choice")
     assert all(text.startswith(kinds) for text in setting.sources.values())
+
+
+def test_spectra_that_are_the_same_are_simulated_once() -> None:
+    one, full = find("gaussian_r1_1")[0], find("gaussian_r4_1")[0]
+    assert {canonical_spectrum(one, value.key) for value in AXES["spectrum"]} == {"linear_1"}
+    assert {canonical_spectrum(full, value.key) for value in AXES["spectrum"]} == {"linear_1", "geometric"}
+    (primary,) = find("primary")
+    problems = [with_spectrum(primary, value.key).problem for value in AXES["spectrum"]]
+    assert all(isinstance(problem, RandomProblem) for problem in problems)
+    assert [(p.max_eigenvalue, p.spacing) for p in problems if isinstance(p, RandomProblem)] == [
+        (1.0, "linear"),
+        (10.0, "linear"),
+        (1.0, "geometric"),
+    ]
+
+
+def test_c1_is_that_of_the_caption_of_the_text_or_of_a_grid() -> None:
+    (primary,) = find("primary")
+    assert c1_values(primary, "captions") == (3.0,)
+    assert c1_values(primary, "elsewhere") == (5.0,)  # m = 80 = 5 * 4 * 4
+    assert c1_values(find("correlated_r1_0.01")[0], "elsewhere") == (15.0,)
+    assert c1_values(find("laplace_r1_1")[0], "elsewhere") == c1_values(find("laplace_r1_1")[0], "captions") == (5.0,)
+    assert 3.0 in c1_values(primary, "tuned")
