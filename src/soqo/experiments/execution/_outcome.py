@@ -119,6 +119,24 @@ class Outcome(Value):
         """
         return self._result(horizon).summary()
 
+    def costs(self, policy: str | None, rounds: int | None = None) -> tuple[Array, Array]:
+        """Return what each run pays for hitting and for switching at the setting's own horizon, shape (runs,) each.
+
+        Parameters
+        ----------
+        policy : str or None
+            The policy's name; None for LAI, the benchmark.
+        rounds : int, optional
+            Only the first rounds; all of them by default.
+        """
+        result = self._result(None)
+        parts = (result.benchmark_hitting, result.benchmark_switching)
+        if policy is not None:
+            parts = (result[policy].hitting, result[policy].switching)
+        with np.errstate(over="ignore", invalid="ignore"):  # the costs of a diverged run may overflow
+            hitting, switching = (part[:, :rounds].sum(axis=1) for part in parts)
+        return hitting, switching
+
     def horizons_of(self, policy: str) -> tuple[int, ...]:
         """Return the horizons at which a policy was played, in increasing order.
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.experiments.execution import Outcome
 from soqo.experiments.judgment._estimates import (
@@ -73,21 +71,14 @@ def measure_movement(outcome: Outcome) -> MovementCosts:
     (0.0, True)
     """
     setting = outcome.setting
-    result = outcome.results[setting.horizon]
-    hitting = {BENCHMARK: result.benchmark_hitting} | {name: result[name].hitting for name in outcome.policies}
-    switching = {BENCHMARK: result.benchmark_switching} | {name: result[name].switching for name in outcome.policies}
-    every: dict[str, int | None] = dict.fromkeys(hitting)
-    probing = {
+    rounds = {
         name: policy.exploration_rounds(setting.environment.dim)
         for name, policy in setting.policies.items()
         if isinstance(policy, SCaLE)
     }
-    with np.errstate(over="ignore", invalid="ignore"):  # a learner may diverge
-        sums = [
-            {name: costs[name][:, :m].sum(axis=1) for name, m in rounds.items()}
-            for rounds in (every, probing)
-            for costs in (hitting, switching)
-        ]
+    whole = {BENCHMARK: outcome.costs(None)} | {name: outcome.costs(name) for name in outcome.policies}
+    probing = {name: outcome.costs(name, m) for name, m in rounds.items()}
+    sums = [{name: paid[kind] for name, paid in costs.items()} for costs in (whole, probing) for kind in (0, 1)]
     return MovementCosts(setting.name, *sums)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from soqo._simulation.summary import PolicySummary
 from soqo.experiments.execution import Outcome
 from soqo.experiments.presentation._chart_html import render_chart, render_swatch
-from soqo.experiments.presentation._charts import STATISTICS, Statistic
+from soqo.experiments.presentation._charts import STATISTICS
 from soqo.experiments.presentation._html import (
     common_unit,
     format_number,
@@ -33,7 +33,6 @@ from soqo.experiments.presentation._outcome_charts import (
 )
 from soqo.experiments.presentation._report import ReportFigure
 from soqo.experiments.presentation._style import POLICY_COLORS, policy_styles, typeset
-from soqo.typing import Array
 
 _HEADS = ("Mean", "Median", "Lower quartile", "Upper quartile", "Diverged")
 _BENCHMARK = "LAI"
@@ -98,10 +97,10 @@ def _render_split(figure: ReportFigure) -> str:
 def _cost_table(outcome: Outcome) -> str:
     """Return a table of the hitting and switching costs of the policies in a setting's main chart, and of LAI."""
     statistic = first_statistic(outcome)
-    result = outcome.results[outcome.setting.horizon]
-    costs = {_BENCHMARK: (result.benchmark_hitting, result.benchmark_switching)}
-    costs |= {name: (result[name].hitting, result[name].switching) for name in main_policies(outcome)}
-    paid = {name: [_reduce(part, statistic) for part in parts] for name, parts in costs.items()}
+    reduce = np.mean if statistic == "mean" else np.median
+    costs = {_BENCHMARK: outcome.costs(None)} | {name: outcome.costs(name) for name in main_policies(outcome)}
+    with np.errstate(over="ignore", invalid="ignore"):  # the costs of a diverged run may be infinite
+        paid = {name: [float(reduce(part)) for part in parts] for name, parts in costs.items()}
     largest = max((sum(parts) for parts in paid.values() if np.isfinite(sum(parts))), default=1.0) or 1.0
     unit, units = common_unit(part for parts in paid.values() for part in parts)
     styles = {_BENCHMARK: (POLICY_COLORS[_BENCHMARK], "-")} | policy_styles(outcome.policies)
@@ -120,12 +119,6 @@ def _cost_table(outcome: Outcome) -> str:
     key = '<i class="hitting"></i> hitting <i class="switching"></i> switching'
     heads = ("Policy", "Hitting", "Switching", key)
     return render_table("split", f"<span>{caption}{units}; LAI knows A</span>", heads, rows, label=caption)
-
-
-def _reduce(costs: Array, statistic: Statistic) -> float:
-    with np.errstate(over="ignore", invalid="ignore"):  # the costs of a diverged run may overflow
-        totals = costs.sum(axis=1)
-        return float(np.mean(totals) if statistic == "mean" else np.median(totals))
 
 
 # ---- tables --------------------------------------------------------------------------------------------------------
