@@ -19,7 +19,7 @@ import numpy as np
 
 from soqo import Result
 from soqo.experiments.judgment import trimmed_mean
-from soqo.experiments.settings import HEAVY_TAILS, SIXTEEN, Reading, describe_setting
+from soqo.experiments.settings import Reading, describe_setting, find
 
 COLUMNS = ("FTM", "POL", "OAL", "SCaLE as printed", "HySCaLE as printed", "SCaLE", "HySCaLE")
 HINGES = (
@@ -140,7 +140,7 @@ def print_settings(folder: Path) -> None:
     print("median regret after 1000 rounds (mean), and exponents of SCaLE over T: as printed, calibrated")
     print("setting".ljust(20), *(column.rjust(20) for column in COLUMNS), " exponents")
     wins = {"SCaLE as printed": 0, "SCaLE": 0}
-    for name in SIXTEEN:
+    for name in (setting.name for setting in find("appendix")):
         rows = list(csv.DictReader((folder / "tables" / f"{name}.csv").read_text(encoding="utf-8").splitlines()))
         own = {row["policy"]: row for row in rows if row["horizon"] == "1000"}
         cells = [f"{number(own[c], 'median')} ({number(own[c], 'mean')})".rjust(20) for c in COLUMNS]
@@ -168,7 +168,7 @@ def print_tails(folder: Path) -> None:
     """Print quantiles and trimmed means of regret under Cauchy steps."""
     print("| setting | policy | 10 % | median | 90 % | trimmed mean | mean | share of the largest run |")
     print("|---|---|---|---|---|---|---|---|")
-    for name in HEAVY_TAILS:
+    for name in (setting.name for setting in find("heavy_tails")):
         result = Result.load(folder / "data" / f"{name}.nc")
         for policy in COLUMNS:
             regret = result.regret(policy)[:, -1]

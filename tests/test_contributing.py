@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 BLOCKS = dict(
     re.findall(
-        r"```python\n# (?:in )?([^\n]+)\n(.*?)```",
+        r"```(?:python|toml)\n# (?:in )?([^\n]+)\n(.*?)```",
         (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"),
         flags=re.DOTALL,
     )
@@ -22,7 +22,7 @@ BLOCKS = dict(
 POLICY, PROCESS, CLAIM = (
     "src/soqo/policies/_damped.py",
     "src/soqo/processes.py",
-    "RANKING_CLAIMS of src/soqo/experiments/judgment/_ranking_claims.py",
+    "src/soqo/experiments/judgment/claims.toml",
 )
 
 
@@ -40,8 +40,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     insert(exports, '"FTM",\n', '"Damped",\n')
     insert(processes, '"Gaussian",', '"Sinusoidal", ')
     processes.write_text(f"{processes.read_text(encoding='utf-8')}\n\n{BLOCKS[PROCESS]}", encoding="utf-8")
-    end = ')\n"""The claims about rankings."""'
-    insert(copy / CLAIM.removeprefix("RANKING_CLAIMS of "), end, f"{BLOCKS[CLAIM].rstrip()},\n")
+    claims = copy / CLAIM
+    claims.write_text(f"{claims.read_text(encoding='utf-8')}\n{BLOCKS[CLAIM]}", encoding="utf-8")
     run(copy, "-m", "ruff", "check", "--no-cache", "--fix", "--quiet", "--select", "I,RUF022", "src")  # as make format
     run(copy, "-m", "ruff", "format", "--no-cache", "--quiet", "src")
     return copy

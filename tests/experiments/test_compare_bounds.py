@@ -394,13 +394,12 @@ def test_the_picture_draws_every_bound_once_on_log_axes(table: BoundsTable) -> N
     assert {axes.get_yscale() for axes in figure.axes} == {"log"}
     drawn = [np.asarray(line.get_ydata()) for axes in figure.axes for line in axes.get_lines()]
     for values in (*table.bounds.values(), table.exact.mean(axis=1)):
-        assert sum(np.array_equal(values, line, equal_nan=True) for line in drawn) >= 1
+        assert sum(np.array_equal(values[np.isfinite(values)], line) for line in drawn) >= 1
     low, high = whole.get_ylim()
-    assert (low < table.mean).all()
-    assert (table.mean < high).all()
+    assert low < table.mean.min() < table.mean.max() < high
     (legend,) = figure.legends
     texts = [text.get_text() for text in legend.get_texts()]
-    assert {"exact", "Theorem 5", "Second order", "bounds as printed"} <= set(texts)
+    assert {"exact", "Theorem 5, as printed", "Second order, corrected"} <= set(texts)
     assert later.get_title(loc="left").startswith("Regret of exploitation")
 
 
@@ -410,7 +409,7 @@ def test_the_picture_of_a_single_horizon_shows_dashes() -> None:
     assert "_" in markers
     bare = bounds_figure(bound_setting(setting(process=Cauchy()), runs=4))
     assert len(bare.axes) == 1
-    assert "simulated, median of 4 runs" in [t.get_text() for t in bare.legends[0].get_texts()]
+    assert bare.legends[0].get_title().get_text().startswith("median of 4 runs")
 
 
 def test_the_handover_is_named_where_it_is_the_cause() -> None:

@@ -144,10 +144,10 @@ def test_quick_keeps_settings_without_horizons_and_with_few() -> None:
 def test_a_figure_that_cannot_be_drawn_does_not_cost_the_rest(
     small: dict[str, Setting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: object) -> str:
+    def fail(*_: object) -> str:
         raise RuntimeError("no ink")
 
-    monkeypatch.setattr("soqo.experiments.presentation.render_svg", fail)
+    monkeypatch.setattr("soqo.experiments.presentation.save_figure", fail)
     with pytest.warns(SoqoWarning, match="figure .* could not be drawn: no ink"):
         report = reproduce(list(small.values())[:1], tmp_path, workers=1)
     assert report.index.exists()

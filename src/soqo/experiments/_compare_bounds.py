@@ -89,7 +89,6 @@ def bound_setting(
         _compute_column(model, policy, T, _shift_progress(progress, sum(chosen[:index]), sum(chosen)))
         for index, T in enumerate(chosen)
     ]
-    by_run = ("simulated", "exact", "direct", "exploitation", "error", "epsilon")
     rule = policy.gamma2
     return BoundsTable(
         setting=setting.name,
@@ -99,12 +98,11 @@ def bound_setting(
         handover=policy.handover,
         m=m,
         horizons=chosen,
-        gamma2=np.array([column.gamma2 for column in columns]),
-        bounds=_join_columns([column.bounds for column in columns]),
-        schedules=_join_columns([column.schedules for column in columns]),
+        bounds=_join_columns([means for _, means, _ in columns]),
+        schedules=_join_columns([schedule for _, _, schedule in columns]),
         no_exact=model.no_exact,
         no_bounds=model.no_bounds,
-        **{name: np.stack([getattr(column, name) for column in columns]) for name in by_run},
+        **{name: np.stack([numbers[name] for numbers, _, _ in columns]) for name in columns[0][0]},
     )
 
 
@@ -243,19 +241,8 @@ class _Model:
 # ---- one horizon ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """The numbers for one horizon: arrays of shape (runs,), and means over the runs' A."""
-
-    simulated: Array
-    exact: Array
-    direct: Array
-    exploitation: Array
-    error: Array
-    gamma2: float
-    epsilon: Array
-    bounds: dict[BoundName, float]
-    schedules: dict[str, float]
+_Column = tuple[dict[str, Any], dict[BoundName, float], dict[str, float]]
+"""The numbers for one horizon: of the runs by their names in the table, the bounds, and the variances of probes."""
 
 
 def _compute_column(model: _Model, policy: SCaLE, T: int, progress: Progress | None) -> _Column:
@@ -265,13 +252,13 @@ def _compute_column(model: _Model, policy: SCaLE, T: int, progress: Progress | N
         model.environment, {"SCaLE": policy}, horizon=T, runs=paths.runs, seed=paths.seed, progress=progress
     )
     simulated = result.regret("SCaLE")[:, -1]
-    exact, direct, exploitation, error = np.full((4, paths.runs), np.nan)
-    gamma2 = math.nan
+    numbers = dict(zip(("exact", "direct", "exploitation", "error"), np.full((4, paths.runs), np.nan), strict=True))
+    numbers |= {"simulated": simulated, "gamma2": np.array(math.nan)}
     m = policy.exploration_rounds(model.environment.dim)
     if m < T:
-        gamma2 = policy.probe_variance(model.environment.dim, T)
+        numbers["gamma2"] = np.array(policy.probe_variance(model.environment.dim, T))
         estimate = model.plain_estimate(result["SCaLE"].diagnostics["estimate"])
-        error = np.asarray(np.linalg.norm(A - estimate, "nuc", axis=(-2, -1)))
+        numbers["error"] = np.asarray(np.linalg.norm(A - estimate, "nuc", axis=(-2, -1)))
         if not model.no_exact:
             Sigma = model.covariance
             u0 = paths.problem.coordinates.to_plain(model.environment.x0 - model.environment.v0)
@@ -288,10 +275,11 @@ def _compute_column(model: _Model, policy: SCaLE, T: int, progress: Progress | N
                 probes=probes,
                 x0_minus_v0=u0,
             )
-            exact = of_handover(handover=policy.handover).total
-            direct = exact if policy.handover == "direct" else of_handover(handover="direct").total
-            exploitation = exact_regret(A, estimate, covariance=Sigma, horizon=T - m).total
-    return _Column(simulated, exact, direct, exploitation, error, gamma2, *_mean_bounds(model, policy, T))
+            numbers["exact"] = of_handover(handover=policy.handover).total
+            numbers["direct"] = of_handover(handover="direct").total
+            numbers["exploitation"] = exact_regret(A, estimate, covariance=Sigma, horizon=T - m).total
+    numbers["epsilon"], means, schedules = _mean_bounds(model, policy, T)
+    return numbers, means, schedules
 
 
 def _mean_bounds(model: _Model, policy: SCaLE, T: int) -> tuple[Array, dict[BoundName, float], dict[str, float]]:

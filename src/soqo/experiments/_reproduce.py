@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from soqo._foundation.arguments import integer
 from soqo._foundation.frozen_dataclasses import Value
 from soqo._foundation.optional_imports import require_extra
 from soqo._simulation.result import package_versions
@@ -19,18 +18,16 @@ from soqo.errors import ArgumentError, SoqoWarning
 from soqo.experiments import presentation
 from soqo.experiments.execution import (
     CellProgress,
-    Curves,
     Landed,
     Outcome,
+    check_work,
     code_version,
-    make_curves,
     open_executor,
     run_with_plans,
 )
 from soqo.experiments.judgment import Evidence, Judgment, gather_evidence, judge, tune_c1
 from soqo.experiments.presentation import ReportFigure
 from soqo.experiments.settings import (
-    MAX_RUNS,
     Reading,
     Setting,
     all_readings,
@@ -126,17 +123,12 @@ def reproduce(
     """
     if not settings:
         raise ArgumentError("settings must be at least one, got none")
-    if runs is not None:
-        runs = integer("runs", runs, least=1, most=MAX_RUNS)
-    if workers is not None and scheduler is not None:
-        raise ArgumentError(f"workers must be None if a scheduler is given, got {workers}")
-    count = integer("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)
+    chosen, count = check_work(settings, runs, workers, scheduler)
     presentation.figure_names(settings)  # it refuses names that two settings share
     for module in ("matplotlib", "xarray"):
         require_extra(module, "lab")
     folder = Path(out)
     _make_folders(folder)
-    chosen = [setting if runs is None else replace(setting, runs=runs) for setting in settings]
     if quick:
         chosen = [quick_setting(setting, keep_runs=runs is not None) for setting in chosen]
     about = _describe_run(chosen, command, quick)
@@ -261,11 +253,9 @@ def _write_report(
 ) -> Report:
     """Write all files: the numbers first, and the page last, so that its links are valid."""
     files: list[Path] = []
-    curves: dict[str, Curves] = {}
     for outcome in outcomes:
         name = outcome.setting.name
-        curves[name] = make_curves(outcome)
-        files.append(presentation.write_csv(folder / "tables" / f"{name}.csv", _summary_rows(outcome, curves[name])))
+        files.append(presentation.write_csv(folder / "tables" / f"{name}.csv", _summary_rows(outcome)))
         for horizon in outcome.horizons:
             suffix = "" if horizon == outcome.setting.horizon else f"_T{horizon}"
             files.append(outcome.results[horizon].save(folder / "data" / f"{name}{suffix}.nc"))
@@ -273,46 +263,41 @@ def _write_report(
         files.append(presentation.write_csv(folder / "claims.csv", _claim_rows(judgment)))
         files.append(_write_json(folder / "claims.json", judgment.to_dict()))
     files.append(_write_json(folder / "about.json", about))
-    planned = presentation.report_figures(outcomes, evidence, curves)
-    svgs = _draw_figures(planned, folder / "figures", workers)
-    figures = [figure for figure in planned if figure.name in svgs]
+    planned = presentation.report_figures(outcomes, evidence)
+    figures = _draw_figures(planned, folder / "figures", workers)
     files += [folder / "figures" / f"{figure.name}.{suffix}" for figure in figures for suffix in ("svg", "png")]
-    data = presentation.ReportData(tuple(outcomes), curves, judgment, evidence, tuple(figures), svgs, about)
+    data = presentation.ReportData(tuple(outcomes), judgment, evidence, tuple(figures), about)
     index = presentation.write_atomically(folder / "index.html", presentation.render_page(data))
     return Report(tuple(outcomes), judgment, evidence, index, (*files, index))
 
 
-def _draw_figures(figures: Sequence[ReportFigure], folder: Path, workers: int) -> dict[str, str]:
-    """Write every figure as SVG and PNG, in several processes if there are many; return the SVG texts by name.
+def _draw_figures(figures: Sequence[ReportFigure], folder: Path, workers: int) -> list[ReportFigure]:
+    """Write every figure as SVG and PNG, in several processes if there are many; return those that were drawn.
 
     A figure that cannot be drawn is left out with a warning: it must not cost the others and the page.
     """
     draw = partial(_draw_figure, folder=folder)
     processes = min(workers, len(figures) // _FIGURES_PER_PROCESS)
     if processes <= 1:
-        drawn = [draw(figure) for figure in figures]
+        errors = [draw(figure) for figure in figures]
     else:
         with open_executor(processes, None, []) as executor:
-            drawn = list(executor.map(draw, figures))
-    texts: dict[str, str] = {}
-    for figure, (text, error) in zip(figures, drawn, strict=True):
-        if text is None:
+            errors = list(executor.map(draw, figures))
+    for figure, error in zip(figures, errors, strict=True):
+        if error:
             warnings.warn(f"figure {figure.name} could not be drawn: {error}", SoqoWarning, stacklevel=4)
-        else:
-            texts[figure.name] = text
-    return texts
+    return [figure for figure, error in zip(figures, errors, strict=True) if not error]
 
 
-def _draw_figure(figure: ReportFigure, folder: Path) -> tuple[str | None, str]:
-    """Write a figure as SVG and PNG; return the SVG text, or None and the reason why there is none."""
+def _draw_figure(figure: ReportFigure, folder: Path) -> str:
+    """Write a figure as SVG and PNG; return the reason if it cannot be drawn."""
     try:
         drawn = figure.draw()
-        text = presentation.render_svg(drawn)
-        presentation.write_atomically(folder / f"{figure.name}.svg", text)
-        presentation.save_figure(drawn, folder / f"{figure.name}.png")
+        for suffix in ("svg", "png"):
+            presentation.save_figure(drawn, folder / f"{figure.name}.{suffix}")
     except Exception as error:
-        return None, str(error)
-    return text, ""
+        return str(error) or type(error).__name__
+    return ""
 
 
 def _write_json(path: Path, content: Any) -> Path:
@@ -340,27 +325,16 @@ def _claim_rows(judgment: Judgment) -> list[list[object]]:
     return rows
 
 
-def _summary_rows(outcome: Outcome, curves: Curves) -> list[list[object]]:
+def _summary_rows(outcome: Outcome) -> list[list[object]]:
     """Return a header, and a row for every policy and horizon, with the intervals of the page."""
     rows: list[list[object]] = []
     for horizon in outcome.horizons:
         for name, row in outcome.summary(horizon).items():
-            found = curves.policies[name]
-            k = found.horizons.index(horizon)
-            bands = (found.mean_by_horizon, found.median_by_horizon)
+            k = outcome.horizons_of(name).index(horizon)
+            bands = [outcome.band(name, statistic, "horizons") for statistic in ("mean", "median")]
             ends = [float(end[k]) for band in bands for end in (band.low, band.high)]
             numbers = (row.mean, row.median, row.lower_quartile, row.upper_quartile, *ends)
             rows.append([name, horizon, row.runs, *numbers, row.diverged])
     intervals = [f"{statistic}_{end}_0.95" for statistic in ("mean", "median") for end in ("low", "high")]
-    heads: list[object] = [
-        "policy",
-        "horizon",
-        "runs",
-        "mean",
-        "median",
-        "lower_quartile",
-        "upper_quartile",
-        *intervals,
-        "diverged",
-    ]
-    return [heads, *rows]
+    heads = ("policy", "horizon", "runs", "mean", "median", "lower_quartile", "upper_quartile")
+    return [[*heads, *intervals, "diverged"], *rows]

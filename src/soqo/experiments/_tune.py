@@ -8,23 +8,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from soqo._foundation.arguments import finite_array
 from soqo._foundation.bootstrap_intervals import bootstrap_statistic, percentile_interval
 from soqo._foundation.frozen_dataclasses import Value
-from soqo._foundation.text import figure_text
 from soqo._simulation.simulate import Progress, simulate
 from soqo._simulation.summary import format_short
 from soqo.errors import ArgumentError
-from soqo.experiments.presentation import house_style, new_figure, policy_styles, save_figure, write_csv
+from soqo.experiments.execution import Band
+from soqo.experiments.presentation import Chart, Curve, Panel, draw_chart, policy_styles, save_figure, write_csv
 from soqo.experiments.settings import Setting
 from soqo.typing import Array
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _VALUES = (0.7, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0)
 """The values of c1 that are searched by default."""
@@ -165,7 +162,7 @@ class Tuning(Value):
         for name, curve in self.curves.items():
             for value, regret in zip(curve.values.tolist(), curve.regret.tolist(), strict=True):
                 rows += [[name, value, run, r] for run, r in enumerate(regret)]
-        figure = _tuning_figure(self)
+        figure = draw_chart(_tuning_chart(self))
         pictures = [save_figure(figure, place / f"{stem}.{suffix}") for suffix in ("png", "svg")]
         return [write_csv(place / f"{stem}.csv", rows), *pictures]
 
@@ -255,26 +252,14 @@ def _quartiles(curve: TuningCurve) -> tuple[Array, Array]:
     return lower, upper
 
 
-def _tuning_figure(tuning: Tuning) -> Figure:
-    """Draw the median regret over the parameter with quartile bands, and a dot at each policy's best value."""
-    with house_style():
-        figure = new_figure(6.0, 4.0)
-        axes = figure.subplots()
-        positive = True
-        for name, (color, style) in policy_styles(tuple(tuning.curves)).items():
-            curve = tuning.curves[name]
-            lower, upper = _quartiles(curve)
-            positive &= bool((lower > 0.0).all())
-            text = f"{name}: best {tuning.parameter} = {curve.best:g}"
-            axes.fill_between(curve.values, lower, upper, color=color, alpha=0.18, linewidth=0)
-            axes.plot(curve.values, curve.medians, style, color=color, label=figure_text(text))
-            axes.plot([curve.best], [curve.medians.min()], "o", color=color)
-        if positive:
-            axes.set_yscale("log")
-        axes.set(
-            xlabel=tuning.parameter,
-            ylabel=f"regret after {tuning.horizon} rounds",
-            title=f"{figure_text(tuning.setting)}: medians and quartiles",
-        )
-        axes.legend()
-        return figure
+def _tuning_chart(tuning: Tuning) -> Chart:
+    """Return the median regret over the parameter with quartile bands, and a ring at each policy's best value."""
+    curves = []
+    for name, style in policy_styles(tuple(tuning.curves)).items():
+        found = tuning.curves[name]
+        label = f"{name}: best {tuning.parameter} = {found.best:g}"
+        curves.append(Curve(label, *style, found.values, {"median": Band(found.medians, *_quartiles(found))}))
+    positive = all((curve.bands["median"].low > 0.0).all() for curve in curves)
+    y_label, runs = f"regret after {tuning.horizon} rounds", next(iter(tuning.curves.values())).regret.shape[1]
+    panel = Panel("", tuning.parameter, y_label, tuple(curves), marks=True, log=positive)
+    return Chart(tuning.setting, tuning.setting, (panel,), "median", runs, "quartiles", areas=True)

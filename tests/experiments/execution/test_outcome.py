@@ -1,4 +1,4 @@
-"""An outcome hands out the results of its horizons."""
+"""An outcome hands out the results of its horizons, and statistics over the runs with intervals."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from invented_regret import SETTINGS, as_the_paper_says, invented_table
 
-from soqo.experiments import Reading
+from soqo.experiments import Reading, Setting
 from soqo.experiments.execution import resampled_runs
-from soqo.experiments.judgment import Samples, trimmed_mean
+from soqo.experiments.judgment import Samples, trimmed_mean, tune_c1
 from soqo.experiments.settings import LITERAL, plan_first_stage
 
 
@@ -49,7 +49,9 @@ def test_means_are_trimmed_under_cauchy_steps_only() -> None:
     values[-1] = 1e9
     assert samples.reduce("heavy_tails_1", LITERAL, values)[0] == pytest.approx(np.arange(1.0, 11.0).mean())
     assert samples_of("primary").reduce("primary", LITERAL, values)[0] == pytest.approx(values.mean())
-    assert trimmed_mean(np.arange(20.0), 0.25) == pytest.approx(np.arange(5.0, 15.0).mean())
+    with_infinite_end = np.append(np.arange(19.0), np.inf)
+    assert trimmed_mean(with_infinite_end) == np.arange(2.0, 18.0).mean()
+    assert trimmed_mean(with_infinite_end[None], 0.25).tolist() == [np.arange(5.0, 15.0).mean()]
 
 
 def test_a_missing_number_counts_as_infinite() -> None:
@@ -67,3 +69,19 @@ def test_exponents_are_those_of_a_regression() -> None:
     regret = [samples.statistic("gaussian_r1_1", LITERAL, "SCaLE", T)[0] for T in horizons]
     assert found[0] == pytest.approx(np.polyfit(np.log(horizons), np.log(regret), 1)[0])
     assert found[0] == pytest.approx(0.6)
+
+
+def test_the_line_search_takes_the_value_with_the_least_regret_for_each_statistic() -> None:
+    setting = SETTINGS["gaussian_r4_1"]
+    readings = [Reading(c1="tuned"), Reading(c1="tuned", statistic="median")]
+
+    def least_at_five(_: Setting, name: str, _horizon: int) -> float:
+        kind, *parts = name.split("/")
+        return 1.0 + (float(parts[-1]) - 5.0) ** 2 if kind == "SCaLE" else 1.0
+
+    table = invented_table(plan_first_stage([setting], readings), least_at_five)
+    place = ("gaussian_r4_1", "linear_1", 1000)
+    row = table[place].policies.index("SCaLE/algorithm/cap/5")
+    table[place].regret[row, -1] = 1e9  # one run spoils the mean of the best value, and not its median
+    found = tune_c1([setting], table, readings)
+    assert found == {("gaussian_r4_1", "linear_1", "algorithm", "cap"): {"mean": 3.0, "median": 5.0}}

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from soqo.experiments.execution import Outcome, make_curves
+from soqo.experiments.execution import Outcome
 from soqo.experiments.judgment import Case, Claim, Evidence, Judgment, Kind, Number, Section, Status, Verdict
-from soqo.experiments.presentation import ReportData, render_svg, report_figures
+from soqo.experiments.presentation import ReportData, report_figures
 from soqo.experiments.settings import LITERAL, Reading, all_readings
 from soqo.typing import Array
 
@@ -95,7 +95,19 @@ def claim(
 ) -> Claim:
     """A claim with 3 runs."""
     quote, rule = f"The paper says: {text}.", "slope < 1"
-    return Claim(name, kind, text, source, quote, section, rule, settings, 3, tuple(verdicts), remark)
+    return Claim(
+        id=name,
+        kind=kind,
+        text=text,
+        source=source,
+        quote=quote,
+        section=section,
+        rule=rule,
+        settings=settings,
+        remark=remark,
+        runs=3,
+        verdicts=tuple(verdicts),
+    )
 
 
 MakeReport = Callable[..., ReportData]
@@ -106,9 +118,14 @@ def make_report() -> MakeReport:
     """A function that returns the report on some outcomes."""
 
     def make(
-        outcomes: Sequence[Outcome], judgment: Judgment | None = None, command: str = "", quick: bool = False
+        outcomes: Sequence[Outcome],
+        judgment: Judgment | None = None,
+        command: str = "",
+        quick: bool = False,
+        evidence: Evidence | None = None,
     ) -> ReportData:
-        figures = report_figures(outcomes)
+        found = evidence or Evidence()
+        figures = report_figures(outcomes, found)
         about = {
             "command": command,
             "quick": quick,
@@ -116,8 +133,6 @@ def make_report() -> MakeReport:
             "code": "0123456789abcdef",
             "settings": {o.setting.name: {"runs": o.runs, "seed": o.setting.seed} for o in outcomes},
         }
-        drawn = {figure.name: render_svg(figure.draw()) for figure in figures if not figure.outcomes}
-        curves = {outcome.setting.name: make_curves(outcome) for outcome in outcomes}
-        return ReportData(tuple(outcomes), curves, judgment, Evidence(), tuple(figures), drawn, about)
+        return ReportData(tuple(outcomes), judgment, found, tuple(figures), about)
 
     return make

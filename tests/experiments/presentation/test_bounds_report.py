@@ -74,13 +74,20 @@ def test_panels_draw_every_bound_and_statements_have_colors_that_every_reader_ca
             assert all(np.linalg.norm(one - other) > 0.12 for one, other in combinations(seen, 2))
 
 
+def simulated(axes: Axes) -> np.ndarray:
+    (points,) = [one for one in axes.get_lines() if one.get_label() == "simulated"]
+    return np.asarray(points.get_ydata())
+
+
 def test_points_are_means_with_two_standard_errors(table: BoundsTable) -> None:
-    axes = bounds_figure(table).axes[0]
-    (container,) = axes.containers
-    points, _, (bars,) = container.lines  # type: ignore[attr-defined]  # of an error bar
-    np.testing.assert_allclose(points.get_ydata(), table.mean)
-    ends = np.array([segment[:, 1] for segment in bars.get_segments()])
-    np.testing.assert_allclose(ends[:, 1] - ends[:, 0], 4.0 * table.standard_error)
+    figure = bounds_figure(table)
+    axes = figure.axes[0]
+    np.testing.assert_allclose(simulated(axes), table.mean)
+    corners = axes.collections[0].get_paths()[0].vertices
+    for T, middle, half in zip(HORIZONS, table.mean, 2.0 * table.standard_error, strict=True):
+        ends = np.asarray(corners)[np.asarray(corners)[:, 0] == T, 1]
+        assert (ends.min(), ends.max()) == pytest.approx((middle - half, middle + half))
+    assert "2 standard errors on either side" in figure.legends[0].get_title().get_text()
 
 
 def test_points_are_medians_where_there_is_no_exact_regret(table: BoundsTable) -> None:
@@ -89,5 +96,5 @@ def test_points_are_medians_where_there_is_no_exact_regret(table: BoundsTable) -
         replace(table, no_exact="no variance", bounds={}, exact=nothing, exploitation=nothing, epsilon=nothing)
     )
     (axes,) = bare.axes
-    np.testing.assert_allclose(np.asarray(axes.get_lines()[0].get_ydata()), np.median(table.simulated, axis=1))
-    assert "simulated, median of 8 runs" in [text.get_text() for text in bare.legends[0].get_texts()]
+    np.testing.assert_allclose(simulated(axes), np.median(table.simulated, axis=1))
+    assert bare.legends[0].get_title().get_text().startswith("median of 8 runs")

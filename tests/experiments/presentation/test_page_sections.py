@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from soqo.experiments.execution import Outcome
+from soqo.experiments.judgment import Judgment
 from soqo.experiments.presentation import ReportData, render_page
 from soqo.typing import Array
 
@@ -68,7 +69,7 @@ def test_every_parameter_has_its_source_and_contradictions_are_listed(
 def test_the_picture_has_a_description_with_the_values_at_its_end(
     outcomes: dict[str, Outcome], page: dict[str, str]
 ) -> None:
-    label = re.findall(r'<svg [^>]*role="img" aria-label="([^"]*)"', page["figure-second"])[0]
+    label = re.findall(r'class="plot" role="img" aria-label="([^"]*)"', page["figure-second"])[0]
     assert label.startswith("Pair: one horizon. Regret up to round t, mean of 3 runs. At the right end: ")
     assert f"FTM {outcomes['second'].regret('FTM').mean():.3g}" in label
 
@@ -107,3 +108,34 @@ def test_a_fold_tells_the_least_regret_and_that_of_scale_as_printed(
     assert '<small class="result">mean regret of FTM: 60; SCaLE as printed: 300</small>' in render_page(
         make_report([known])
     )
+
+
+def test_rows_of_costs_have_the_means_of_the_papers_policies_and_of_the_benchmark(
+    of_the_paper: Outcome, make_report: MakeReport
+) -> None:
+    table = articles(make_report([of_the_paper]))["figure-intro"].partition('class="split"')[2].partition("</table>")[0]
+    rows = re.findall(r'<th scope="row">.*?</span>(.*?)</th>(.*?)</tr>', table, flags=re.DOTALL)
+    assert [name.partition(",")[0] for name, _ in rows] == ["LAI", "FTM", "POL"]
+    result = of_the_paper.results[of_the_paper.setting.horizon]
+    expected = [(result.benchmark_hitting, result.benchmark_switching)]
+    expected += [(result[name].hitting, result[name].switching) for name in ("FTM", "POL, rate 1e-4")]
+    totals = [tuple(float(np.mean(part.sum(axis=1))) for part in parts) for parts in expected]
+    largest = max(map(sum, totals))
+    power = re.search(r"in units of 10<sup>(\d+)</sup>", table)
+    unit = 10.0 ** int(power[1]) if power else 1.0
+    for (_, row), parts in zip(rows, totals, strict=True):
+        shown = re.findall(r'<td class="number">([^<]*(?:<sup>[^<]*</sup>)?)</td>', row)
+        for text, value in zip(shown, parts, strict=True):
+            number = float(re.sub("</?sup>", "", text).replace("·10", "e"))
+            assert number * unit == pytest.approx(value, rel=5e-3)
+        widths = [float(width) for width in re.findall(r"width:([\d.]+)%", row)]
+        np.testing.assert_allclose(widths, [100.0 * part / largest for part in parts], atol=0.06)
+
+
+def test_words_that_the_paper_does_not_have_are_explained(
+    of_the_paper: Outcome, judgment: Judgment, make_report: MakeReport
+) -> None:
+    text = render_page(make_report([of_the_paper], judgment))
+    terms = dict(re.findall(r'<div id="(term-[^"]+)"><dt>([^<]+)', text))
+    assert {"GLIDE", "soqo", "handover", "radius", "to the letter", "LAI", "reading", "implied"} <= set(terms.values())
+    assert set(re.findall(r'class="term" href="#([^"]+)"', text)) <= set(terms)

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from matplotlib import colors
 
 from soqo import policies
-from soqo.experiments.presentation import policy_styles, sequential_colors
+from soqo.experiments.execution import Outcome
+from soqo.experiments.judgment import Evidence
+from soqo.experiments.presentation import (
+    ReportData,
+    policy_styles,
+    render_page,
+    report_figures,
+    sequential_colors,
+)
 
 WRAPPERS = {"Guarded", "Limited", "Periodic", "Weighted", "Wrapper"}
 """Their names are not those of curves: a curve has the name that its author gave it."""
@@ -75,3 +85,32 @@ def test_sequential_colors_become_lighter() -> None:
     lightness = [np.array(colors.to_rgb(color)) @ [0.21, 0.72, 0.07] for color in sequential_colors(6)]
     assert lightness == sorted(lightness)
     assert len(sequential_colors(1)) == 1
+
+
+DARK_PAGE = "#1b1e24"
+
+
+def contrast(one: str, other: str) -> float:
+    """By the definition of WCAG 2.1."""
+
+    def luminance(color: str) -> float:
+        parts = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        r, g, b = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_every_color_stands_out_on_the_dark_page(outcomes: dict[str, Outcome]) -> None:
+    second = outcomes["second"]
+    kinds = [*POLICIES, *map(str, range(8))]
+    record, policy = second.results[60]["FTM"], second.setting.policies["FTM"]
+    results = {60: replace(second.results[60], records=dict.fromkeys(kinds, record))}
+    outcome = Outcome(replace(second.setting, policies=dict.fromkeys(kinds, policy)), results)
+    about = {"command": "", "quick": False, "versions": {}, "code": "", "settings": {"a": {"runs": 1, "seed": 0}}}
+    page = render_page(ReportData((outcome,), None, Evidence(), tuple(report_figures([outcome])), about))
+    light, dark = [dict(re.findall(r"(--c-\w+): (#\w+);", row)) for row in page.splitlines() if ":root { --c-" in row]
+    assert set(light) == set(dark) == {f"--c-{color[1:].lower()}" for color, _ in policy_styles(kinds).values()}
+    for color in dark.values():
+        assert contrast(color, DARK_PAGE) >= 3.0

@@ -1,4 +1,4 @@
-"""The catalogue: what the paper fixes, and names that can be looked up."""
+"""The catalogue: what the paper fixes, names that can be looked up, and settings in words."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from soqo import RandomProblem, SCaLE
 from soqo.errors import ArgumentError
 from soqo.experiments import Setting, catalogue, figures, find
+from soqo.experiments.settings import describe_setting
 from soqo.processes import Cauchy, Correlated, Gaussian, Laplace, Process
 
 # The figures of the paper's numerical section by the names of their files, and how many panels each has.
@@ -133,3 +134,57 @@ def test_a_name_is_a_figure_or_a_panel_and_others_are_refused() -> None:
     assert [s.name for s in find("cauchy_r1_1")] == ["cauchy_r1_1"]
     with pytest.raises(ArgumentError, match=r"figure must be one of 'intro', .*, got 'first'"):
         find("first")
+
+
+SIXTEEN = [setting.name for setting in find("appendix")]
+
+
+def test_the_appendix_is_in_the_order_of_the_papers_figures() -> None:
+    numbers = []
+    for name in SIXTEEN:
+        found = re.search(r"Figure (\d+)", find(name)[0].source)
+        assert found is not None
+        numbers.append(int(found[1]))
+    assert numbers == list(range(7, 23))
+
+
+def test_titles_have_the_parameters_of_their_settings() -> None:
+    for name in SIXTEEN:
+        (setting,) = find(name)
+        problem, noise = setting.environment.problem, setting.environment.noise
+        assert isinstance(problem, RandomProblem)
+        for parameter, value in (("r", problem.rank), ("sigma_r", problem.min_eigenvalue), ("eta", noise.bound)):
+            assert f", {parameter} = {value:g}" in setting.title
+        policy = setting.policies["SCaLE as printed"]
+        assert setting.title.endswith(f", c1 = {policy.c1:g}")  # type: ignore[attr-defined]
+
+
+def test_steps_have_a_covariance_unless_they_are_cauchys() -> None:
+    for name in SIXTEEN:
+        covariance = find(name)[0].environment.process.covariance(4)
+        assert (covariance is None) == name.startswith("cauchy")
+
+
+def test_a_setting_of_deficient_rank_has_one_of_full_rank_with_the_same_steps() -> None:
+    for value in ("0.01", "1"):
+        names = f"rank_deficient_{value}", f"gaussian_r4_{value}"
+        deficient, full = (find(name)[0].environment for name in names)
+        assert deficient.process == full.process
+        assert isinstance(deficient.problem, RandomProblem)
+        assert isinstance(full.problem, RandomProblem)
+        assert (deficient.problem.rank, full.problem.rank) == (1, 4)
+        assert deficient.problem.min_eigenvalue == full.problem.min_eigenvalue
+
+
+def test_every_setting_of_the_paper_has_a_label_of_its_own_with_its_figure() -> None:
+    labels = {setting.name: describe_setting(setting.name) for setting in catalogue()}
+    assert len(set(labels.values())) == len(labels)
+    assert labels["intro"] == "Figure 1"
+    assert labels["primary"] == "Figure 3 (correlated, r = d = 4, sigma_r = 0.01)"
+    assert labels["cauchy_r1_0.01"] == "Figure 18 (Cauchy, r = 1, sigma_r = 0.01)"
+    assert labels["sensitivity_10000"] == "Figure 6 (eta = 10000)"
+
+
+def test_what_follows_a_comma_is_kept_and_other_names_stay() -> None:
+    assert describe_setting("rank_deficient_1, LAI's play") == "Figure 5 (Gaussian, r = 1, sigma_r = 1), LAI's play"
+    assert describe_setting("mine") == "mine"

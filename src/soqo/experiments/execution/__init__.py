@@ -11,10 +11,17 @@ from soqo.experiments.execution._cells import (
     merge_cells,
     split_into_cells,
 )
-from soqo.experiments.execution._curves import Band, Curves, PolicyCurves, make_curves
-from soqo.experiments.execution._executor import CellProgress, Landed, RegretTable, compute_cells, run, run_with_plans
+from soqo.experiments.execution._executor import (
+    CellProgress,
+    Landed,
+    RegretTable,
+    check_work,
+    compute_cells,
+    run,
+    run_with_plans,
+)
 from soqo.experiments.execution._joint_play import play_jointly
-from soqo.experiments.execution._outcome import Outcome
+from soqo.experiments.execution._outcome import Band, Outcome
 from soqo.experiments.execution._pools import open_executor
 from soqo.experiments.execution._regrets import Regrets
 from soqo.experiments.execution._resampling import interval, resampled_runs
@@ -26,19 +33,17 @@ __all__ = [
     "Cell",
     "CellProgress",
     "CellStore",
-    "Curves",
     "Landed",
     "Outcome",
-    "PolicyCurves",
     "RegretTable",
     "Regrets",
+    "check_work",
     "code_version",
     "compute_cell",
     "compute_cells",
     "interval",
     "join_policies",
     "make_cells",
-    "make_curves",
     "merge_cells",
     "open_executor",
     "play_jointly",

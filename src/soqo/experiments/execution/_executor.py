@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -150,17 +151,37 @@ def run(
     >>> outcome.regret("FTM").shape
     (3,)
     """
+    chosen, count = check_work(settings, runs, workers, scheduler)
+    require_extra("xarray", "lab")
+    outcomes, _ = run_with_plans(
+        chosen, [], folder, workers=count, scheduler=scheduler, progress=progress, landed=landed
+    )
+    return outcomes
+
+
+def check_work(
+    settings: Sequence[Setting], runs: int | None, workers: int | None, scheduler: str | None
+) -> tuple[list[Setting], int]:
+    """Return settings with another number of runs, and the number of processes on this machine.
+
+    Parameters
+    ----------
+    settings, runs, workers, scheduler
+        As in :func:`run`.
+
+    Examples
+    --------
+    >>> from soqo.experiments.settings import find
+    >>> (setting,), processes = check_work(find("intro"), 3, workers=2, scheduler=None)
+    >>> setting.runs, processes
+    (3, 2)
+    """
     if runs is not None:
         runs = integer("runs", runs, least=1, most=MAX_RUNS)
     if workers is not None and scheduler is not None:
         raise ArgumentError(f"workers must be None if a scheduler is given, got {workers}")
     count = integer("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)
-    require_extra("xarray", "lab")
-    chosen = [setting if runs is None else replace(setting, runs=runs) for setting in settings]
-    outcomes, _ = run_with_plans(
-        chosen, [], folder, workers=count, scheduler=scheduler, progress=progress, landed=landed
-    )
-    return outcomes
+    return [setting if runs is None else replace(setting, runs=runs) for setting in settings], count
 
 
 def run_with_plans(
@@ -336,8 +357,8 @@ class _Work:
     progress: Callable[[CellProgress], None] | None
     notify: Callable[[_Work], None] | None = None
     results: dict[str, CellResult] = field(default_factory=dict)
-    done: dict[str, int] = field(default_factory=dict)
-    totals: dict[str, int] = field(default_factory=dict)
+    done: Counter[str] = field(default_factory=Counter)
+    totals: Counter[str] = field(default_factory=Counter)
     started: float = field(default_factory=perf_counter)
     notify_after: float = 0.0
 
@@ -354,10 +375,7 @@ class _Work:
                 kept = cell.without(missing.policies)
                 stored += [_Task(key, part) for part in kept.split()]
             tasks += [_Task(key, part) for part in missing.split()]
-        for task in [*stored, *tasks]:
-            name = self.names[task.key]
-            self.totals[name] = self.totals.get(name, 0) + 1
-            self.done.setdefault(name, 0)
+        self.totals.update(self.names[task.key] for task in [*stored, *tasks])
         for task in stored:
             self.report(task, kept=True, seconds=0.0)
         return tasks
@@ -403,7 +421,7 @@ class _Work:
         self.done[name] += 1
         if self.progress is not None:
             place = (name, cell.horizon, cell.first_run, cell.runs, len(cell.policies))
-            self.progress(CellProgress(sum(self.done.values()), sum(self.totals.values()), *place, kept, seconds))
+            self.progress(CellProgress(self.done.total(), self.totals.total(), *place, kept, seconds))
         now = perf_counter()
         if self.notify is not None and not kept and now >= self.notify_after:
             self.notify(self)
@@ -414,7 +432,7 @@ class _Work:
         """Return the state of the work."""
         by_setting = {name: (self.done[name], total) for name, total in self.totals.items()}
         seconds = perf_counter() - self.started
-        return Landed(sum(self.done.values()), sum(self.totals.values()), by_setting, seconds, outcomes)
+        return Landed(self.done.total(), self.totals.total(), by_setting, seconds, outcomes)
 
     def raise_interrupted(self) -> NoReturn:
         raise InterruptedRunError(
@@ -423,7 +441,7 @@ class _Work:
         ) from None
 
     def _count(self) -> str:
-        return f"{sum(self.done.values())} of {sum(self.totals.values())} tasks done"
+        return f"{self.done.total()} of {self.totals.total()} tasks done"
 
     def raise_failed(self, task: _Task, error: Exception) -> NoReturn:
         reason = str(error) if isinstance(error, SoqoError) else f"{type(error).__name__}: {error}"

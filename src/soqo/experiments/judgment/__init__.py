@@ -1,26 +1,26 @@
 """Judgment: the paper's claims that numbers can test, judged by stated rules under every reading of the text.
 
-A claim is a :class:`ClaimRule` in one of the modules ``_introduction_claims``, ``_ranking_claims``, ``_growth_claims``,
-``_tuning_claims``, ``_query_claims``, ``_estimate_claims`` and ``_theory_claims``; :func:`judge` applies the rules.
+The claims are in ``claims.toml``, each with the name of a function that tests it; :func:`judge` applies them all.
 """
 
-from soqo.experiments.judgment._decisions import decide, measure
-from soqo.experiments.judgment._estimate_evidence import EstimateErrors, measure_errors, nuclear_norm
-from soqo.experiments.judgment._evidence import Evidence, gather_evidence
-from soqo.experiments.judgment._judge import RULES, SECTIONS, judge
+from soqo.experiments.judgment._claims import Claim, Kind, Sentence
+from soqo.experiments.judgment._estimates import (
+    EstimationRisk,
+    ProbedEstimates,
+    RubExperiment,
+    estimate_by_probes,
+    measure_risk,
+    measure_rub,
+    nuclear_norm,
+)
+from soqo.experiments.judgment._evidence import Evidence, MovementCosts, gather_evidence, measure_movement
+from soqo.experiments.judgment._judge import judge
 from soqo.experiments.judgment._judgment import KIND_NAMES, Judgment, Section
-from soqo.experiments.judgment._movement_evidence import MovementCosts, measure_movement
-from soqo.experiments.judgment._probed_estimates import ProbedEstimates, estimate_by_probes
-from soqo.experiments.judgment._query_evidence import EstimationRisk, RubExperiment, measure_risk, measure_rub
-from soqo.experiments.judgment._rules import ClaimRule
-from soqo.experiments.judgment._samples import Samples
-from soqo.experiments.judgment._spectral_evidence import SpectralSplit, measure_split
-from soqo.experiments.judgment._tails import Tail, measure_tails
-from soqo.experiments.judgment._theory_checks import check_theory
-from soqo.experiments.judgment._trimmed_means import trimmed_mean
-from soqo.experiments.judgment._tuned_c1 import tune_c1
-from soqo.experiments.judgment._verdicts import Case, Claim, Kind, Number, Status, Verdict
-from soqo.experiments.judgment._zero_estimates import explain_zero_estimates
+from soqo.experiments.judgment._rules import RULES, SECTIONS, ClaimRule
+from soqo.experiments.judgment._samples import Samples, trimmed_mean, tune_c1
+from soqo.experiments.judgment._tests_of_evidence import explain_zero_estimates
+from soqo.experiments.judgment._theory_checks import check_bound, check_theory
+from soqo.experiments.judgment._verdicts import Case, Number, Status, Verdict, decide, measure
 
 __all__ = [
     "KIND_NAMES",
@@ -29,7 +29,6 @@ __all__ = [
     "Case",
     "Claim",
     "ClaimRule",
-    "EstimateErrors",
     "EstimationRisk",
     "Evidence",
     "Judgment",
@@ -40,10 +39,10 @@ __all__ = [
     "RubExperiment",
     "Samples",
     "Section",
-    "SpectralSplit",
+    "Sentence",
     "Status",
-    "Tail",
     "Verdict",
+    "check_bound",
     "check_theory",
     "decide",
     "estimate_by_probes",
@@ -51,12 +50,9 @@ __all__ = [
     "gather_evidence",
     "judge",
     "measure",
-    "measure_errors",
     "measure_movement",
     "measure_risk",
     "measure_rub",
-    "measure_split",
-    "measure_tails",
     "nuclear_norm",
     "trimmed_mean",
     "tune_c1",

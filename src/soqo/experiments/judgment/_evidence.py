@@ -1,4 +1,4 @@
-"""Evidence beside regret: all numbers of a run about queries, estimates, spectral errors, tails and theory."""
+"""Evidence beside regret: what a run says about estimates, queries, movement, tails and theory."""
 
 from __future__ import annotations
 
@@ -7,24 +7,82 @@ from dataclasses import dataclass, field
 
 from soqo._foundation.frozen_dataclasses import Value
 from soqo.experiments.execution import Outcome
-from soqo.experiments.judgment._estimate_evidence import EstimateErrors, measure_errors
-from soqo.experiments.judgment._movement_evidence import MovementCosts, measure_movement
-from soqo.experiments.judgment._probed_estimates import BEYOND, LONGEST, SHORTEST, estimate_by_probes
-from soqo.experiments.judgment._query_evidence import EstimationRisk, RubExperiment, measure_risk, measure_rub
-from soqo.experiments.judgment._spectral_evidence import SpectralSplit, measure_split
-from soqo.experiments.judgment._tails import Tail, measure_tails
+from soqo.experiments.judgment._estimates import (
+    EstimationRisk,
+    ProbedEstimates,
+    RubExperiment,
+    estimate_by_probes,
+    measure_risk,
+    measure_rub,
+)
 from soqo.experiments.judgment._theory_checks import check_theory
 from soqo.experiments.judgment._verdicts import Case
-from soqo.experiments.settings import (
-    FULL_RANK,
-    HEAVY_TAILS,
-    PRIMARY,
-    RANK_DEFICIENT,
-    SPLIT,
-    Reading,
-    Setting,
-    TunedC1,
-)
+from soqo.experiments.settings import Reading, Setting, TunedC1
+from soqo.policies import SCaLE
+from soqo.typing import Array
+
+HORIZONS = (200, 2000, 200_000)
+"""The shortest and the longest horizon of the paper's figures, and one so long that gamma^2 grows with it at every
+sigma_r; up to 2,000, 1/sigma_r = 100 is above T^(1/2)."""
+
+BENCHMARK = "LAI"
+"""The name of the benchmark among the policies."""
+
+
+@dataclass(frozen=True)
+class MovementCosts(Value):
+    """The two kinds of costs in a setting, by policy; the benchmark is one of them.
+
+    Attributes
+    ----------
+    setting : str
+        The name of the setting.
+    hitting, switching : mapping of str to Array of shape (runs,)
+        The costs of all rounds of each run.
+    probing_hitting, probing_switching : mapping of str to Array of shape (runs,)
+        The costs of the rounds in which SCaLE and HySCaLE explore.
+    """
+
+    setting: str
+    hitting: Mapping[str, Array] = field(repr=False)
+    switching: Mapping[str, Array] = field(repr=False)
+    probing_hitting: Mapping[str, Array] = field(repr=False)
+    probing_switching: Mapping[str, Array] = field(repr=False)
+
+
+def measure_movement(outcome: Outcome) -> MovementCosts:
+    """Return the costs of all policies of an outcome, hitting and switching apart.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        The outcome of a setting.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from tempfile import TemporaryDirectory
+    >>> from soqo import FTM
+    >>> from soqo.experiments import find, run
+    >>> setting = replace(find("primary")[0], policies={"FTM": FTM()}, horizons=())
+    >>> with TemporaryDirectory() as folder:
+    ...     costs = measure_movement(run([setting], folder, runs=1, workers=1)[0])
+    >>> float(costs.hitting["FTM"][0]), bool(costs.switching["FTM"][0] > costs.switching["LAI"][0])
+    (0.0, True)
+    """
+    setting = outcome.setting
+    rounds = {
+        name: policy.exploration_rounds(setting.environment.dim)
+        for name, policy in setting.policies.items()
+        if isinstance(policy, SCaLE)
+    }
+    whole = {BENCHMARK: outcome.costs(None)} | {name: outcome.costs(name) for name in outcome.policies}
+    probing = {name: outcome.costs(name, m) for name, m in rounds.items()}
+    sums = [{name: paid[kind] for name, paid in costs.items()} for costs in (whole, probing) for kind in (0, 1)]
+    return MovementCosts(setting.name, *sums)
+
+
+# ---- all of it -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -35,10 +93,10 @@ class Evidence(Value):
     ----------
     rub : tuple of RubExperiment
     risk : tuple of EstimationRisk
-    split : tuple of SpectralSplit
-    estimates : tuple of EstimateErrors
+    estimates : tuple of ProbedEstimates
     movement : tuple of MovementCosts
-    tails : tuple of Tail
+    tails : mapping of (str, str) to Array of shape (runs,)
+        The regret at the end of each policy where steps have no mean, by the names of the setting and the policy.
     tuned_c1 : mapping of str to mapping of str to float
         For each setting, the c1 with the least mean and median regret of SCaLE to the letter.
     checks : mapping of str to tuple of Case
@@ -47,18 +105,16 @@ class Evidence(Value):
 
     rub: tuple[RubExperiment, ...] = ()
     risk: tuple[EstimationRisk, ...] = ()
-    split: tuple[SpectralSplit, ...] = ()
-    estimates: tuple[EstimateErrors, ...] = ()
+    estimates: tuple[ProbedEstimates, ...] = ()
     movement: tuple[MovementCosts, ...] = ()
-    tails: tuple[Tail, ...] = ()
+    tails: Mapping[tuple[str, str], Array] = field(default_factory=dict, repr=False)
     tuned_c1: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     checks: Mapping[str, tuple[Case, ...]] = field(default_factory=dict, repr=False)
 
-    TAIL_REASON = (
-        "Cauchy steps have no mean, so that an average over runs does not settle with their number, and the largest "
-        "run decides it; medians, quantiles and trimmed means do settle."
-    )
-    """Why heavy tails are shown by quantiles and trimmed means."""
+    @property
+    def split(self) -> list[ProbedEstimates]:
+        """The estimates at the longest horizon of the figures, for which the two parts of regret are shown."""
+        return [found for found in self.estimates if found.horizon == HORIZONS[1]]
 
 
 def gather_evidence(
@@ -89,32 +145,37 @@ def gather_evidence(
     >>> gather_evidence([], [], {}, [], runs=20).rub
     ()
     """
-    known = {setting.name: setting for setting in settings}
+    known = list(settings)
+    names = {setting.name for setting in known}
+    own = [outcome for outcome in outcomes if outcome.setting.name in names]
     combinations = dict.fromkeys((str(reading.gamma2), str(reading.radius)) for reading in readings)
-    probed = [
-        estimate_by_probes(known[name], *combination, horizon, runs)
-        for name in SPLIT
-        if name in known
-        for combination in combinations
-        for horizon in (SHORTEST, LONGEST, BEYOND)
-    ]
     return Evidence(
-        rub=tuple(measure_rub(known[name], runs) for name in (*HEAVY_TAILS, *RANK_DEFICIENT) if name in known),
+        rub=tuple(measure_rub(one, runs) for figure in _WITH_RUB for one in known if one.figure == figure),
         risk=(measure_risk(1, 4), measure_risk(4, 4)) if known else (),
-        split=tuple(measure_split(found) for found in probed if found.horizon == LONGEST),
-        estimates=tuple(measure_errors(found) for found in probed),
+        estimates=tuple(
+            estimate_by_probes(setting, *combination, horizon, runs)
+            for setting in known
+            if setting.name.startswith("gaussian")
+            for combination in combinations
+            for horizon in HORIZONS
+        ),
         movement=tuple(
-            measure_movement(outcome) for outcome in outcomes if outcome.setting.name in {*known} & _WITH_MOVEMENT
+            measure_movement(outcome)
+            for outcome in own
+            if outcome.setting.figure in _WITH_MOVEMENT or outcome.setting.name.startswith("gaussian_r4")
         ),
-        tails=tuple(
-            tail for outcome in outcomes if outcome.setting.name in HEAVY_TAILS for tail in measure_tails(outcome)
-        ),
+        tails={
+            (outcome.setting.name, name): outcome.regret(name)
+            for outcome in own
+            if outcome.setting.figure == "heavy_tails"
+            for name in outcome.policies
+        },
         tuned_c1={name: dict(choices) for (name, *rest), choices in tuned.items() if rest == _LITERAL_PLACE},
         checks=check_theory() if known else {},
     )
 
 
-_WITH_MOVEMENT = {PRIMARY, *RANK_DEFICIENT, *FULL_RANK.values()}
-"""The settings with a claim about what is paid for switching."""
+_WITH_RUB, _WITH_MOVEMENT = ("heavy_tails", "rank_deficient"), ("primary", "rank_deficient")
+"""The figures with a claim about queries, and those with one about what is paid for switching."""
 
 _LITERAL_PLACE = ["linear_1", "algorithm", "cap"]

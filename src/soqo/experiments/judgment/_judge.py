@@ -8,9 +8,8 @@ from dataclasses import replace
 from soqo._model.problem import RandomProblem
 from soqo._simulation.summary import format_short
 from soqo.experiments.execution import RegretTable
+from soqo.experiments.judgment._claims import Claim, Kind
 from soqo.experiments.judgment._evidence import Evidence
-from soqo.experiments.judgment._growth_claims import GROWTH_CLAIMS
-from soqo.experiments.judgment._introduction_claims import INTRODUCTION_CLAIMS
 from soqo.experiments.judgment._judgment import (
     KIND_NAMES,
     Judgment,
@@ -19,37 +18,20 @@ from soqo.experiments.judgment._judgment import (
     count_words,
     make_section,
 )
-from soqo.experiments.judgment._query_claims import QUERY_CLAIMS
-from soqo.experiments.judgment._ranking_claims import COMPARISONS, RANKING_CLAIMS
+from soqo.experiments.judgment._rules import RULES, SECTIONS
 from soqo.experiments.judgment._samples import Samples
-from soqo.experiments.judgment._slower_rate import slower_medians, slower_wins
-from soqo.experiments.judgment._theory_claims import THEORY_CLAIMS
-from soqo.experiments.judgment._tuning_claims import TUNING_CLAIMS
-from soqo.experiments.judgment._verdicts import Claim, Kind, Status
-from soqo.experiments.settings import AXES, LITERAL, PRIMARY, Reading, Setting, TunedC1
-
-SECTIONS = {
-    "introduction": "Abstract and Section 1",
-    "hybrid": "Section 3.3, HySCaLE",
-    "primary": "Section 4.2, primary evaluation",
-    "heavy_tails": "Section 4.2, robustness to heavy tails",
-    "rank_deficient": "Section 4.2, rank-deficient settings",
-    "tuning": "Section 4.2, hyperparameter tuning",
-    "appendix": "Appendix, additional experiments",
-    "theory": "Sections 3 and 5: theorems, proposition, corollary and remarks",
-    "tradeoff": "Last appendix, the fundamental trade-off",
-}
-"""The parts of the paper, by id."""
-
-RULES = (
-    *INTRODUCTION_CLAIMS,
-    *RANKING_CLAIMS,
-    *GROWTH_CLAIMS,
-    *QUERY_CLAIMS,
-    *TUNING_CLAIMS,
-    *THEORY_CLAIMS,
+from soqo.experiments.judgment._tests_of_regret import (
+    largest_where_small,
+    lead_grows,
+    outperform,
+    slower_medians,
+    slower_wins,
 )
-"""The paper's claims: those that numbers can test, and those that they cannot."""
+from soqo.experiments.judgment._verdicts import Status
+from soqo.experiments.settings import AXES, LITERAL, Reading, Setting, TunedC1
+
+_COMPARISONS = {rule.id for rule in RULES if rule.test in (outperform, lead_grows, largest_where_small)}
+"""The claims that SCaLE or HySCaLE beats another policy, by id."""
 
 
 def judge(
@@ -84,8 +66,8 @@ def judge(
     >>> {claim.summary.partition(":")[0] for claim in judge([], {}, {}, [LITERAL]).claims}
     {'not tested'}
     """
-    samples = Samples(settings, table, tuned)
-    found = [rule.judge(samples, evidence or Evidence(), readings) for rule in RULES]
+    samples = Samples(settings, table, tuned, evidence)
+    found = [rule.judge(samples, readings) for rule in RULES]
     order = list(SECTIONS)
     # Within a section, what the paper only implies comes last.
     claims = tuple(sorted(found, key=lambda claim: (order.index(claim.section), claim.kind is Kind.IMPLIED)))
@@ -174,12 +156,12 @@ def _tell_sigma(appendix: Claim | None, samples: Samples) -> str:
 
 def _tell_own_rate(samples: Samples) -> str:
     """Return in how many spectra both policies win by medians, with soqo's defaults and its learning rate."""
-    found = slower_medians(samples, PRIMARY)
+    found = slower_medians(samples, "primary")
     if not found:
         return ""
     text_rate = sum(max(scale, hyscale) < best for scale, hyscale, best, _ in found.values())
     own_rate = sum(max(scale, hyscale) < best for scale, hyscale, _, best in found.values())
-    wins, _ = slower_wins(samples, PRIMARY, "mean")
+    wins = slower_wins(samples, "primary", "mean")
     return (
         f"; with soqo's defaults and the rate 1e-8, both win by medians for {text_rate} of {len(found)} spectra of A, "
         f"and for {own_rate} if the baselines have that rate too, while by means SCaLE, so calibrated, wins for "
@@ -189,7 +171,7 @@ def _tell_own_rate(samples: Samples) -> str:
 
 def _tell_comparisons(claims: Sequence[Claim]) -> str:
     """Return how many of the claims that SCaLE or HySCaLE beats another policy hold in full, to the letter."""
-    found = [claim for claim in claims if claim.id in COMPARISONS]
+    found = [claim for claim in claims if claim.id in _COMPARISONS and claim.kind is not Kind.PART]
     if not found:
         return ""
     held = sum(claim.status is Status.HOLDS for claim in found)

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from soqo.experiments.judgment._verdicts import Claim, Kind, Number, Status
+from soqo.experiments.judgment._claims import Claim, Kind
+from soqo.experiments.judgment._verdicts import Number, Status
 from soqo.experiments.settings import AXES, Reading
 
 STATED = (Kind.EXPERIMENT, Kind.THEORY)
@@ -148,25 +149,11 @@ class Judgment:
 
 
 def _claim_to_dict(claim: Claim) -> dict[str, Any]:
-    words = {
-        key: getattr(claim, key)
-        for key in (
-            "id",
-            "kind",
-            "text",
-            "source",
-            "quote",
-            "section",
-            "rule",
-            "runs",
-            "remark",
-            "note",
-            "untestable",
-            "unproved",
-        )
-    }
+    words = claim.words()
+    del words["label"]
     return {
         **words,
+        "runs": claim.runs,
         "settings": list(claim.settings),
         "summary": claim.summary,
         "counts": {status.value: count for status, count in claim.counts.items()},

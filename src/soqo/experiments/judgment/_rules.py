@@ -1,88 +1,59 @@
-"""A claim before it is judged: where the paper makes it, and the test that decides it in one reading."""
+"""The table of claims: what the paper says, from ``claims.toml``, and the test that decides it in one reading."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from importlib.resources import files
+from typing import Any
 
-from soqo.experiments.judgment._evidence import Evidence
+from soqo.experiments.judgment import _tests_of_evidence, _tests_of_regret
+from soqo.experiments.judgment._claims import Claim, Kind, Sentence
 from soqo.experiments.judgment._samples import Samples
-from soqo.experiments.judgment._verdicts import Case, Claim, Kind, Verdict
-from soqo.experiments.settings import AXES, Reading, c1_values, canonical_spectrum
-
-CasesOf = Callable[[Samples, Evidence, Reading], Sequence[Case]]
-"""A function that tests a claim in each of its settings, under a reading."""
-
-RemarkOf = Callable[[Samples, Evidence, Sequence[Reading]], str]
-"""A function that returns a text with numbers, from all readings that a claim distinguishes."""
-
-_COPIED = ("id", "kind", "text", "source", "quote", "section", "rule", "settings", "untestable", "unproved")
-"""The attributes that a claim has from its rule."""
-
-
-EVERY_AXIS = tuple(AXES)
-NO_HYBRID = ("gamma2", "radius", "spectrum", "c1", "statistic")
-"""The axes of a claim about SCaLE alone."""
-
-R1_AXES = tuple(axis for axis in EVERY_AXIS if axis != "spectrum")
-"""The axes of a claim about settings of rank 1, where A has one eigenvalue."""
+from soqo.experiments.judgment._verdicts import Case, Verdict
+from soqo.experiments.settings import Reading, c1_values, canonical_spectrum, catalogue
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClaimRule:
+class ClaimRule(Sentence):
     """A claim, and how it is tested.
 
     Attributes
     ----------
-    id, kind, text, source, quote, section, rule, untestable, unproved
-        As in :class:`Claim`.
-    settings : tuple of str
-        The settings that it needs.
+    id, kind, text, source, quote, section, rule, settings, remark, note, untestable, unproved, label
+        As in :class:`Sentence`.
     axes : tuple of str
         The axes of readings that may change it.
-    cases : callable, optional
-        It takes the samples, the evidence and a reading, and returns a case for each setting; None if no number can
-        test the claim.
+    test : callable, optional
+        It takes the samples, a reading, the settings and the options, and returns a case for each setting; None if no
+        number can test the claim.
+    options : mapping
+        More arguments of the test.
     horizons : int
         The number of horizons that it needs.
-    remark : str
-        What a reader should know beside the numbers.
-    note : str
-        As in :class:`Claim`.
     universal : bool
         As in :class:`Verdict`.
-    numbers_for_remark, numbers_for_note : callable, optional
+    tell_remark, tell_note : callable, optional
         They take the same arguments with all readings, and return more text for the remark and for the note.
     """
 
-    id: str
-    kind: Kind
-    text: str
-    source: str
-    quote: str
-    section: str
-    rule: str
-    settings: tuple[str, ...] = ()
     axes: tuple[str, ...] = ()
-    cases: CasesOf | None = None
+    test: Callable[..., Sequence[Case]] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
     horizons: int = 1
-    remark: str = ""
-    note: str = ""
-    untestable: str = ""
-    unproved: bool = False
     universal: bool = False
-    numbers_for_remark: RemarkOf | None = None
-    numbers_for_note: RemarkOf | None = None
+    tell_remark: Callable[..., str] | None = None
+    tell_note: Callable[..., str] | None = None
 
-    def judge(self, samples: Samples, evidence: Evidence, readings: Sequence[Reading]) -> Claim:
+    def judge(self, samples: Samples, readings: Sequence[Reading]) -> Claim:
         """Judge the claim under every reading; it has no verdicts if its settings were not simulated.
 
         Parameters
         ----------
         samples : Samples
-            The regret of policies.
-        evidence : Evidence
-            Numbers beside regret.
+            The regret of policies, and evidence beside it.
         readings : sequence of Reading
             The readings, the most literal first.
 
@@ -91,38 +62,28 @@ class ClaimRule:
         Claim
             The claim with its verdicts.
         """
-        words = {key: getattr(self, key) for key in _COPIED}
-        if (
-            self.cases is None
-            or not samples.has(self.settings)
-            or any(
-                len({*samples.settings[name].horizons, samples.settings[name].horizon}) < self.horizons
-                for name in self.settings
-            )
-        ):
-            return Claim(**words, runs=samples.runs, verdicts=(), remark=self.remark, note=self.note)
         verdicts: dict[tuple[object, ...], Verdict] = {}
         aliases: dict[Reading, Reading] = {}
-        for reading in dict.fromkeys(reading.on(self.axes) for reading in readings):
+        testable = self.test is not None and samples.has(self.settings, self.horizons)
+        for reading in dict.fromkeys(reading.on(self.axes) for reading in readings if testable):
             meaning = self._meaning(samples, reading)
             if meaning in verdicts:
                 aliases[reading] = verdicts[meaning].reading
                 continue
-            cases = tuple(self.cases(samples, evidence, reading))
+            assert self.test is not None
+            cases = tuple(self.test(samples, reading, self.settings, **self.options))
             if cases:
                 verdicts[meaning] = Verdict(reading, cases, universal=self.universal)
         used = [verdict.reading for verdict in verdicts.values()]
         remark, note = (
-            f"{text} {more(samples, evidence, used)}".strip() if more is not None and used else text
-            for text, more in ((self.remark, self.numbers_for_remark), (self.note, self.numbers_for_note))
+            f"{text} {tell(samples, used, self.settings, **self.options)}".strip() if tell and used else text
+            for text, tell in ((self.remark, self.tell_remark), (self.note, self.tell_note))
         )
         return Claim(
-            **words,
+            **self.words() | {"remark": remark, "note": note},
             runs=samples.runs,
             verdicts=tuple(verdicts.values()),
-            remark=remark,
-            note=note,
-            trimmed=any(samples.has_no_mean(name) for name in self.settings),
+            trimmed=testable and any(samples.has_no_mean(name) for name in self.settings),
             aliases=aliases,
         )
 
@@ -137,3 +98,25 @@ class ClaimRule:
             elif reading.c1 and not setting.swept:
                 parts.append(c1_values(setting, reading.c1))
         return tuple(parts)
+
+
+def _read_rule(table: Mapping[str, Any]) -> ClaimRule:
+    """Return the rule in a table of the file, which names functions and patterns of settings."""
+    functions = {
+        key: getattr(_tests_of_regret, table[key], None) or getattr(_tests_of_evidence, table[key])
+        for key in ("test", "tell_remark", "tell_note")
+        if key in table
+    }
+    patterns, known = table.get("settings", ()), [setting.name for setting in catalogue()]
+    settings = tuple(name for pattern in patterns for name in known if fnmatchcase(name, pattern))
+    words = {"kind": Kind(table["kind"]), "axes": tuple(table.get("axes", ())), "settings": settings}
+    return ClaimRule(**{**table, **words, **functions})
+
+
+_TABLE = tomllib.loads(files("soqo.experiments.judgment").joinpath("claims.toml").read_text(encoding="utf-8"))
+
+SECTIONS: Mapping[str, str] = _TABLE["sections"]
+"""The parts of the paper, by id."""
+
+RULES = tuple(_read_rule(table) for table in _TABLE["claim"])
+"""The paper's claims: those that numbers can test, and those that they cannot."""

@@ -1,4 +1,4 @@
-"""The regret of policies under a reading, as a statistic over the runs and over resamples of them."""
+"""What claims are tested with: regret as a statistic over runs and resamples, and evidence beside it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from soqo._model.problem import RandomProblem
 from soqo.experiments.execution import Regrets, RegretTable, resampled_runs
-from soqo.experiments.judgment._trimmed_means import trimmed_mean
+from soqo.experiments.judgment._evidence import Evidence
 from soqo.experiments.settings import (
     Reading,
     Setting,
@@ -40,6 +40,8 @@ class Samples:
         The regret of the policies of plans.
     tuned : TunedC1
         The c1 of the reading "tuned".
+    evidence : Evidence, optional
+        Numbers beside regret; claims that need them are not tested without.
 
     Examples
     --------
@@ -48,10 +50,13 @@ class Samples:
     'SCaLE/algorithm/cap/3'
     """
 
-    def __init__(self, settings: Iterable[Setting], table: RegretTable, tuned: TunedC1) -> None:
+    def __init__(
+        self, settings: Iterable[Setting], table: RegretTable, tuned: TunedC1, evidence: Evidence | None = None
+    ) -> None:
         self.settings = {setting.name: setting for setting in settings}
         self.table = table
         self.tuned = tuned
+        self.evidence = evidence or Evidence()
         self._cache: dict[tuple[str, str, int, str, str], Array] = {}
 
     @cached_property
@@ -59,15 +64,22 @@ class Samples:
         """The smallest number of runs."""
         return min((regrets.runs for regrets in self.table.values()), default=0)
 
-    def has(self, names: Sequence[str]) -> bool:
-        """Return whether all these settings were simulated.
+    def has(self, names: Sequence[str], horizons: int) -> bool:
+        """Return whether all these settings were simulated, each at so many horizons.
 
         Parameters
         ----------
         names : sequence of str
             The names of the settings.
+        horizons : int
+            The least number of horizons.
         """
-        return all(name in self.settings and self.of(name, None, None) is not None for name in names)
+        return all(
+            name in self.settings
+            and self.of(name, None, None) is not None
+            and len({*self.settings[name].horizons, self.settings[name].horizon}) >= horizons
+            for name in names
+        )
 
     def has_no_mean(self, name: str) -> bool:
         """Return whether the steps of a setting have no mean, so that means are trimmed.
@@ -228,7 +240,7 @@ class Samples:
             The numbers; NaN counts as infinite.
         """
         used = np.where(np.isnan(values), np.inf, values)[: self.runs]
-        drawn = np.concatenate([used[None], used[resampled_runs(self.runs)]])
+        drawn = resample(used)
         with np.errstate(invalid="ignore", over="ignore"):
             if reading.statistic == "median":
                 middle = [(self.runs - 1) // 2, self.runs // 2]
@@ -256,3 +268,73 @@ class Samples:
         with np.errstate(invalid="ignore", divide="ignore"):
             slopes = centered @ np.log(regret) / (centered @ centered)
         return np.where((regret > 0.0).all(axis=0) & np.isfinite(slopes), slopes, np.nan)
+
+
+TRIMMED = 0.1
+"""The share of the runs that a trimmed mean leaves out at each end."""
+
+
+def trimmed_mean(samples: Array, share: float = TRIMMED) -> Array:
+    """Return the mean over the last axis without this share of the smallest and of the largest numbers.
+
+    It settles with the number of runs where a mean does not exist.
+
+    Parameters
+    ----------
+    samples : Array, shape (..., runs)
+        The numbers.
+    share : float
+        The share that is left out at each end.
+
+    Examples
+    --------
+    >>> float(trimmed_mean(np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 1e9])))
+    4.5
+    """
+    cut = int(share * samples.shape[-1])
+    ordered = np.sort(samples, axis=-1)
+    return np.asarray(ordered[..., cut : samples.shape[-1] - cut].mean(axis=-1))
+
+
+def resample(values: Array) -> Array:
+    """Return numbers of runs, shape (runs,), and those of resamples of the runs, shape (1 + resamples, runs)."""
+    return np.concatenate([values[None], values[resampled_runs(values.size)]])
+
+
+def tune_c1(settings: Iterable[Setting], table: RegretTable, readings: Sequence[Reading]) -> TunedC1:
+    """Return the c1 with the least regret at each setting's own horizon, as the paper's line search chooses it.
+
+    Parameters
+    ----------
+    settings : iterable of Setting
+        The settings.
+    table : RegretTable
+        The regret of the policies of the first stage.
+    readings : sequence of Reading
+        The readings; those whose c1 is tuned matter.
+
+    Returns
+    -------
+    TunedC1
+        The choices, for means and for medians.
+
+    Examples
+    --------
+    >>> from soqo.experiments.settings import LITERAL, find
+    >>> tune_c1(find("primary"), {}, [LITERAL])         # nothing is tuned in this reading
+    {}
+    """
+    samples = Samples(settings, table, {})
+    found: dict[tuple[str, str, str, str], dict[str, float]] = {}
+    for reading in readings:
+        if reading.c1 != "tuned":
+            continue
+        for name, setting in samples.settings.items():
+            if setting.swept:
+                continue
+            spectrum = samples.spectrum(name, reading)
+            gamma2, radius = str(reading.gamma2), str(reading.radius)
+            choices = found.setdefault((name, spectrum, gamma2, radius), {})
+            grid, regret = samples.by_c1(name, reading)
+            choices[str(reading.statistic)] = float(grid[int(np.argmin(regret[:, 0]))])
+    return found

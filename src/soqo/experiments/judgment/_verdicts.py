@@ -1,15 +1,18 @@
-"""Claims of the paper, and their verdicts under every reading."""
+"""From a test on runs and resamples to a status with numbers, and from those to verdicts under every reading."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+
+import numpy as np
 
 from soqo._simulation.summary import format_short
-from soqo.experiments.settings import AXES, LITERAL, Reading
+from soqo.experiments.execution import interval
+from soqo.experiments.settings import Reading
+from soqo.typing import Array, BoolArray
 
 
 class Status(StrEnum):
@@ -25,26 +28,6 @@ class Status(StrEnum):
     """The settings that the claim needs were not run, or no number can test it."""
 
     @classmethod
-    def of(cls, low: float, high: float, threshold: float) -> Status:
-        """Return the status of the claim that a number is below a threshold, from the number's interval.
-
-        Parameters
-        ----------
-        low, high : float
-            The ends of the interval.
-        threshold : float
-            The threshold.
-
-        Examples
-        --------
-        >>> Status.of(0.2, 0.8, threshold=1.0), Status.of(0.2, 1.8, threshold=1.0).value
-        (<Status.HOLDS: 'holds'>, 'cannot be told')
-        """
-        if high < threshold:
-            return cls.HOLDS
-        return cls.FAILS if low > threshold else cls.UNKNOWN
-
-    @classmethod
     def all(cls, statuses: Iterable[Status]) -> Status:
         """Return the status of the claim that several claims hold together: one failure decides.
 
@@ -52,30 +35,12 @@ class Status(StrEnum):
         ----------
         statuses : iterable of Status
             The statuses of the claims, at least one.
-
-        Examples
-        --------
-        >>> Status.all([Status.HOLDS, Status.UNKNOWN, Status.FAILS]).value
-        'fails'
         """
         found = set(statuses)
         for status in (cls.FAILS, cls.UNTESTED, cls.UNKNOWN):
             if status in found:
                 return status
         return cls.HOLDS
-
-
-class Kind(StrEnum):
-    """What the paper says, and how."""
-
-    EXPERIMENT = "experiment"
-    """A sentence of the paper about what its experiments show."""
-    THEORY = "theory"
-    """A theorem, proposition, corollary or remark, or a sentence about one."""
-    IMPLIED = "implied"
-    """No sentence states it: a figure is there to show it, or another claim suggests it. It is counted apart."""
-    PART = "part"
-    """A part of the claim before it, which is not counted again."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +84,81 @@ class Case:
     setting: str
     status: Status
     numbers: tuple[Number, ...] = ()
+
+
+# ---- decisions ------------------------------------------------------------------------------------------------------
+
+LEVEL = 0.95
+"""The level of intervals."""
+
+MIN_RUNS = 6
+"""With fewer runs no order is significant: five runs agree by chance in one of 32 cases."""
+
+
+def decide(setting: str, passed: BoolArray, known: BoolArray | bool, runs: int, *numbers: Number) -> Case:
+    """Return the case of a test.
+
+    It holds if it passes for the runs and for 97.5 % of the resamples, and fails if it passes neither for the runs nor
+    for 97.5 % of the resamples; a resample without an answer counts for neither. Otherwise the runs do not tell. For
+    the test that a number is below a threshold, this is whether the number's 95 % interval is.
+
+    Parameters
+    ----------
+    setting : str
+        The name of the setting.
+    passed : BoolArray, shape (1 + resamples,)
+        Whether the test passes for the runs and for each resample.
+    known : BoolArray of shape (1 + resamples,), or bool
+        Whether the test has an answer.
+    runs : int
+        The number of runs.
+    *numbers : Number
+        The numbers to report.
+
+    Examples
+    --------
+    >>> decide("mine", np.array([True, True, True, False]), True, runs=20).status.value
+    'cannot be told'
+    """
+    answered = np.broadcast_to(known, passed.shape)
+    status = Status.UNKNOWN
+    if answered[0] and runs >= MIN_RUNS:
+        enough = 1.0 - 0.5 * (1.0 - LEVEL)
+        if passed[0] and np.mean(passed[1:] & answered[1:]) >= enough:
+            status = Status.HOLDS
+        elif not passed[0] and np.mean(~passed[1:] & answered[1:]) >= enough:
+            status = Status.FAILS
+    return Case(setting, status, numbers)
+
+
+def measure(label: str, values: Array) -> Number:
+    """Return a number with its interval.
+
+    Parameters
+    ----------
+    label : str
+        What it is.
+    values : Array, shape (1 + resamples,)
+        The number for the runs and for each resample.
+
+    Examples
+    --------
+    >>> str(measure("regret", np.array([2.0, 1.0, 2.0, 3.0])))
+    'regret 2 (1.05 .. 2.95)'
+    """
+    resampled = values[1:][~np.isnan(values[1:])]
+    if not resampled.size or np.isnan(values[0]):
+        return Number(label, float(values[0]))
+    low, high = interval(resampled)
+    return Number(label, float(values[0]), float(low), float(high))
+
+
+def exact_case(setting: str, holds: bool, numbers: Mapping[str, float]) -> Case:
+    """Return the case of a test without runs, whose numbers are exact."""
+    return Case(setting, Status.HOLDS if holds else Status.FAILS, tuple(Number(*one) for one in numbers.items()))
+
+
+# ---- claims ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -168,13 +208,7 @@ class Verdict:
 
     @property
     def tally(self) -> str:
-        """In how many settings it holds, fails and cannot be told, in words; empty for a single setting.
-
-        Examples
-        --------
-        >>> Verdict(LITERAL, (Case("one", Status.FAILS), Case("other", Status.FAILS))).tally
-        'in both settings'
-        """
+        """In how many settings it holds, fails and cannot be told, in words; empty for a single setting."""
         if len(self.cases) == 1:
             return ""
         counts = {status: self.count(status) for status in (Status.HOLDS, Status.FAILS, Status.UNKNOWN)}
@@ -182,166 +216,3 @@ class Verdict:
         if len(found) == 1:
             return "in both settings" if len(self.cases) == 2 else f"in all {len(self.cases)} settings"
         return f"{', '.join(found)} of {len(self.cases)} settings"
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A claim of the paper, judged.
-
-    Attributes
-    ----------
-    id : str
-        A short name, which is also that of its anchor on the page.
-    kind : Kind
-        Whether the paper states it, of its experiments or of its theory, or only implies it.
-    text, source : str
-        The claim in our words, and its place in the paper.
-    quote : str
-        The paper's own words.
-    section : str
-        The id of its :class:`Section`.
-    rule : str
-        The condition under which it holds.
-    settings : tuple of str
-        The names of the settings in which it is tested; none for a claim about theory that needs no simulation.
-    runs : int
-        The number of runs.
-    verdicts : tuple of Verdict
-        The verdict under each reading that may change it, the most literal first; one verdict if none does, and none
-        if the claim was not tested.
-    remark : str
-        What a reader should know beside the numbers: contradictions in the paper, or why a statistic is used.
-    note : str
-        What limits the verdict, in a few words that belong beside it.
-    untestable : str
-        Why no number can test it; empty if numbers can.
-    unproved : bool
-        Whether a check that it passes is no proof: it is then not contradicted, which is less than that it holds.
-    trimmed : bool
-        Whether the means in its numbers are trimmed, since means do not exist in its settings.
-    aliases : mapping of Reading to Reading
-        Readings that mean the same as another one in the claim's settings, which has the verdict.
-    """
-
-    id: str
-    kind: Kind
-    text: str
-    source: str
-    quote: str
-    section: str
-    rule: str
-    settings: tuple[str, ...]
-    runs: int
-    verdicts: tuple[Verdict, ...] = field(repr=False)
-    remark: str = ""
-    note: str = ""
-    untestable: str = ""
-    unproved: bool = False
-    trimmed: bool = False
-    aliases: Mapping[Reading, Reading] = field(default_factory=dict, repr=False)
-
-    @cached_property
-    def axes(self) -> tuple[str, ...]:
-        """The axes of readings that matter for the claim."""
-        first = self.verdicts[0].reading if self.verdicts else LITERAL
-        return tuple(axis for axis in AXES if getattr(first, axis) is not None)
-
-    @property
-    def counts(self) -> dict[Status, int]:
-        """The number of readings for each status."""
-        found = [verdict.status for verdict in self.verdicts]
-        return {status: found.count(status) for status in Status}
-
-    @property
-    def literal(self) -> Verdict | None:
-        """The verdict under the most literal reading."""
-        return self.verdict(LITERAL)
-
-    @property
-    def charitable(self) -> Verdict | None:
-        """The verdict under the most charitable reading.
-
-        It is the one in which the claim holds in most settings, then fails in fewest; of equals, the most literal.
-        """
-        if not self.verdicts:
-            return None
-        return max(self.verdicts, key=_charity)
-
-    @property
-    def status(self) -> Status:
-        """The claim's status under the most literal reading."""
-        return Status.UNTESTED if self.literal is None else self.literal.status
-
-    def word(self, status: Status) -> str:
-        """Return a status in words, as it is told of this claim.
-
-        Parameters
-        ----------
-        status : Status
-            The status.
-        """
-        return "not contradicted" if self.unproved and status is Status.HOLDS else status.value
-
-    @property
-    def mean_name(self) -> str:
-        """What the statistic "mean" is in the claim's settings."""
-        return "mean (Cauchy: trimmed)" if self.trimmed else "mean"
-
-    def case(self, setting: str) -> Case | None:
-        """Return the test in one setting under the most literal reading, or None.
-
-        Parameters
-        ----------
-        setting : str
-            The name of the setting.
-        """
-        found = self.literal.cases if self.literal is not None else ()
-        return next((case for case in found if case.setting == setting), None)
-
-    @property
-    def summary(self) -> str:
-        """The verdict in words."""
-        if self.literal is None or self.charitable is None:
-            return f"{Status.UNTESTED.value}: {self.untestable}" if self.untestable else Status.UNTESTED.value
-        total, counts = len(self.verdicts), self.counts
-        told = self._phrase(self.literal)
-        if total == 1:
-            return told
-        if counts[Status.HOLDS] == total:
-            return f"{self.word(Status.HOLDS)} in every reading"
-        listed = ", ".join(
-            f"{self.word(status)} in {counts[status]}"
-            for status in (Status.HOLDS, Status.PARTLY, Status.FAILS, Status.UNKNOWN)
-            if counts[status]
-        )
-        best = self.charitable
-        at_best = "" if best is self.literal else f"; at best ({best.reading.describe()}): {self._phrase(best)}"
-        return f"to the letter: {told}; of {total} readings: {listed}{at_best}"
-
-    def _phrase(self, verdict: Verdict) -> str:
-        """Return a status in words: with the settings that decide it, and the number of runs if they do not suffice."""
-        if verdict.status is Status.UNKNOWN:
-            told = f"cannot be told with {self.runs} runs"
-        else:
-            told = self.word(verdict.status)
-        decided = verdict.status is Status.HOLDS or not verdict.tally
-        return told if decided else f"{told} ({verdict.tally})"
-
-    def verdict(self, reading: Reading) -> Verdict | None:
-        """Return the verdict under a reading, or None if it was not tested.
-
-        Parameters
-        ----------
-        reading : Reading
-            The reading; axes that do not matter for the claim are ignored.
-        """
-        return self._by_reading.get(reading.on(self.axes))
-
-    @cached_property
-    def _by_reading(self) -> dict[Reading, Verdict]:
-        found = {verdict.reading: verdict for verdict in self.verdicts}
-        return found | {alias: found[reading] for alias, reading in self.aliases.items()}
-
-
-def _charity(verdict: Verdict) -> tuple[bool, int, int, int]:
-    return verdict.status is Status.HOLDS, verdict.held, -verdict.count(Status.FAILS), -len(verdict.reading.changes())

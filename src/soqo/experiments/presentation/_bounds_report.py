@@ -10,22 +10,21 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from soqo._foundation.figure_style import house_style
-from soqo._foundation.optional_imports import require_extra
+from soqo._foundation.bootstrap_intervals import quantiles_over_runs
 from soqo._simulation.summary import format_short
-from soqo.experiments.execution import BoundName, BoundsTable
-from soqo.experiments.presentation._axes import add_legend, add_title, label_ticks, quartiles, scale_regret_axes
-from soqo.experiments.presentation._rendering import new_figure, save_figure, write_csv
-from soqo.experiments.presentation._style import CAPTION_COLOR, POLICY_COLORS
+from soqo.experiments.execution import Band, BoundName, BoundsTable
+from soqo.experiments.presentation._charts import Chart, Curve, Panel, drawable
+from soqo.experiments.presentation._figures import draw_chart
+from soqo.experiments.presentation._rendering import save_figure, write_csv
+from soqo.experiments.presentation._style import POLICY_COLORS
 from soqo.theory import Growth
 from soqo.typing import Array
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _BOUND_COLORS = {
@@ -42,14 +41,8 @@ _BOUND_COLORS = {
 _VARIANT_LINES = {"corrected": "--", "as_printed": ":", "appendix": "-."}
 """The line style of a bound, by variant."""
 
-_EXACT: dict[str, Any] = {"color": "black", "linestyle": "-", "linewidth": 1.8}
-_SIMULATED: dict[str, Any] = {"color": POLICY_COLORS["SCaLE"], "linestyle": "", "marker": "o", "markersize": 5.5}
-
-_ERROR_BAR = 2.0
+_BAR = 2.0
 """The length of an error bar on either side, in standard errors."""
-
-_WIDEST, _NARROWER = 3.0, 0.85
-"""The line width of the first bound in a panel, and the decrease from one statement to the next."""
 
 _MIN_RUNS = 5
 """With fewer runs, a standard error is not meaningful."""
@@ -144,97 +137,47 @@ def bounds_figure(table: BoundsTable) -> Figure:
     >>> [axes.get_title(loc="left") for axes in bounds_figure(table).axes]
     ['Regret of all rounds']
     """
-    whole, later = table.whole_names, [*table.exploitation_names, *table.lower_names]
-    with house_style():
-        figure = new_figure(9.6 if later else 5.8, 5.0)
-        panels = list(figure.subplots(1, 2 if later else 1, squeeze=False)[0])
-        _draw_bounds(panels[0], table, whole)
-        _draw_exact(panels[0], table, table.exact)
-        panels[0].set(title="Regret of all rounds", ylabel="regret")
-        if later:
-            _draw_bounds(panels[1], table, later)
-            _draw_exact(panels[1], table, table.exploitation)
-            panels[1].set(title="Regret of exploitation, from v on")
-        _draw_simulated(panels[0], table)
-        for axes in panels:
-            axes.set_xlabel("horizon T")
-            label_ticks(axes, table.horizons)
-            axes.set_xlim(0.85 * table.horizons[0], table.horizons[-1] / 0.85)
-        if later:
-            scale_regret_axes(panels[1])
-        add_title(figure, f"{table.title}: SCaLE's regret" + (" and its bounds" if table.bounds else ""))
-        _add_columns(figure, table, [whole, later])
-        return figure
+    parts = [("Regret of all rounds", table.exact, table.whole_names, [_simulated_curve(table)])]
+    if later := [*table.exploitation_names, *table.lower_names]:
+        parts.append(("Regret of exploitation, from v on", table.exploitation, later, []))
+    panels = []
+    for title, exact, names, curves in parts:
+        curves += [_bound_curve(table, name) for name in names]
+        if np.isfinite(exact).any():
+            curves.append(_curve(table, "exact", "#000000", "-", exact.mean(axis=1)))
+        positive = all((curve.bands[_statistic(table)].value > 0.0).all() for curve in curves)
+        ticks = tuple(map(float, table.horizons))
+        panels.append(Panel(title, "horizon T", "regret", tuple(curves), ticks=ticks, log=positive))
+    title = f"{table.title}: SCaLE's regret{' and its bounds' if table.bounds else ''}"
+    band = "quartiles" if table.no_exact else f"{_BAR:g} standard errors on either side"
+    return draw_chart(Chart(table.setting, title, tuple(panels), _statistic(table), table.runs, band, areas=True))
 
 
-def _draw_simulated(axes: Axes, table: BoundsTable) -> None:
-    """Draw points with error bars; the scale fits the points, so a bar that crosses zero may leave a log axis."""
+def _statistic(table: BoundsTable) -> Literal["mean", "median"]:
+    return "median" if table.no_exact else "mean"
+
+
+def _simulated_curve(table: BoundsTable) -> Curve:
+    """Return the mean with standard errors, or the median with quartiles where a mean need not exist."""
     if table.no_exact:
-        low, middle, high = quartiles(table.simulated.T)
+        low, middle, high = quantiles_over_runs(table.simulated, [0.25, 0.5, 0.75], axis=1)
     else:
-        middle, half = table.mean, _ERROR_BAR * table.standard_error
+        middle, half = table.mean, _BAR * np.nan_to_num(table.standard_error)
         low, high = middle - half, middle + half
-    axes.plot(table.horizons, middle, **_SIMULATED, zorder=4)
-    scale_regret_axes(axes)
-    axes.set_ylim(top=max(axes.get_ylim()[1], 1.2 * float(np.nanmax(high, initial=0.0))))
-    bars = np.nan_to_num([middle - low, high - middle])
-    axes.errorbar(table.horizons, middle, yerr=bars, **_SIMULATED, capsize=3.0, zorder=4)
+    return _curve(table, "simulated", POLICY_COLORS["SCaLE"], ".", middle, low, high)
 
 
-def _draw_bounds(axes: Axes, table: BoundsTable, names: list[BoundName]) -> None:
-    """Draw a line for each bound.
-
-    Some bounds coincide. Therefore the lines of each statement are thinner than those of the statement before, which
-    remain visible on both sides.
-    """
-    statements = list(dict.fromkeys(statement for statement, _ in names))
-    for statement, variant in names:
-        values = table.bounds[statement, variant]
-        width = _WIDEST - _NARROWER * statements.index(statement)
-        color, style = _BOUND_COLORS[statement], _VARIANT_LINES[variant]
-        axes.plot(table.horizons, values, style, color=color, linewidth=width, marker=_marker(values))
+def _bound_curve(table: BoundsTable, name: BoundName) -> Curve:
+    statement, variant = name
+    label = f"{statement}{' (lower bound, A = 0)' if statement == table.LOWER else ''}, {_words(variant)}"
+    return _curve(table, label, _BOUND_COLORS[statement], _VARIANT_LINES[variant], table.bounds[name])
 
 
-def _draw_exact(axes: Axes, table: BoundsTable, regret: Array) -> None:
-    """Draw the mean of the exact regret, where it exists."""
-    values = regret.mean(axis=1)
-    if np.isfinite(values).any():
-        axes.plot(table.horizons, values, **_EXACT, marker=_marker(values), zorder=3)
-
-
-def _marker(values: Array) -> str:
-    """Return a dash for a line of a single point, which would be invisible without a marker."""
-    return "_" if np.isfinite(values).sum() == 1 else ""
-
-
-def _add_columns(figure: Figure, table: BoundsTable, panels: list[list[BoundName]]) -> None:
-    """Add a legend with a column for the measured regret, one for the colors of each panel, and one for the styles."""
-    middle, bars = ("median", "to the quartiles") if table.no_exact else ("mean", f"{_ERROR_BAR:g} standard errors")
-    measured = {f"simulated, {middle} of {table.runs} runs": _SIMULATED}
-    if np.isfinite(table.exact).any():
-        measured["exact"] = _EXACT
-    columns = [measured]
-    for names in panels:
-        statements = dict.fromkeys(statement for statement, _ in names)
-        columns.append({_label(s, table): {"color": _BOUND_COLORS[s], "linewidth": 3.0} for s in statements})
-    variants = dict.fromkeys(variant for names in panels for _, variant in names)
-    styles = {f"bounds {_words(v)}": _VARIANT_LINES[v] for v in variants}
-    columns.append({name: {"color": CAPTION_COLOR, "linestyle": style} for name, style in styles.items()})
-    columns = [column for column in columns if column]
-    rows = max(map(len, columns))
-    line = require_extra("matplotlib.lines", "lab").Line2D
-    handles, labels = [], []
-    for column in columns:
-        # Matplotlib fills columns evenly: empty entries keep each group in its own column.
-        fillers = rows - len(column)
-        handles += [line([], [], **style) for style in [*column.values(), *[{"linestyle": ""}] * fillers]]
-        labels += [*column, *[" "] * fillers]
-    caption = f"bars: {bars} on either side" if table.runs > 1 else "one run"
-    add_legend(figure, handles, labels, caption, ncols=len(columns), handlelength=2.8)
-
-
-def _label(statement: str, table: BoundsTable) -> str:
-    return f"{statement} (lower bound, A = 0)" if statement == table.LOWER else statement
+def _curve(table: BoundsTable, label: str, color: str, dash: str, value: Array, *ends: Array) -> Curve:
+    there = np.isfinite(value)
+    low, high = ends or (value, value)
+    band = drawable(Band(value[there], low[there], high[there]))
+    return Curve(label, color, dash, np.array(table.horizons, float)[there], {_statistic(table): band})
 
 
 # ---- the numbers as CSV --------------------------------------------------------------------------------------------
@@ -341,32 +284,40 @@ def _conclusions(table: BoundsTable) -> Iterator[str]:
 
 def _verdicts(table: BoundsTable) -> Iterator[str]:
     """Yield which bounds hold for these runs, and which do not."""
-    upper = [*table.whole_names, *table.exploitation_names]
-    if good := _group(table, [name for name in upper if not table.violations(name)]):
-        yield f"at or above the exact regret at every T: {'; '.join(name for name, _ in good)}"
-    for name, wrong in _group(table, [name for name in upper if table.violations(name)]):
-        part = "" if name.startswith(table.WHOLE) else " of exploitation"
-        cause = _cause(table, name, wrong)
-        yield f"{name}: below the exact regret{part} at {_list_horizons(table, wrong)}{cause}"
-    for name, wrong in _group(table, [name for name in table.lower_names if table.violations(name)]):
-        yield (
-            f"{name}: above the exact regret of exploitation at {_list_horizons(table, wrong)}, "
-            "which is not a contradiction: the bound is for A = 0"
-        )
+    upper = _group(table, [*table.whole_names, *table.exploitation_names])
+    if good := [_title(names) for names, wrong in upper if not wrong]:
+        yield f"at or above the exact regret at every T: {'; '.join(good)}"
+    for names, wrong in upper:
+        if wrong:
+            part = "" if _is_whole(table, names) else " of exploitation"
+            where = _list_horizons(table, wrong)
+            yield f"{_title(names)}: below the exact regret{part} at {where}{_cause(table, names, wrong)}"
+    for names, wrong in _group(table, table.lower_names):
+        if wrong:
+            yield (
+                f"{_title(names)}: above the exact regret of exploitation at {_list_horizons(table, wrong)}, "
+                "which is not a contradiction: the bound is for A = 0"
+            )
 
 
-def _group(table: BoundsTable, names: Sequence[BoundName]) -> list[tuple[str, list[int]]]:
+def _group(table: BoundsTable, names: Sequence[BoundName]) -> list[tuple[list[BoundName], list[int]]]:
     """Return bounds with the horizons at which they fail; variants that fail at the same horizons are one group."""
-    groups: dict[tuple[str, tuple[int, ...]], list[str]] = {}
-    for statement, variant in names:
-        wrong = tuple(table.violations((statement, variant)))
-        groups.setdefault((statement, wrong), []).append(_words(variant))
-    return [(f"{s} ({', '.join(variants)})", list(wrong)) for (s, wrong), variants in groups.items()]
+    groups: dict[tuple[str, tuple[int, ...]], list[BoundName]] = {}
+    for name in names:
+        groups.setdefault((name[0], tuple(table.violations(name))), []).append(name)
+    return [(members, list(wrong)) for (_, wrong), members in groups.items()]
 
 
-def _cause(table: BoundsTable, group: str, wrong: Sequence[int]) -> str:
+def _title(names: Sequence[BoundName]) -> str:
+    return f"{names[0][0]} ({', '.join(_words(variant) for _, variant in names)})"
+
+
+def _is_whole(table: BoundsTable, names: Sequence[BoundName]) -> bool:
+    return names[0][0] in table.WHOLE
+
+
+def _cause(table: BoundsTable, names: Sequence[BoundName], wrong: Sequence[int]) -> str:
     """Return why bounds are violated: the handover, or the error of the estimates."""
-    names = [(s, v) for s, v in table.bounds if group.startswith(f"{s} (") and _words(v) in group and wrong]
     handed = [T for T in wrong if all(T in table.caused_by_handover(name) for name in names)]
     rest = [T for T in wrong if T not in handed]
     if not handed:
@@ -377,10 +328,6 @@ def _cause(table: BoundsTable, group: str, wrong: Sequence[int]) -> str:
         "assumes, the regret would be below the bound"
     )
     return text if not rest else f"{text}; at {_list_horizons(table, rest)}{_premise(table, rest)}"
-
-
-def _is_whole(table: BoundsTable, names: Sequence[BoundName]) -> bool:
-    return all(statement in table.WHOLE for statement, _ in names)
 
 
 def _premise(table: BoundsTable, horizons: Sequence[int]) -> str:

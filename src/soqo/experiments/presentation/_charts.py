@@ -12,6 +12,7 @@ from soqo.experiments.execution import Band
 from soqo.typing import Array
 
 Statistic: TypeAlias = Literal["mean", "median"]
+STATISTICS: tuple[Statistic, ...] = ("mean", "median")
 
 _DIVERGED = 1e99
 """Regret above this value comes from a run that diverged, and is not drawn."""
@@ -27,7 +28,7 @@ class Curve:
     Attributes
     ----------
     label, color, dash : str
-        The label, a hexadecimal code, and the line style as Matplotlib writes it.
+        The label, a hexadecimal code, and the line style as Matplotlib writes it; "." for points without a line.
     x : Array
         The positions.
     bands : mapping of str to Band
@@ -85,6 +86,8 @@ class Chart:
     ----------
     name : str
         The name in files and on the page.
+    title : str
+        The title of a file.
     panels : tuple of Panel
     statistic : {"mean", "median"}
         The statistic that is drawn first: the mean, as the paper defines regret, where it exists.
@@ -92,42 +95,17 @@ class Chart:
         The number of runs.
     band : str
         What the bands around curves are.
+    areas : bool
+        Whether a file shows the bands as areas; otherwise it shows their right ends, since many would hide curves.
     """
 
     name: str
+    title: str
     panels: tuple[Panel, ...] = field(repr=False)
     statistic: Statistic
     runs: int
     band: str = "95 % intervals"
-
-
-@dataclass(frozen=True, eq=False)
-class Surface:
-    """A surface over a plane, with points, that the reader can turn.
-
-    Attributes
-    ----------
-    name : str
-        The name on the page.
-    x, y : Array
-        The coordinates of the grid.
-    z : Array, shape (len(y), len(x))
-        The heights.
-    color : str
-        The color of high places.
-    axes : tuple of str
-        The labels of the three axes.
-    points : mapping of str to (str, Array, Array, Array)
-        Sets of points: by label, the color and the coordinates.
-    """
-
-    name: str
-    x: Array = field(repr=False)
-    y: Array = field(repr=False)
-    z: Array = field(repr=False)
-    color: str
-    axes: tuple[str, str, str]
-    points: Mapping[str, tuple[str, Array, Array, Array]] = field(repr=False)
+    areas: bool = False
 
 
 def drawable(band: Band) -> Band:
@@ -171,7 +149,7 @@ def vertical_range(panel: Panel, statistic: Statistic) -> tuple[float, float]:
 def _log_range(panel: Panel, statistic: Statistic) -> tuple[float, float]:
     """Return the ends of a logarithmic axis for the positive values."""
     values = np.concatenate([curve.bands[statistic].value for curve in panel.shown] or [np.ones(1)])
-    values = values[values > 0.0]
+    values = values[np.isfinite(values) & (values > 0.0)]
     return (0.7 * float(values.min()), 1.4 * float(values.max())) if values.size else (0.1, 1.0)
 
 

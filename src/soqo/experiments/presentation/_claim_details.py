@@ -1,25 +1,109 @@
-"""A claim in full: the paper's words, the rule, the verdict in words, and the numbers behind every cell."""
+"""Marks of verdicts, chips beside a figure, and a claim in full: its words, its rule, and the numbers of its cells."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 
-from soqo.experiments.judgment import Claim, Kind, Number, Status, Verdict
-from soqo.experiments.presentation._glossary import render_term
-from soqo.experiments.presentation._numbers import format_interval, format_number, pluralize, render_text
-from soqo.experiments.presentation._verdict_marks import CLASSES, SIGNS, render_badge
+from soqo.experiments.judgment import Claim, Judgment, Kind, Number, Status, Verdict
+from soqo.experiments.presentation._charts import STATISTICS
+from soqo.experiments.presentation._html import (
+    format_interval,
+    format_number,
+    link_terms,
+    plain,
+    pluralize,
+    render_facts,
+    render_fold,
+    render_row,
+    render_table,
+    render_text,
+)
+from soqo.experiments.presentation._report import ReportFigure
 from soqo.experiments.settings import Reading, describe_setting
 
-STATISTICS = ("mean", "median")
-"""The statistics of a cell's two halves."""
+UNREFUTED = "not contradicted"
+"""The word for a theorem that no check refutes, which has a mark of its own: it is less than that the theorem holds."""
+
+MARKS: dict[str, tuple[str, str]] = {
+    Status.HOLDS: ("✓", "holds"),
+    UNREFUTED: ("◇", "unrefuted"),
+    Status.PARTLY: ("◐", "partly"),
+    Status.FAILS: ("✗", "fails"),
+    Status.UNKNOWN: ("?", "unknown"),
+    Status.UNTESTED: ("\N{EN DASH}", "untested"),
+}
+"""The sign and the style of each status, by its word."""
+
+_WITHOUT_SETTINGS = {"curvature": ("figure2-noise",), "rub": ("rub-learners", "remark2-inconsistent")}
+"""The claims of figures that show no outcome."""
 
 _IMPLIED = {
     Kind.IMPLIED: ". The paper does not state the claim: this is the nearest sentence.",
     Kind.PART: ". A part of the claim above.",
 }
+
+
+def render_sign(word: str) -> str:
+    """Return the sign of a status, which screen readers leave out."""
+    return f'<span aria-hidden="true">{MARKS[word][0]}</span>'
+
+
+def render_badge(word: str) -> str:
+    """Return a status with its sign, so that it does not depend on color.
+
+    Examples
+    --------
+    >>> render_badge(Status.HOLDS)
+    '<span class="verdict holds"><span aria-hidden="true">✓</span> holds</span>'
+    """
+    return f'<span class="verdict {MARKS[word][1]}">{render_sign(word)} {escape(word)}</span>'
+
+
+def render_chips(judgment: Judgment | None, figure: ReportFigure) -> str:
+    """Return a chip for each claim that a figure tests, with the verdict to the letter and a link to its numbers.
+
+    Parameters
+    ----------
+    judgment : Judgment or None
+        The claims, if there are any.
+    figure : ReportFigure
+        The figure. That of the introduction names no setting, and has the claims of the primary evaluation.
+    """
+    if judgment is None:
+        return ""
+    chips = "".join(_render_chip(claim, status) for claim, status in _find_claims(judgment, figure))
+    return f'<span class="chips">{chips}</span>' if chips else ""
+
+
+def _find_claims(judgment: Judgment, figure: ReportFigure) -> Iterator[tuple[Claim, Status]]:
+    """Yield the claims of a figure, each with its status there."""
+    names = {outcome.setting.name for outcome in figure.outcomes}
+    if "intro" in names:  # it has the setting of the primary evaluation, and thus the same verdicts
+        names.add("primary")
+    own = _WITHOUT_SETTINGS.get(figure.name, ())
+    for claim in judgment.tested:
+        if claim.kind is Kind.PART or not (claim.id in own or names & set(claim.settings)):
+            continue
+        cases = [case for name in names if (case := claim.case(name)) is not None]
+        yield claim, cases[0].status if len(cases) == 1 else claim.status
+
+
+def _render_chip(claim: Claim, status: Status) -> str:
+    implied = "implied: " if claim.kind is Kind.IMPLIED else ""
+    held, total, word = claim.counts[Status.HOLDS], len(claim.verdicts), claim.word(status)
+    readings = f"; holds in {held} of {total} readings" if total > 1 else ""
+    shown = f"{implied}{render_text(claim.label or claim.id.replace('-', ' '))}"
+    return (
+        f'<a class="chip {MARKS[word][1]}" href="#claim-{claim.id}" '
+        f'title="{plain(f"{implied}{claim.text}: {word}, to the letter{readings}")}">'
+        f'{render_sign(word)}<span class="unseen">{word}: </span> {shown}</a>'
+    )
+
+
+# ---- one claim -----------------------------------------------------------------------------------------------------
 
 
 def render_details(
@@ -42,15 +126,12 @@ def render_details(
         "Rule": render_text(f"{claim.word(Status.HOLDS).capitalize()} if {claim.rule}.") if claim.rule else "",
         "Settings": ", ".join(_link(name, settings) for name in claim.settings),
         "Limits": render_text(claim.note),
-        "Remark": _render_remark(claim.remark),
+        "Remark": link_terms(render_text(claim.remark), ["docs/explanation/theory.md"]),
     }
-    listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items() if value)
-    badge = render_badge(claim.status, claim.word(claim.status))
     tally = f" <small>{claim.literal.tally}</small>" if claim.literal and claim.literal.tally else ""
-    return (
-        f'<details class="fold" id="claim-{claim.id}"><summary>{badge} {render_text(claim.text)}{tally}</summary>\n'
-        f"<dl>{listed}</dl>\n{_render_numbers(claim, columns)}</details>"
-    )
+    summary = f"{render_badge(claim.word(claim.status))} {render_text(claim.text)}{tally}"
+    content = f"{render_facts(facts)}\n{_render_numbers(claim, columns)}"
+    return render_fold(summary, content, anchor=f"claim-{claim.id}")
 
 
 def link_source(claim: Claim, settings: Mapping[str, tuple[str, str]]) -> str:
@@ -73,21 +154,14 @@ def link_source(claim: Claim, settings: Mapping[str, tuple[str, str]]) -> str:
 
 
 def verdict_anchor(claim: Claim, verdict: Verdict) -> str:
-    """Return the id of the row of a verdict.
-
-    Parameters
-    ----------
-    claim : Claim
-        The claim.
-    verdict : Verdict
-        One of its verdicts.
-    """
+    """Return the id of the row of a verdict."""
     return f"{claim.id}-{verdict.reading.key.replace('/', '-').replace('*', 'any')}"
 
 
-def _render_remark(remark: str) -> str:
-    """Return a remark, in which a page of the documentation is a link to its meaning."""
-    return render_text(remark).replace("docs/explanation/theory.md", render_term("docs/explanation/theory.md"))
+def describe_cell(claim: Claim, reading: Reading) -> tuple[str, str]:
+    """Return the difference to the literal reading apart from the statistic, and the statistic, in words."""
+    statistic = claim.mean_name if reading.statistic == "mean" else reading.statistic
+    return replace(reading, statistic=None).describe(), statistic or ""
 
 
 def _render_numbers(claim: Claim, columns: Sequence[tuple[str, Reading]]) -> str:
@@ -95,40 +169,25 @@ def _render_numbers(claim: Claim, columns: Sequence[tuple[str, Reading]]) -> str
     if not claim.verdicts:
         return ""
     shown = [claim.verdict(replace(reading, statistic=name)) for _, reading in columns for name in STATISTICS]
+    shown.append(claim.charitable)
     verdicts = list({verdict.reading.key: verdict for verdict in shown if verdict is not None}.values())
-    if claim.charitable is not None and claim.charitable not in verdicts:
-        verdicts.append(claim.charitable)
-    rows = "\n".join(_render_verdict(claim, verdict) for verdict in verdicts)
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Reading", "Verdict", "Numbers, with 95 % intervals"))
     caption = pluralize(len(verdicts), "reading")
     if len(verdicts) < len(claim.verdicts):
         caption += f" of {len(claim.verdicts)}; claims.json has all of them"
-    return (
-        f'<div class="scroll" tabindex="0" role="group" aria-label="Numbers"><table class="numbers"><caption>{caption}'
-        f"</caption><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table></div>"
-    )
+    heads = ("Reading", "Verdict", "Numbers, with 95 % intervals")
+    return render_table("numbers", caption, heads, [_render_verdict(claim, one) for one in verdicts], label="Numbers")
 
 
 def _render_verdict(claim: Claim, verdict: Verdict) -> str:
-    statistic = claim.mean_name if verdict.reading.statistic == "mean" else verdict.reading.statistic
-    words = [statistic, _describe_changes(verdict.reading)]
-    told = ", ".join(filter(None, words)) if claim.axes else "every reading"
+    told = ", ".join(filter(None, reversed(describe_cell(claim, verdict.reading)))) if claim.axes else "every reading"
     cases = "".join(
-        f'<li class="{CLASSES[word]}"><span aria-hidden="true">{SIGNS[word]}</span> '
+        f'<li class="{MARKS[word][1]}">{render_sign(word)} '
         f"{render_text(describe_setting(case.setting))}: {'; '.join(map(_render_number, case.numbers))}</li>"
         for case in verdict.decisive
         for word in [claim.word(case.status)]
     )
-    badge = render_badge(verdict.status, claim.word(verdict.status))
-    return (
-        f'<tr id="{verdict_anchor(claim, verdict)}"><th scope="row">{render_text(told)}</th>'
-        f'<td>{badge}</td><td><ul class="cases">{cases}</ul></td></tr>'
-    )
-
-
-def _describe_changes(reading: Reading) -> str:
-    """Return the difference to the literal reading in words, apart from the statistic."""
-    return replace(reading, statistic=None).describe()
+    row = render_row(render_text(told), (render_badge(claim.word(verdict.status)), f'<ul class="cases">{cases}</ul>'))
+    return row.replace("<tr>", f'<tr id="{verdict_anchor(claim, verdict)}">', 1)
 
 
 def _render_number(number: Number) -> str:
@@ -137,9 +196,8 @@ def _render_number(number: Number) -> str:
 
 
 def _link(setting: str, settings: Mapping[str, tuple[str, str]]) -> str:
-    if setting not in settings:
-        return render_text(describe_setting(setting))
-    anchor, number = settings[setting]
     label = describe_setting(setting)
-    shown = label if label != setting else f"{number}: {setting}"
-    return f'<a href="#{anchor}">{render_text(shown)}</a>'
+    if setting not in settings:
+        return render_text(label)
+    anchor, number = settings[setting]
+    return f'<a href="#{anchor}">{render_text(label if label != setting else f"{number}: {setting}")}</a>'

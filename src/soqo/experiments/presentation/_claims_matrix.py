@@ -8,11 +8,17 @@ from html import escape
 from itertools import groupby
 
 from soqo.experiments.judgment import Claim, Judgment, Kind, Section, Status, Verdict
-from soqo.experiments.presentation._claim_details import STATISTICS, link_source, render_details, verdict_anchor
-from soqo.experiments.presentation._glossary import render_term
-from soqo.experiments.presentation._numbers import pluralize, render_text
-from soqo.experiments.presentation._style import typeset
-from soqo.experiments.presentation._verdict_marks import CLASSES, SIGNS, UNREFUTED, render_badge
+from soqo.experiments.presentation._charts import STATISTICS
+from soqo.experiments.presentation._claim_details import (
+    MARKS,
+    UNREFUTED,
+    describe_cell,
+    link_source,
+    render_badge,
+    render_details,
+    verdict_anchor,
+)
+from soqo.experiments.presentation._html import plain, pluralize, render_fold, render_table, render_term, render_text
 from soqo.experiments.settings import AXES, Reading, describe_setting
 
 _AXIS_NAMES = {
@@ -50,7 +56,7 @@ def render_claims(judgment: Judgment, settings: Mapping[str, tuple[str, str]]) -
         '<div class="scroll tall" tabindex="0" role="group" aria-label="Claims and readings"><table class="matrix">\n'
         '<caption class="unseen">Claims and readings</caption>\n'
         f"{_render_heads(columns)}\n{''.join(bodies)}</table></div>\n{_render_untested(judgment)}\n"
-        f'<details class="fold" id="readings"><summary>The readings</summary>{_render_axes()}</details>\n'
+        f"{render_fold('The readings', _render_axes(), anchor='readings')}\n"
         '<div id="numbers"><h3>One by one: the paper&rsquo;s words, the rule, and the numbers</h3>\n'
         f"{one_by_one}</div>"
     )
@@ -65,37 +71,40 @@ def _distinct(columns: Mapping[str, Reading]) -> list[tuple[str, Reading]]:
 
 
 def _describe_matrix(judgment: Judgment) -> str:
-    shares = [(claim.counts, len(claim.verdicts)) for claim in judgment.tested if claim.kind is not Kind.PART]
-    every = sum(counts[Status.HOLDS] == total for counts, total in shares)
-    unrefuted = sum(
-        claim.unproved and claim.kind is not Kind.PART and claim.counts[Status.HOLDS] == len(claim.verdicts)
-        for claim in judgment.tested
-    )
-    failed = sum(counts[Status.FAILS] == total for counts, total in shares)
-    some = sum(0 < counts[Status.HOLDS] < total for counts, total in shares)
-    rest = len(shares) - every - some - failed
+    """Return how many claims hold in every reading, in some, in none, and what the cells show."""
+    counted = [claim for claim in judgment.tested if claim.kind is not Kind.PART]
+    held = [claim.counts[Status.HOLDS] for claim in counted]
+    totals = [len(claim.verdicts) for claim in counted]
+    every = [claim for claim, count, total in zip(counted, held, totals, strict=True) if count == total]
+    some = sum(0 < count < total for count, total in zip(held, totals, strict=True))
+    failed = sum(claim.counts[Status.FAILS] == len(claim.verdicts) for claim in counted)
+    rest, unrefuted = len(counted) - len(every) - some - failed, sum(claim.unproved for claim in every)
     implied = judgment.counts(Kind.IMPLIED)
-    apart = (
-        f" Of {pluralize(sum(implied.values()), 'claim')} that the paper only {render_term('implied', 'implies')}, "
-        f"{', '.join(f'{count} {word}' for word, count in implied.items())} to the letter."
-        if implied
-        else ""
-    )
-    stated = len(shares) - sum(implied.values())
-    counted = f"{stated} stated and {sum(implied.values())} implied claims" if implied else pluralize(stated, "claim")
+    stated, apart = pluralize(len(counted), "claim"), ""
+    if count := sum(implied.values()):
+        stated = f"{len(counted) - count} stated and {count} implied claims"
+        told = ", ".join(f"{number} {word}" for word, number in implied.items())
+        apart = (
+            f" Of {pluralize(count, 'claim')} that the paper only {render_term('implied', 'implies')}, {told} to the "
+            "letter."
+        )
     also = f" ({unrefuted} of them {'is' if unrefuted == 1 else 'are'} not contradicted)" if unrefuted else ""
     return (
-        f"Of {counted} that this report tests, {every} {'holds' if every == 1 else 'hold'} in every reading{also} and "
-        f"{some} in some; {failed} {'fails' if failed == 1 else 'fail'} in every reading, and {rest} "
-        f"{'holds' if rest == 1 else 'hold'} in none but in part, or cannot be told in some.{apart} "
-        "Each cell is a link to its numbers; its left half is by means, as the paper defines regret, its right half by "
-        f"medians. The heads link to what each {render_term('reading')} means. The learning rate is the text's in all."
+        f"Of {stated} that this report tests, {_count_verb(len(every), 'hold')} in every reading{also} and {some} in "
+        f"some; {_count_verb(failed, 'fail')} in every reading, and {_count_verb(rest, 'hold')} in none but in part, "
+        f"or cannot be told in some.{apart} Each cell is a link to its numbers; its left half is by means, as the "
+        "paper defines regret, its right half by medians. The heads link to what each "
+        f"{render_term('reading')} means. The learning rate is the text's in all."
     )
+
+
+def _count_verb(count: int, verb: str) -> str:
+    return f"{count} {verb}{'s' if count == 1 else ''}"
 
 
 def _render_key() -> str:
     items = (
-        f'<span class="half {CLASSES[word]}" aria-hidden="true">{SIGNS[word]}</span> {text}'
+        f'<span class="half {MARKS[word][1]}" aria-hidden="true">{MARKS[word][0]}</span> {text}'
         for word, text in (
             (Status.HOLDS, "holds"),
             (UNREFUTED, render_term(UNREFUTED)),
@@ -140,8 +149,7 @@ def _axis(reading: Reading) -> str | None:
 
 def _render_head(title: str, reading: Reading, anchor: str) -> str:
     """Return the head of a column, a link to the meaning of its reading, which is also a tooltip."""
-    told = escape(typeset(reading.describe()), quote=True)
-    return f'<a href="#{anchor}" title="{told}">{escape(typeset(title))}</a>'
+    return f'<a href="#{anchor}" title="{plain(reading.describe())}">{plain(title)}</a>'
 
 
 def _render_axes() -> str:
@@ -153,15 +161,11 @@ def _render_axes() -> str:
         for axis, choices in AXES.items()
         for k, one in enumerate(choices)
     )
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Axis", "Value", "Meaning", "Source"))
     caption = (
         "What the text leaves open. A reading is one value on each axis; the first of each is the most literal. The "
         "learning rate is no axis, since the text names it; Figure 6 has one spectrum, linear up to 4, in all readings."
     )
-    return (
-        f'<div class="scroll"><table class="axes"><caption>{caption}</caption><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+    return render_table("axes", caption, ("Axis", "Value", "Meaning", "Source"), [rows], label="The readings")
 
 
 def _axis_head(axis: str, count: int) -> str:
@@ -192,7 +196,7 @@ def _render_row(claim: Claim, columns: Sequence[tuple[str, Reading]], settings: 
         cells = f"<td>{_render_share(claim)}</td>" + "".join(_render_cell(claim, reading) for _, reading in columns)
     else:
         why = render_text(claim.untestable) if claim.untestable else "it does not depend on the reading"
-        told = f"{render_badge(claim.status, claim.word(claim.status))} <small>{why}</small>"
+        told = f"{render_badge(claim.word(claim.status))} <small>{why}</small>"
         cells = f'<td class="all" colspan="{1 + len(columns)}"><a href="#claim-{claim.id}">{told}</a></td>'
     text = f'<a href="#claim-{claim.id}">{render_text(claim.text)}</a>'
     if claim.literal is not None and claim.status is Status.PARTLY:
@@ -208,7 +212,7 @@ def _render_share(claim: Claim) -> str:
     """Return a bar with the shares of the readings in which a claim holds, cannot be told and fails."""
     counts, total = claim.counts, len(claim.verdicts)
     parts = "".join(
-        f'<i class="{CLASSES[claim.word(status)]}" style="width:{100 * counts[status] / total:.1f}%"></i>'
+        f'<i class="{MARKS[claim.word(status)][1]}" style="width:{100 * counts[status] / total:.1f}%"></i>'
         for status in (Status.HOLDS, Status.PARTLY, Status.UNKNOWN, Status.FAILS)
         if counts[status]
     )
@@ -232,16 +236,15 @@ def _render_half(claim: Claim, verdict: Verdict | None, statistic: str, reading:
     status = Status.UNTESTED if verdict is None else verdict.status
     # A reading that differs from the literal one only on axes that do not matter for the claim says nothing new.
     same = " same" if reading.changes() and not reading.on(claim.axes).changes() else ""
-    word = claim.word(status)
-    kind = f"half {CLASSES[word]}{same}{'' if statistic else ' whole'}"
+    sign, style = MARKS[claim.word(status)]
+    kind = f"half {style}{same}{'' if statistic else ' whole'}"
     if verdict is None:
-        return f'<span class="{kind}">{SIGNS[word]}</span>'
-    name = claim.mean_name if statistic == "mean" else statistic
+        return f'<span class="{kind}">{sign}</span>'
+    which, name = describe_cell(claim, replace(reading, statistic=statistic or None))
     tally = f" ({verdict.tally})" if verdict.tally else ""
-    which = typeset(replace(reading, statistic=None).describe() or "to the letter")
-    told = escape(f"{', '.join(filter(None, (which, name)))}: {word}{tally}", quote=True)
+    told = plain(f"{', '.join(filter(None, (which or 'to the letter', name)))}: {claim.word(status)}{tally}")
     anchor = verdict_anchor(claim, verdict)
-    return f'<a class="{kind}" href="#{anchor}" title="{told}" aria-label="{told}">{SIGNS[word]}</a>'
+    return f'<a class="{kind}" href="#{anchor}" title="{told}" aria-label="{told}">{sign}</a>'
 
 
 def _render_untested(judgment: Judgment) -> str:
@@ -254,8 +257,8 @@ def _render_untested(judgment: Judgment) -> str:
         f"{render_text('; '.join(map(describe_setting, claim.settings)) or 'a setting of the paper')}</span></li>"
         for claim in rest
     )
-    return (
-        f'<details class="fold" id="untested"><summary>{render_badge(Status.UNTESTED)} '
-        f"{pluralize(len(rest), 'claim')}, for which <code>soqo reproduce</code> runs all settings</summary>"
-        f"<ul>{items}</ul></details>"
+    summary = (
+        f"{render_badge(Status.UNTESTED)} {pluralize(len(rest), 'claim')}, for which <code>soqo reproduce</code> runs "
+        "all settings"
     )
+    return render_fold(summary, f"<ul>{items}</ul>", anchor="untested")

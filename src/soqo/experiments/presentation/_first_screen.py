@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from html import escape
 
 from soqo._simulation.summary import format_short
 from soqo.experiments.execution import Band, Outcome
 from soqo.experiments.judgment import Judgment, Kind
-from soqo.experiments.presentation._chart_elements import render_headline_chart, render_swatch
-from soqo.experiments.presentation._charts import Chart, Statistic
-from soqo.experiments.presentation._glossary import render_term
-from soqo.experiments.presentation._numbers import common_unit, format_interval, format_number, pluralize, render_text
+from soqo.experiments.presentation._chart_html import render_chart, render_swatch
+from soqo.experiments.presentation._charts import STATISTICS, Chart
+from soqo.experiments.presentation._html import (
+    common_unit,
+    format_interval,
+    format_number,
+    link_terms,
+    plain,
+    pluralize,
+    render_term,
+    render_text,
+)
 from soqo.experiments.presentation._outcome_charts import (
     display_name,
     end_regret,
@@ -20,7 +26,7 @@ from soqo.experiments.presentation._outcome_charts import (
     main_policies,
     slower_learners,
 )
-from soqo.experiments.presentation._report_data import ReportData
+from soqo.experiments.presentation._report import ReportData
 from soqo.experiments.presentation._style import policy_styles, typeset
 
 _KINDS = {Kind.EXPERIMENT: "Experiments", Kind.THEORY: "Theory"}
@@ -33,15 +39,17 @@ _STYLES = {
     **dict.fromkeys(("fails", "fail"), "fails"),
     "cannot be told": "unknown",
 }
-_STATISTICS: tuple[Statistic, ...] = ("mean", "median")
+_LINKED = ("radius", "handover", "reading", "soqo", "spectrum")
+"""Words that the paper does not have, which are links to their meaning."""
+
 _HEADLINE = "primary"
 """The setting of the large picture, if it was simulated; otherwise the first that does not sweep a parameter."""
 
 
 def headline_outcome(data: ReportData) -> Outcome | None:
     """Return the outcome of the large picture, or None if all settings sweep a parameter."""
-    plain = [outcome for outcome in data.outcomes if not outcome.setting.swept]
-    return next((o for o in plain if o.setting.name == _HEADLINE), plain[0] if plain else None)
+    found = [outcome for outcome in data.outcomes if not outcome.setting.swept]
+    return next((o for o in found if o.setting.name == _HEADLINE), found[0] if found else None)
 
 
 def render_first_screen(data: ReportData, charts: Mapping[str, Chart]) -> str:
@@ -61,11 +69,11 @@ def render_first_screen(data: ReportData, charts: Mapping[str, Chart]) -> str:
     title, picture = outcome.setting.title, ""
     chart = charts.get(f"{outcome.setting.name}_headline")
     if chart is not None:  # a figure that could not be drawn is not in the report
-        picture = render_headline_chart(chart, 0, title)
-    source = f" <span>{escape(outcome.setting.source)}</span>" if outcome.setting.source else ""
+        picture = render_chart(chart, title, headline=True)
+    source = f" <span>{plain(outcome.setting.source)}</span>" if outcome.setting.source else ""
     return (
-        f'{finding}\n<section class="card" id="headline">\n<h2>{escape(typeset(title))}{source}</h2>\n'
-        f"{picture}\n{_render_table(data, outcome)}\n</section>"
+        f'{finding}\n<section class="card" id="headline">\n<h2>{plain(title)}{source}</h2>\n'
+        f"{picture}\n{_render_table(outcome)}\n</section>"
     )
 
 
@@ -78,9 +86,9 @@ def _render_finding(data: ReportData, outcome: Outcome | None) -> str:
     if judgment is None or not judgment.tested:
         return f'<p class="finding">{render_text(_compare(outcome))}</p>'
     first, _, more = judgment.headline.partition(". ")
-    plain = f'<p class="finding">{render_text(first.removesuffix("."))}.</p>\n' if first else ""
-    plain += f'<p class="more">{_link_terms(render_text(more))}</p>\n' if more else ""
-    return f"{plain}{_render_counts(judgment)}"
+    told = f'<p class="finding">{render_text(first.removesuffix("."))}.</p>\n' if first else ""
+    told += f'<p class="more">{link_terms(render_text(more), _LINKED)}</p>\n' if more else ""
+    return f"{told}{_render_counts(judgment)}"
 
 
 def _render_counts(judgment: Judgment) -> str:
@@ -92,18 +100,11 @@ def _render_counts(judgment: Judgment) -> str:
             parts = ", ".join(f'<b class="{_STYLES[word]}">{count} {word}</b>' for word, count in counts.items())
             items.append(f"<li>{name}, {pluralize(total, 'claim')}: {parts}</li>")
     _, _, best = judgment.finding.partition(". ")
-    told = f" {_link_terms(render_text(best))}" if best else ""
+    told = f" {link_terms(render_text(best), _LINKED)}" if best else ""
     return (
         f'<div class="counts"><ul>{"".join(items)}<li><a href="#claims">All claims</a></li></ul>\n'
         f"<p>Counted for the paper&rsquo;s text {render_term('to the letter')}, by means over the runs.{told}</p></div>"
     )
-
-
-def _link_terms(html: str) -> str:
-    """Return a text in which words that the paper does not have are links to their meaning."""
-    for name in ("radius", "handover", "reading", "soqo", "spectrum"):
-        html = re.sub(rf"\b{name}\b", lambda match: render_term(match[0]), html, count=1)
-    return html
 
 
 def _compare(outcome: Outcome | None) -> str:
@@ -124,29 +125,28 @@ def _compare(outcome: Outcome | None) -> str:
 # ---- the table -----------------------------------------------------------------------------------------------------
 
 
-def _render_table(data: ReportData, outcome: Outcome) -> str:
+def _render_table(outcome: Outcome) -> str:
     """Return the mean and the median of the regret at the end, with 95 % intervals."""
     main, extra = main_policies(outcome), slower_learners(outcome)
     names = [*main, *extra]
     styles = policy_styles(outcome.policies)
-    curves = data.curves[outcome.setting.name].policies
-    bands: dict[tuple[str, Statistic], Band] = {(n, s): getattr(curves[n], s) for n in names for s in _STATISTICS}
-    unit = common_unit(float(band.value[-1]) for band in bands.values())
-    best = {s: find_best(outcome, names, s) for s in _STATISTICS}
+    bands = {(name, s): outcome.band(name, s, "rounds") for name in names for s in STATISTICS}
+    unit, units = common_unit(float(band.value[-1]) for band in bands.values())
+    best = {s: find_best(outcome, names, s) for s in STATISTICS}
     body = []
+    mark = ' class="best"'
     for name in names:
         cells = "".join(
-            f'<td role="cell" data-label="{s.capitalize()}"{_mark(best[s] == name)}>'
+            f'<td role="cell" data-label="{s.capitalize()}"{mark if best[s] == name else ""}>'
             f"{_render_cell(bands[name, s], unit)}</td>"
-            for s in _STATISTICS
+            for s in STATISTICS
         )
         policy, comma, rate = display_name(outcome, name).partition(", xi")
-        shown = escape(typeset(policy)) + (f" <small>{escape(typeset(f'xi{rate}'))}</small>" if comma else "")
+        shown = plain(policy) + (f" <small>{plain(f'xi{rate}')}</small>" if comma else "")
         note = " <small>not in the paper</small>" if name in extra else ""
         head = f'<th role="rowheader" scope="row">{render_swatch(*styles[name])}{shown}{note}</th>'
         body.append(f'<tr role="row">{head}{cells}</tr>')
     heads = "".join(f'<th role="columnheader" scope="col">{text}</th>' for text in ("Policy", "Mean", "Median"))
-    units = f", in units of 10<sup>{unit}</sup>" if unit else ""
     caption = (
         f"Regret after {outcome.setting.horizon:,} rounds{units}, {outcome.runs} runs, with 95 % intervals; marked: "
         "the least"
@@ -173,10 +173,6 @@ def _explain(outcome: Outcome) -> str:
     )
 
 
-def _mark(best: bool) -> str:
-    return ' class="best"' if best else ""
-
-
-def _render_cell(band: Band, unit: int) -> str:
-    value, low, high = (float(end[-1]) / 10.0**unit for end in (band.value, band.low, band.high))
+def _render_cell(band: Band, unit: float) -> str:
+    value, low, high = (float(end[-1]) / unit for end in (band.value, band.low, band.high))
     return f"<b>{format_number(value)}</b> <small>{format_interval(low, high)}</small>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -11,33 +11,32 @@ import numpy as np
 
 from soqo._simulation.summary import format_short
 from soqo.errors import ArgumentError
-from soqo.experiments.execution import Band, Curves, Outcome, PolicyCurves
-from soqo.experiments.presentation._charts import Chart, Curve, Panel, Statistic, drawable
+from soqo.experiments.execution import Band, Outcome
+from soqo.experiments.presentation._charts import STATISTICS, Chart, Curve, Panel, Statistic, drawable
 from soqo.experiments.presentation._style import policy_styles, sequential_colors
 from soqo.policies import OAL, POL, Policy, SCaLE
 
-_STATISTICS: tuple[Statistic, ...] = ("mean", "median")
-_UP_TO_ROUND = "Regret up to round t"
+UP_TO_ROUND = "Regret up to round t"
 _MAX_SHOWN = 9
 """Curves that are drawn before the reader chooses; more are a tangle."""
 
 
-def regret_chart(outcome: Outcome, curves: Curves) -> Chart:
+def regret_chart(outcome: Outcome) -> Chart:
     """Return the chart of a setting: regret at the end by horizon, up to each round, and per round.
 
     Policies that are not in the paper are in :func:`beside_chart`, if the setting has policies of the paper.
     """
-    return _chart_policies(outcome, curves, outcome.setting.name, main_policies(outcome))
+    return _chart_policies(outcome, outcome.setting.name, main_policies(outcome))
 
 
-def headline_chart(outcome: Outcome, curves: Curves) -> Chart:
+def headline_chart(outcome: Outcome) -> Chart:
     """Return the chart of the page's first picture: regret up to each round, with the paper's learners at our rate too.
 
     A calibrated HySCaLE has another learning rate than the paper's POL and OAL, so that both of these are there twice.
     """
     policies = [*main_policies(outcome), *slower_learners(outcome)]
-    chart = _chart_policies(outcome, curves, f"{outcome.setting.name}_headline", policies)
-    return replace(chart, panels=tuple(panel for panel in chart.panels if panel.title == _UP_TO_ROUND))
+    chart = _chart_policies(outcome, f"{outcome.setting.name}_headline", policies)
+    return replace(chart, panels=tuple(panel for panel in chart.panels if panel.title == UP_TO_ROUND))
 
 
 def slower_learners(outcome: Outcome) -> list[str]:
@@ -47,34 +46,34 @@ def slower_learners(outcome: Outcome) -> list[str]:
     return [n for n in outcome.policies if n not in main and type(outcome.setting.policies[n]) in kinds & {POL, OAL}]
 
 
-def beside_chart(outcome: Outcome, curves: Curves) -> Chart | None:
+def beside_chart(outcome: Outcome) -> Chart | None:
     """Return the chart of the policies that are not in the paper, with the paper's best for comparison, or None."""
     main = main_policies(outcome)
     others = [name for name in outcome.policies if name not in main]
     if not others:
         return None
     best = find_best(outcome, main, first_statistic(outcome))
-    return _chart_policies(outcome, curves, f"{outcome.setting.name}_beside", [best, *others])
+    return _chart_policies(outcome, f"{outcome.setting.name}_beside", [best, *others])
 
 
-def sweep_chart(outcomes: Sequence[Outcome], curves: Mapping[str, Curves]) -> Chart:
+def sweep_chart(outcomes: Sequence[Outcome]) -> Chart:
     """Return the chart of settings that sweep a parameter: a panel for each policy, a curve for each setting."""
     if not outcomes or not all(outcome.setting.swept for outcome in outcomes):
         got = [outcome.setting.name for outcome in outcomes]
         raise ArgumentError(f"outcomes must be at least one, each of a setting with a sweep, got {got}")
     families = dict.fromkeys(point.family for outcome in outcomes for point in outcome.setting.swept.values())
-    _, labels = split_titles([outcome.setting.title for outcome in outcomes])
+    title, labels = split_titles([outcome.setting.title for outcome in outcomes])
     colors = sequential_colors(len(outcomes))
     panels = []
     for family in families:
         drawn = [
-            _sweep_curve(outcome, curves[outcome.setting.name], family, color, label)
+            _sweep_curve(outcome, family, color, label)
             for outcome, color, label in zip(outcomes, colors, labels, strict=True)
         ]
-        drawn += _levels(outcomes[0], curves[outcomes[0].setting.name]) if len(outcomes) == 1 else []
+        drawn += _levels(outcomes[0]) if len(outcomes) == 1 else []
         panels.append(_sweep_panel(family, outcomes, [curve for curve in drawn if curve.x.size]))
     runs = min(outcome.runs for outcome in outcomes)
-    return Chart(outcomes[0].setting.figure, tuple(panels), first_statistic(outcomes[0]), runs)
+    return Chart(outcomes[0].setting.figure, title, tuple(panels), first_statistic(outcomes[0]), runs)
 
 
 def main_policies(outcome: Outcome) -> list[str]:
@@ -116,34 +115,31 @@ def end_regret(outcome: Outcome, name: str, statistic: Statistic) -> float:
 
 # ---- one setting ---------------------------------------------------------------------------------------------------
 
-_What = Literal["", "_per_round", "_by_horizon"]
+_Over = Literal["rounds", "windows", "horizons"]
 
 
-def _chart_policies(outcome: Outcome, curves: Curves, name: str, policies: Sequence[str]) -> Chart:
+def _chart_policies(outcome: Outcome, name: str, policies: Sequence[str]) -> Chart:
     """Return a chart of some policies of an outcome."""
-    drawn = {policy: curves.policies[policy] for policy in policies}
     explored = _exploration_rounds(outcome, policies)
     panels = []
-    by_horizon = {policy: one for policy, one in drawn.items() if len(one.horizons) > 1}
-    if by_horizon and (len(by_horizon) > 1 or len(drawn) == 1):  # one curve of many compares nothing
-        lines = _curves(outcome, curves, by_horizon, "_by_horizon")
+    by_horizon = [policy for policy in policies if len(outcome.horizons_of(policy)) > 1]
+    if by_horizon and (len(by_horizon) > 1 or len(policies) == 1):  # one curve of many compares nothing
+        lines = _curves(outcome, by_horizon, "horizons")
         panels.append(Panel("Regret at the end, by horizon T", "horizon T", "regret", lines))
-    lines = _curves(outcome, curves, drawn, "")
-    panels.append(Panel(_UP_TO_ROUND, "round t", "regret", lines, explored=explored))
-    width = max(curves.windows)
-    mean_of = f", over {width} rounds" if width > 1 else ""
-    lines = _curves(outcome, curves, drawn, "_per_round")
-    panels.append(Panel(f"Regret per round{mean_of}", "round t", "regret per round", lines, explored=explored))
-    return Chart(name, tuple(panels), first_statistic(outcome), outcome.runs)
+    panels.append(Panel(UP_TO_ROUND, "round t", "regret", _curves(outcome, policies, "rounds"), explored=explored))
+    width = int(outcome.windows.max())
+    title = f"Regret per round{f', over {width} rounds' if width > 1 else ''}"
+    panels.append(Panel(title, "round t", "regret per round", _curves(outcome, policies, "windows"), explored=explored))
+    return Chart(name, outcome.setting.title, tuple(panels), first_statistic(outcome), outcome.runs)
 
 
-def _curves(outcome: Outcome, curves: Curves, drawn: Mapping[str, PolicyCurves], what: _What) -> tuple[Curve, ...]:
+def _curves(outcome: Outcome, policies: Sequence[str], over: _Over) -> tuple[Curve, ...]:
     """Return a curve for each policy, in its color."""
     styles = policy_styles(outcome.policies)
     found = []
-    for index, (name, one) in enumerate(drawn.items()):
-        x = np.array(one.horizons if what == "_by_horizon" else curves.rounds, float)
-        bands = {statistic: drawable(getattr(one, f"{statistic}{what}")) for statistic in _STATISTICS}
+    for index, name in enumerate(policies):
+        x = np.array(outcome.horizons_of(name) if over == "horizons" else outcome.rounds, float)
+        bands = {statistic: drawable(outcome.band(name, statistic, over)) for statistic in STATISTICS}
         found.append(Curve(display_name(outcome, name), *styles[name], x, bands, shown=index < _MAX_SHOWN))
     return tuple(found)
 
@@ -167,7 +163,7 @@ def _sweep_panel(family: str, outcomes: Sequence[Outcome], drawn: Sequence[Curve
     label = f"regret after {outcomes[0].setting.horizon} rounds"
     shown = display_family(outcomes[0], family)
     # Settings of a sweep may differ by orders of magnitude, and so do the ends of one curve.
-    positive = all((curve.bands[s].value > 0.0).all() for curve in drawn for s in _STATISTICS)
+    positive = all((curve.bands[s].value > 0.0).all() for curve in drawn for s in STATISTICS)
     return Panel(shown, points[0].parameter, label, tuple(drawn), ticks=ticks, marks=True, log=positive)
 
 
@@ -179,39 +175,30 @@ def display_family(outcome: Outcome, family: str) -> str:
     return display_name(outcome, member).replace(member, family)
 
 
-def _sweep_curve(outcome: Outcome, curves: Curves, family: str, color: str, label: str) -> Curve:
+def _sweep_curve(outcome: Outcome, family: str, color: str, label: str) -> Curve:
     """Return the regret at the end of a swept policy against its parameter."""
     members = sorted((p.value, name) for name, p in outcome.setting.swept.items() if p.family == family)
-    ends = [_end_bands(outcome, curves.policies[name]) for _, name in members]
-    bands = {s: _join([one[s] for one in ends]) for s in _STATISTICS} if ends else {}
+    bands = _end_bands(outcome, [name for _, name in members])
     return Curve(label or family, color, "-", np.array([value for value, _ in members]), bands)
 
 
-def _levels(outcome: Outcome, curves: Curves) -> list[Curve]:
+def _levels(outcome: Outcome) -> list[Curve]:
     """Return the policies that are not swept as horizontal lines."""
     swept = outcome.setting.swept
     ends = np.array([f(point.value for point in swept.values()) for f in (min, max)])
     styles = policy_styles(name for name in outcome.policies if name not in swept)
-    levels = {name: _end_bands(outcome, curves.policies[name]) for name in styles}
-    return [
-        Curve(name, *style, ends, {s: _join([levels[name][s]] * 2) for s in _STATISTICS})
-        for name, style in styles.items()
-    ]
+    return [Curve(name, *style, ends, _end_bands(outcome, [name] * 2)) for name, style in styles.items()]
 
 
-def _end_bands(outcome: Outcome, one: PolicyCurves) -> dict[Statistic, Band]:
-    """Return the statistics of the regret at the end of the setting's own horizon."""
-    index = one.horizons.index(outcome.setting.horizon)
-    found = {}
-    for statistic in _STATISTICS:
-        band = drawable(getattr(one, f"{statistic}_by_horizon"))
-        found[statistic] = Band(band.value[[index]], band.low[[index]], band.high[[index]])
+def _end_bands(outcome: Outcome, names: Sequence[str]) -> dict[Statistic, Band]:
+    """Return the statistics of the regret of policies at the end of the setting's own horizon."""
+    found: dict[Statistic, Band] = {}
+    for statistic in STATISTICS if names else ():
+        bands = [drawable(outcome.band(name, statistic, "horizons")) for name in names]
+        places = [outcome.horizons_of(name).index(outcome.setting.horizon) for name in names]
+        ends = [[getattr(b, end)[k] for b, k in zip(bands, places, strict=True)] for end in ("value", "low", "high")]
+        found[statistic] = Band(*map(np.array, ends))
     return found
-
-
-def _join(bands: Sequence[Band]) -> Band:
-    value, low, high = (np.concatenate([getattr(b, end) for b in bands]) for end in ("value", "low", "high"))
-    return Band(value, low, high)
 
 
 def split_titles(titles: Sequence[str]) -> tuple[str, list[str]]:

@@ -5,27 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from importlib.resources import files
-from string import Template
-from typing import Any
 
 from soqo.experiments.judgment import explain_zero_estimates
-from soqo.experiments.presentation._chart_elements import chart_colors
+from soqo.experiments.presentation._chart_html import chart_colors, embed_charts
 from soqo.experiments.presentation._charts import Chart
+from soqo.experiments.presentation._claim_details import render_chips
 from soqo.experiments.presentation._claims_matrix import render_claims
-from soqo.experiments.presentation._curvature_figure import SURFACE, curvature_surface
-from soqo.experiments.presentation._evidence_charts import risk_chart, rub_chart
-from soqo.experiments.presentation._evidence_section import render_evidence
+from soqo.experiments.presentation._evidence_page import render_evidence, risk_chart
 from soqo.experiments.presentation._first_screen import headline_outcome, render_first_screen
-from soqo.experiments.presentation._glossary import render_glossary
-from soqo.experiments.presentation._interactive import embed_charts
-from soqo.experiments.presentation._numbers import pluralize
-from soqo.experiments.presentation._outcome_charts import beside_chart, headline_chart, regret_chart, sweep_chart
-from soqo.experiments.presentation._page_sections import make_anchor, render_article, render_result, render_title
-from soqo.experiments.presentation._report_data import ReportData
-from soqo.experiments.presentation._report_figures import ReportFigure
-from soqo.experiments.presentation._svg import inline_svg, render_color_rules
-from soqo.experiments.presentation._verdict_marks import render_chips
+from soqo.experiments.presentation._html import (
+    make_anchor,
+    pluralize,
+    read_resource,
+    render_facts,
+    render_fold,
+    render_frame,
+    render_glossary,
+    render_title,
+)
+from soqo.experiments.presentation._outcome_charts import headline_chart
+from soqo.experiments.presentation._page_sections import render_article, render_result
+from soqo.experiments.presentation._report import ReportData, ReportFigure
 from soqo.experiments.settings import catalogue
 
 
@@ -50,105 +50,71 @@ def render_page(data: ReportData) -> str:
     --------
     >>> from soqo.experiments.judgment import Evidence
     >>> about = {"command": "", "quick": False, "versions": {}, "code": "", "settings": {"a": {"runs": 4, "seed": 0}}}
-    >>> render_page(ReportData((), {}, None, Evidence(), (), {}, about)).splitlines()[0]
+    >>> render_page(ReportData((), None, Evidence(), (), about)).splitlines()[0]
     '<!DOCTYPE html>'
     """
     charts = _make_charts(data)
-    drawn = {f.name: inline_svg(data.svgs[f.name], f.name) for f in data.figures if f.name not in charts}
-    colors = chart_colors(list(charts.values())) | {color for _, found in drawn.values() for color in found}
     groups: dict[str, list[ReportFigure]] = {}
     for figure in data.figures:
         groups.setdefault(figure.group, []).append(figure)
-    svgs = {name: element for name, (element, _) in drawn.items()}
-    sections = "\n".join(_render_group(group, charts, svgs, data) for group in groups.values())
-    surfaces = [curvature_surface()] if SURFACE in drawn else []
-    script = _join_scripts() if charts or surfaces else ""
-    return Template(read_resource("page.html")).substitute(
-        title="The SCaLE paper&rsquo;s experiments, reproduced" if data.judgment else "Simulated regret",
-        refresh="",
-        style=read_resource("page.css").replace("/* colors */", render_color_rules(colors)),
-        body="\n".join(
-            (
-                f'<header class="top"><h1>{_kicker(data)}</h1>{_render_links(data, groups)}</header>',
-                '<main id="main">',
-                _render_notice(data.about),
-                render_first_screen(data, charts),
-                _render_claims(data, groups),
-                f'<section id="figures">\n<div class="head"><h2>{_figures_heading(data)}</h2><span id="folds"></span>'
-                f"</div>\n{sections}\n{_render_missing(data)}</section>",
-                render_evidence(data.evidence, charts),
-                render_glossary() if data.judgment else "",
-                _render_about(data),
-                "</main>",
-            )
-        ),
-        scripts=f"{embed_charts(charts.values(), surfaces)}\n<script>{script}</script>" if script else "",
+    evidence = render_evidence(data.evidence, charts)
+    paper = data.judgment is not None
+    parts = (
+        f'<header class="top"><h1>{"The SCaLE paper, reproduced" if paper else "Simulated regret"}</h1>'
+        f"{_render_links(data, groups, evidence)}</header>",
+        '<main id="main">',
+        _QUICK if data.about["quick"] else "",
+        render_first_screen(data, charts),
+        _render_claims(data, groups),
+        '<section id="figures">\n<div class="head"><h2>'
+        f'{"The paper&rsquo;s figures" if paper else "Figures"}</h2><span id="folds"></span></div>',
+        *(_render_group(group, data) for group in groups.values()),
+        f"{_render_missing(data)}</section>",
+        evidence,
+        render_glossary() if paper else "",
+        _render_about(data),
+        "</main>",
+    )
+    return render_frame(
+        "The SCaLE paper&rsquo;s experiments, reproduced" if paper else "Simulated regret",
+        "\n".join(parts),
+        colors=chart_colors(charts.values()),
+        scripts=f"{embed_charts(charts.values())}\n<script>{_join_scripts()}</script>" if charts else "",
     )
 
 
-def read_resource(name: str) -> str:
-    """Return the text of a file of this package, so that other pages look alike.
-
-    Parameters
-    ----------
-    name : str
-        ``"page.html"``, the frame with the places title, refresh, style, body and scripts, ``"page.css"``, or a script.
-
-    Returns
-    -------
-    str
-        The text.
-
-    Examples
-    --------
-    >>> read_resource("page.html").splitlines()[0]
-    '<!DOCTYPE html>'
-    """
-    return files("soqo.experiments.presentation").joinpath(name).read_text(encoding="utf-8")
+_QUICK = (
+    '<p class="notice">This is a quick first look with few runs and few horizons: its numbers are less accurate than '
+    "those of a full run, and its verdicts are provisional.</p>"
+)
 
 
 def _join_scripts() -> str:
     """Return all scripts of the page in one scope of their own."""
-    parts = "\n".join(read_resource(name) for name in ("charts.js", "surface.js", "page.js"))
+    parts = "\n".join(read_resource(name) for name in ("charts.js", "page.js"))
     return f'"use strict";\n(() => {{\n{parts}}})();'
 
 
 def _make_charts(data: ReportData) -> dict[str, Chart]:
-    """Return the charts of all figures of outcomes, by name."""
-    charts: list[Chart | None] = []
+    """Return the charts of the page by name."""
+    charts = [chart for figure in data.figures for chart in (figure.chart, figure.beside) if chart is not None]
     headline = headline_outcome(data)
-    for figure in data.figures:
-        if figure.is_sweep:
-            charts.append(sweep_chart(figure.outcomes, data.curves))
-        elif figure.outcomes:
-            (outcome,) = figure.outcomes
-            curves = data.curves[outcome.setting.name]
-            charts += [regret_chart(outcome, curves), beside_chart(outcome, curves)]
-            if outcome is headline:
-                charts.append(headline_chart(outcome, curves))
-    titles = {outcome.setting.name: outcome.setting.title.partition(": ")[2] for outcome in data.outcomes}
-    charts += [rub_chart(data.evidence, titles), risk_chart(data.evidence)]
-    return {chart.name: chart for chart in charts if chart is not None}
+    if headline is not None and any(headline in figure.outcomes for figure in data.figures):
+        charts.append(headline_chart(headline))
+    if data.evidence.risk:
+        charts.append(risk_chart(data.evidence.risk))
+    return {chart.name: chart for chart in charts}
 
 
 # ---- head and foot -------------------------------------------------------------------------------------------------
 
 
-def _kicker(data: ReportData) -> str:
-    return "The SCaLE paper, reproduced" if data.judgment else "Simulated regret"
-
-
-def _figures_heading(data: ReportData) -> str:
-    return "The paper&rsquo;s figures" if data.judgment else "Figures"
-
-
-def _render_links(data: ReportData, groups: Mapping[str, Sequence[ReportFigure]]) -> str:
+def _render_links(data: ReportData, groups: Mapping[str, Sequence[ReportFigure]], evidence: str) -> str:
     """Return links to the claims and to each figure of the paper."""
     links = [("#claims", "Claims")] if data.judgment else []
     for name, group in groups.items():
         links.append((f"#{make_anchor('group', name)}", _short_name(group)))
-    evidence = data.evidence
-    if evidence.risk or evidence.split or evidence.tails or evidence.tuned_c1:
+    if evidence:
         links.append(("#evidence", "Evidence"))
     if data.judgment:
         links.append(("#terms", "Terms"))
@@ -172,20 +138,12 @@ def figure_number(figure: ReportFigure) -> str:
 
     Examples
     --------
-    >>> figure_number(ReportFigure("mine", "mine", "Mine", "Appendix, Figure 7: a test", "", ()))
+    >>> from soqo.experiments.presentation._evidence_page import curvature_chart
+    >>> figure_number(ReportFigure("mine", "mine", "Mine", "Appendix, Figure 7: a test", "", curvature_chart()))
     'Figure 7'
     """
     match = re.search(r"Figure \d+", figure.source)
     return match[0] if match else ""
-
-
-def _render_notice(about: Mapping[str, Any]) -> str:
-    if not about["quick"]:
-        return ""
-    return (
-        '<p class="notice">This is a quick first look with few runs and few horizons: its numbers are less '
-        "accurate than those of a full run, and its verdicts are provisional.</p>"
-    )
 
 
 def _render_about(data: ReportData) -> str:
@@ -195,21 +153,20 @@ def _render_about(data: ReportData) -> str:
     each = " each" if len(settings) > 1 else ""
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     names = ["about.json", *(["claims.json", "claims.csv"] if data.judgment else [])]
-    rows = [("Command", f"<code>{escape(about['command'])}</code>")] if about["command"] else []
-    rows += [
-        ("Seed", format_range([setting["seed"] for setting in settings])),
-        ("Versions", escape(versions)),
-        ("Code", f"<code>{escape(about['code'])}</code>"),
-        ("Files", ", ".join(f'<a href="{name}">{name}</a>' for name in names)),
-    ]
-    facts = "\n".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows)
+    facts = {
+        "Command": f"<code>{escape(about['command'])}</code>" if about["command"] else "",
+        "Seed": format_range([setting["seed"] for setting in settings]),
+        "Versions": escape(versions),
+        "Code": f"<code>{escape(about['code'])}</code>",
+        "Files": ", ".join(f'<a href="{name}">{name}</a>' for name in names),
+    }
     return (
         '<section id="about" class="card">\n<h2>About this report</h2>\n'
         f"<p>It simulates {pluralize(len(settings), 'setting')} with {runs} runs{each}. Regret is the cost of a policy "
         "minus the cost of LAI, which knows A, on the same sample paths with the same noise; it is negative where a "
         "policy pays less than LAI. Intervals have a level of 95 %, by a bootstrap over the runs; the button "
         "&ldquo;Intervals&rdquo; draws them. A policy has the same color in every "
-        f"figure.</p>\n<dl>\n{facts}\n</dl>\n</section>"
+        f"figure.</p>\n{render_facts(facts)}\n</section>"
     )
 
 
@@ -244,32 +201,23 @@ def _render_claims(data: ReportData, groups: Mapping[str, Sequence[ReportFigure]
 # ---- figures -------------------------------------------------------------------------------------------------------
 
 
-def _render_group(
-    group: Sequence[ReportFigure], charts: Mapping[str, Chart], svgs: Mapping[str, str], data: ReportData
-) -> str:
+def _render_group(group: Sequence[ReportFigure], data: ReportData) -> str:
     """Return the fold of a figure of the paper: one article, or a fold for each of several."""
     title, rest = _split_group_titles(group)
     where = _short_name(group)
     number = f"<b>{where}</b> " if where.startswith(("Figure", "RUB")) else ""
     name = "Appendix, additional experiments" if title == "Appendix" else title
-    several = where.startswith("Figures")
-    chips = [render_chips(data.judgment, figure) for figure in group]
-    articles = [
-        render_article(figure, charts, svgs.get(figure.name, ""), explain_zero_estimates(data.evidence, figure.name))
-        for figure in group
-    ]
+    results = [f"{render_result(figure)} {render_chips(data.judgment, figure)}" for figure in group]
+    articles = [render_article(figure, explain_zero_estimates(data.evidence, figure.name)) for figure in group]
     if len(group) > 1:
+        numbers = [f"<b>{figure_number(figure)}</b> " if where.startswith("Figures") else "" for figure in group]
         articles = [
-            f'<details class="fold"><summary>{f"<b>{figure_number(figure)}</b> " if several else ""}'
-            f"{render_title(text)} {render_result(figure)} {chip}</summary>\n{article}\n</details>"
-            for text, article, figure, chip in zip(rest, articles, group, chips, strict=True)
+            render_fold(f"{of}{render_title(text)} {result}", article)
+            for of, text, result, article in zip(numbers, rest, results, articles, strict=True)
         ]
-    inner = "\n".join(articles)
-    return (
-        f'<details class="card group" id="{make_anchor("group", group[0].group)}"><summary><h3>{number}'
-        f"{render_title(name)}</h3> {f'{render_result(group[0])} {chips[0]}' if len(group) == 1 else ''}</summary>\n"
-        f"{inner}\n</details>"
-    )
+    summary = f"<h3>{number}{render_title(name)}</h3> {results[0] if len(group) == 1 else ''}"
+    anchor = make_anchor("group", group[0].group)
+    return render_fold(summary, "\n".join(articles), kind="card group", anchor=anchor)
 
 
 def _split_group_titles(group: Sequence[ReportFigure]) -> tuple[str, list[str]]:

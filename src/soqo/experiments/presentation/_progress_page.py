@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import base64
+from collections.abc import Mapping
 from datetime import datetime
 from html import escape
 from pathlib import Path
-from string import Template
 from typing import Any
 
-from soqo.experiments.execution import Landed, Outcome, make_curves
-from soqo.experiments.presentation._chart_elements import chart_colors, render_chart
-from soqo.experiments.presentation._charts import Chart
-from soqo.experiments.presentation._outcome_charts import regret_chart
-from soqo.experiments.presentation._page import read_resource
-from soqo.experiments.presentation._page_sections import render_title
-from soqo.experiments.presentation._rendering import write_atomically
-from soqo.experiments.presentation._svg import render_color_rules
+from soqo.experiments.execution import Landed, Outcome
+from soqo.experiments.presentation._figures import regret_figure
+from soqo.experiments.presentation._html import plain, render_frame, render_title
+from soqo.experiments.presentation._rendering import render_svg, write_atomically
 
 _RELOAD = 3
 """Seconds between reloads of the page."""
@@ -67,7 +63,6 @@ def render_progress(landed: Landed, about: Mapping[str, Any]) -> str:
     True
     """
     outcomes = [outcome for outcome in landed.outcomes() if not outcome.setting.swept][:_MAX_CHARTS]
-    charts = [_first_curves(outcome) for outcome in outcomes]
     command = f" of <code>{escape(about['command'])}</code>" if about.get("command") else ""
     share = f"{landed.done} of {landed.total}"
     body = (
@@ -76,20 +71,11 @@ def render_progress(landed: Landed, about: Mapping[str, Any]) -> str:
         f'<progress max="{landed.total}" value="{landed.done}" aria-label="Tasks that are done">{share}</progress>\n'
         f"<p>Last update at {datetime.now().astimezone():%H:%M:%S}. This page reloads every {_RELOAD} seconds, and the "
         "report takes its place. After an interruption, the "
-        f"same command resumes with what is done.</p>\n</section>\n{_render_curves(outcomes, charts)}"
+        f"same command resumes with what is done.</p>\n</section>\n{''.join(map(_render_curves, outcomes))}"
         f"{_render_settings(landed)}\n</main>"
     )
-    return Template(read_resource("page.html")).substitute(
-        title=f"{share}: a run in progress",
-        refresh=f'<meta http-equiv="refresh" content="{_RELOAD}">\n',
-        style=read_resource("page.css").replace("/* colors */", render_color_rules(chart_colors(charts))),
-        body=body,
-        scripts="",
-    )
-
-
-def _first_curves(outcome: Outcome) -> Chart:
-    return regret_chart(outcome, make_curves(outcome, intervals=False))
+    reload = f'<meta http-equiv="refresh" content="{_RELOAD}">\n'
+    return render_frame(f"{share}: a run in progress", body, refresh=reload)
 
 
 def _render_settings(landed: Landed) -> str:
@@ -102,10 +88,12 @@ def _render_settings(landed: Landed) -> str:
     return f'<section class="card"><h2>Tasks of each setting</h2>\n<ul class="tasks">{items}</ul></section>'
 
 
-def _render_curves(outcomes: Sequence[Outcome], charts: Sequence[Chart]) -> str:
-    """Return the charts of the settings that have runs already."""
-    return "".join(
+def _render_curves(outcome: Outcome) -> str:
+    """Return the picture of a setting that has runs already."""
+    svg = render_svg(regret_figure(outcome))
+    picture = base64.b64encode(svg.encode()).decode()
+    return (
         f'<section class="card">\n<h2>{render_title(outcome.setting.title)} <span>first {outcome.runs} runs of '
-        f"{len(outcome.policies)} policies</span></h2>\n{render_chart(chart, outcome.setting.title)}\n</section>\n"
-        for outcome, chart in zip(outcomes, charts, strict=True)
+        f'{len(outcome.policies)} policies</span></h2>\n<img class="picture" alt="{plain(outcome.setting.title)}" '
+        f'src="data:image/svg+xml;base64,{picture}">\n</section>\n'
     )

@@ -1,4 +1,4 @@
-"""Colors and line styles of policies, safe for color-blind readers (Okabe and Ito), and the paper's symbols."""
+"""Colors and line styles of policies, safe for color-blind readers (Okabe and Ito), symbols, and dark pages."""
 
 from __future__ import annotations
 
@@ -135,3 +135,63 @@ def typeset(text: str) -> str:
     names = "|".join(map(re.escape, _SYMBOLS))
     named = re.sub(rf"\b({names})\b", lambda match: _SYMBOLS[match[1]], text)
     return re.sub(r"\b1e(-?\d+)\b", lambda match: f"10{match[1].translate(_SUPERSCRIPTS)}", named)
+
+
+# ---- colors of pages -----------------------------------------------------------------------------------------------
+
+_DARK_PAGE = "#1b1e24"
+_FIXED = {"#000000": "#e6e8ec", "#ffffff": _DARK_PAGE}
+"""Colors of ink and paper, and what they become on a dark page."""
+
+_MIN_CONTRAST = 4.0
+"""The contrast of a line with the dark page, as WCAG measures it. WCAG requires 3."""
+
+
+def color_variable(color: str) -> str:
+    """Return the CSS variable of a color, which differs on light and dark pages."""
+    return f"--c-{color[1:].lower()}"
+
+
+def render_color_rules(colors: Iterable[str]) -> str:
+    """Return the CSS that defines the variables of the colors, for a light and for a dark page."""
+    names = sorted(colors)
+    light = " ".join(f"{color_variable(color)}: {color};" for color in names)
+    dark = " ".join(f"{color_variable(color)}: {_adapt_to_dark(color)};" for color in names)
+    return f":root {{ {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"
+
+
+def _adapt_to_dark(color: str) -> str:
+    """Return a color for the dark page: black and white are replaced, others are mixed with white as far as needed.
+
+    Examples
+    --------
+    >>> _adapt_to_dark("#000000"), _adapt_to_dark("#e69f00"), _adapt_to_dark("#7a1fa2")
+    ('#e6e8ec', '#e69f00', '#a567c0')
+    """
+    if color in _FIXED:
+        return _FIXED[color]
+    channels = [int(color[k : k + 2], 16) for k in (1, 3, 5)]
+    for percent in range(0, 101, 2):
+        mixed = "#" + "".join(f"{round(c + (255 - c) * percent / 100):02x}" for c in channels)
+        if _contrast(mixed, _DARK_PAGE) >= _MIN_CONTRAST:
+            break
+    return mixed
+
+
+def _contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of two colors as WCAG defines it, from 1 to 21.
+
+    Examples
+    --------
+    >>> round(_contrast("#000000", "#ffffff"), 3)
+    21.0
+    """
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(color: str) -> float:
+    """Return the relative luminance as WCAG defines it."""
+    parts = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -1,7 +1,7 @@
 // Charts: panels with Plotly, with controls for curves, statistic, intervals and scale. page.js defines what they share.
 
-const DASHES = { "-": "solid", "--": "dash", ":": "dot", "-.": "dashdot" };
-const BEYOND = 5; // as in the static pictures: a curve above this multiple of the median peak leaves the axes
+const DASHES = { "-": "solid", "--": "dash", ":": "dot", "-.": "dashdot", ".": "solid" };
+const BEYOND = 5; // as in the files: a curve above this multiple of the median peak leaves the axes
 const LABEL_GAP = 15; // pixels between direct labels
 const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 
@@ -165,13 +165,14 @@ class Panel {
 
   start() {
     if (this.node) return;
-    const picture = this.plot.querySelector("svg");
+    const told = this.plot.getAttribute("aria-label");
+    this.plot.removeAttribute("role");
     this.node = document.createElement("div");
     this.node.className = "touch";
     this.node.tabIndex = 0;
     this.node.setAttribute("role", "application");
     this.node.setAttribute("aria-roledescription", "chart");
-    this.node.setAttribute("aria-label", `${picture.getAttribute("aria-label")} Arrow keys read the values.`);
+    this.node.setAttribute("aria-label", `${told} Arrow keys read the values.`);
     this.spoken = document.createElement("p");
     this.spoken.className = "unseen";
     this.spoken.setAttribute("aria-live", "polite");
@@ -259,7 +260,7 @@ class Panel {
         x: curve.x,
         y: middle,
         name: curve.label,
-        mode: this.spec.marks ? "lines+markers" : "lines",
+        mode: curve.dash === "." ? "markers" : this.spec.marks ? "lines+markers" : "lines",
         line: { color, dash: DASHES[curve.dash], width: 2 },
         ...(this.spec.marks ? { marker: rings } : {}),
         hoverinfo: "none", // the values are told below the chart, where they cover nothing

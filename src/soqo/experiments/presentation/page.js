@@ -1,5 +1,5 @@
-// What the scripts of the page share, folds, and the start. Without scripts, or in a browser that cannot decompress, the
-// static pictures and all tables remain. Nothing is fetched: Plotly and the numbers are in the page, compressed.
+// What the scripts of the page share, folds, and the start. Without scripts, or in a browser that cannot decompress, all
+// tables and the files of figures remain. Nothing is fetched: Plotly and the numbers are in the page, compressed.
 
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -56,7 +56,6 @@ async function start() {
   if (!window.DecompressionStream || !document.getElementById("charts")) return;
   const specs = JSON.parse(await inflate("charts"));
   const charts = all("[data-chart]").map((node) => new Chart(node, specs[node.dataset.chart]));
-  const surfaces = all("[data-surface]").map((node) => new Surface(node, specs[node.dataset.surface]));
   const panels = new Map(charts.flatMap((chart) => chart.panels.map((panel) => [panel.place, panel])));
   // A fold that is closed does not intersect, so that its charts are drawn when it is opened.
   const observer = new IntersectionObserver((entries) => {
@@ -64,7 +63,7 @@ async function start() {
   }, { rootMargin: "200px" });
   for (const place of panels.keys()) observer.observe(place);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    for (const drawn of [...charts, ...surfaces]) drawn.redraw();
+    for (const chart of charts) chart.redraw();
   });
 }
 

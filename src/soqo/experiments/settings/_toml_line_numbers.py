@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
-from soqo.errors import FileFormatError
+from soqo.errors import ArgumentError, FileFormatError
+
+_Made = TypeVar("_Made")
 
 KeyPath = tuple[str | int, ...]
 """The keys and array indices that lead to a value, such as ``("policy", 0, "kind")``."""
@@ -54,22 +56,46 @@ class Document:
                 return f"{self.source}, line {min(inside)}"
         return self.source
 
-    def fail(self, path: KeyPath, message: str) -> NoReturn:
-        """Raise an error that names the file and the line of a key.
 
-        Parameters
-        ----------
-        path : KeyPath
-            The path of the key.
-        message : str
-            What is wrong with it.
+@dataclass(frozen=True)
+class Node:
+    """A value of a file with its place, which errors name; a merged table has values from two places."""
 
-        Raises
-        ------
-        FileFormatError
-            In every call.
-        """
-        raise FileFormatError(f"{self.locate(path)}: {message}")
+    document: Document
+    path: KeyPath
+    value: Any
+    merged: Mapping[str, Node] | None = None
+
+    @property
+    def name(self) -> str:
+        """The last key on the path."""
+        return next((key for key in reversed(self.path) if isinstance(key, str)), "")
+
+    def fail(self, message: str) -> NoReturn:
+        raise FileFormatError(f"{self.document.locate(self.path)}: {message}")
+
+    def attempt(self, make: Callable[[], _Made]) -> _Made:
+        """Call a function, and turn an argument error into one that names the line."""
+        try:
+            return make()
+        except ArgumentError as error:
+            self.fail(str(error))
+
+    def child(self, key: str, default: Any = None) -> Node:
+        """Return the value of a key of a table, or a default in its place."""
+        return self.table().get(key, Node(self.document, (*self.path, key), default))
+
+    def table(self) -> Mapping[str, Node]:
+        if self.merged is not None:
+            return self.merged
+        if not isinstance(self.value, dict):
+            self.fail(f"{self.name} must be a table, got {self.value!r}")
+        return {key: Node(self.document, (*self.path, key), value) for key, value in self.value.items()}
+
+    def items(self) -> list[Node]:
+        if not isinstance(self.value, list):
+            self.fail(f"{self.name} must be a list, got {self.value!r}")
+        return [Node(self.document, (*self.path, index), value) for index, value in enumerate(self.value)]
 
 
 def parse_toml(text: str, source: str) -> Document:
