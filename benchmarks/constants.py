@@ -3,6 +3,7 @@
     python benchmarks/constants.py                        the table (an hour on two cores)
     python benchmarks/constants.py --names HAZARD ALONG   some of them
     python benchmarks/constants.py --list                 names, values and reasons only
+    python benchmarks/constants.py --every 3 --runs 6     a third of the rows, with fewer runs (half an hour)
 
 Each constant is varied in the rows of `learner.py` where it matters: up to 12 dimensions, with more, or with v along
 few directions. The numbers are changes of the regret in percent: geometric means, over the rows, of the ratio of the
@@ -98,13 +99,12 @@ def change(name: str, scale: float) -> None:
             setattr(module, name, scaled(before, scale))
 
 
-def regrets(blocks: list[str], runs: int, seed: int) -> list[float]:
-    """Return the median regret of each row of some blocks."""
+def regrets(blocks: list[str], runs: int, seed: int, every: int) -> list[float]:
+    """Return the median regret of each row of some blocks, or of one row in so many."""
     found = []
     for block in blocks:
-        for row in BLOCKS[block]():
-            if row.dim > MAX_DIM or (block == "many" and row.dim <= MAX_BATCH_DIM):
-                continue
+        rows = [row for row in BLOCKS[block]() if row.dim <= MAX_DIM and (block != "many" or row.dim > MAX_BATCH_DIM)]
+        for row in rows[::every]:
             number = runs if row.dim <= MAX_BATCH_DIM else max(1, runs // 8)
             paths: Stored = row.draw(zlib.crc32(f"{seed} {block} {row.name}".encode()), number)
             best, rounds = best_costs(paths), len(paths["v"])
@@ -121,7 +121,7 @@ def rows_of(constant: Constant) -> str:
 def ask(name: str, scale: float, blocks: list[str], given: argparse.Namespace) -> list[float]:
     """Return the regrets with a changed constant, from a process of its own."""
     command = [sys.executable, "-W", "ignore", __file__, "--answer", name, str(scale), "--runs", str(given.runs)]
-    command += ["--seed", str(given.seed), "--blocks", *blocks]
+    command += ["--every", str(given.every), "--seed", str(given.seed), "--blocks", *blocks]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(command, env=environment, text=True, stdout=subprocess.PIPE, check=True)
     result: list[float] = json.loads(done.stdout)
@@ -143,6 +143,7 @@ def main() -> None:
     parser.add_argument("--blocks", nargs="+", default=[], help=argparse.SUPPRESS)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--runs", type=int, default=24)
+    parser.add_argument("--every", type=int, default=1, help="play one row in so many")
     parser.add_argument("--seed", type=int, default=21)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--answer", nargs=2, help=argparse.SUPPRESS)
@@ -151,7 +152,7 @@ def main() -> None:
         name, scale = given.answer[0], float(given.answer[1])
         if name != "none":
             change(name, scale)
-        print(json.dumps(regrets(given.blocks, given.runs, given.seed)))
+        print(json.dumps(regrets(given.blocks, given.runs, given.seed, given.every)))
         return
     chosen = [one for one in constants() if not given.names or one.name in given.names]
     if given.list:
