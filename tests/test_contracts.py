@@ -49,7 +49,7 @@ CONFIGURATIONS: list[Any] = [
     POL(0.02, gradient="as_printed"),
     POL(1e3),
     GLIDE(offset=False, noise_cap=0.1),
-    GLIDE(y_max=5.0, switching_included=True, trusted_distance=3.0),
+    GLIDE(noise_cap=0.1, y_max=5.0, switching_included=True, trusted_distance=3.0),
     processes.Gaussian([1.0, 0.0, 3.0]),
     processes.Gaussian([[2.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.5, 3.0]]),
     processes.Correlated(2.0, alpha=0.7, form="additive"),

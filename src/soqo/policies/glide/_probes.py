@@ -108,6 +108,7 @@ class Motion(Value):
         return evolve(self, due=due, probes=self.probes + probed, probed=probed)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a value that is not a number is no reason for a probe
 def best_probes(posterior: Posterior, terms: Terms, planned: Array, moment: Array, to_go: float, save: Array) -> Array:
     """Return the probe of the largest net value in each row, shape (n, d); zero if none pays.
 
