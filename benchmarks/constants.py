@@ -83,7 +83,9 @@ def constants() -> Iterator[Constant]:
 
 
 def scaled(value: Any, scale: float) -> Any:
-    """Return a constant times a number; for a table of hypotheses, with other probabilities or factors."""
+    """Return a constant times a number, or a grid of powers with other steps; a table of hypotheses as it is."""
+    if isinstance(value, np.ndarray):
+        return value**scale
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     if isinstance(value, int):
@@ -95,7 +97,7 @@ def change(name: str, scale: float) -> None:
     """Change a constant wherever it has been imported."""
     before = next(one.value for one in constants() if one.name == name)
     for module in modules():
-        if getattr(module, name, None) is before or getattr(module, name, None) == before:
+        if getattr(module, name, None) is before:
             setattr(module, name, scaled(before, scale))
 
 
@@ -136,6 +138,11 @@ def cell(before: list[float], after: list[float]) -> str:
     return f"{100.0 * math.expm1(ratio.mean()):+.1f} ({100.0 * math.expm1(ratio[np.abs(ratio).argmax()]):+.0f})"
 
 
+def show(value: Any) -> str:
+    """Return a constant as text."""
+    return ", ".join(f"{one:g}" for one in value) if isinstance(value, np.ndarray) else repr(value)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -162,13 +169,17 @@ def main() -> None:
         return
     with ThreadPoolExecutor(given.jobs) as pool:
         before = {rows: pool.submit(ask, "none", 1.0, blocks, given) for rows, blocks in BLOCKS_OF.items()}
+        tables = [one for one in chosen if isinstance(one.value, tuple)]
+        chosen = [one for one in chosen if not isinstance(one.value, tuple)]
         varied = [[pool.submit(ask, one.name, k, BLOCKS_OF[rows_of(one)], given) for k in SCALES] for one in chosen]
         print("| constant | value | rows | halved | doubled | reason |")
         print("|---|--:|---|--:|--:|---|", flush=True)
         for one, answers in zip(chosen, varied, strict=True):
             rows = rows_of(one)
             cells = [cell(before[rows].result(), answer.result()) for answer in answers]
-            print(f"| {one.name} | {one.value!r} | {rows} |", " | ".join(cells), f"| {one.reason} |", flush=True)
+            print(f"| {one.name} | {show(one.value)} | {rows} |", " | ".join(cells), f"| {one.reason} |", flush=True)
+        for one in tables:
+            print(f"| {one.name} | {len(one.value)} rows | | | | {one.reason} |")
 
 
 if __name__ == "__main__":
