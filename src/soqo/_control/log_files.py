@@ -144,7 +144,7 @@ def read_fields(table: Table, given: Settings) -> dict[str, Any]:
         values = np.stack([table.numbers(cell) for cell in cells], axis=1)
         if name == "x" and "applied" in found:
             values = np.where(np.isnan(found["applied"]), values, found.pop("applied"))
-        column.check(values, "empty", lambda row, k: f"{table.rows[row]}, column {cells[k]}: the cell")  # noqa: B023
+        column.check(values, "empty", lambda row, k: f"{table.rows[row]}, column {cells[k]}: the cell")  # noqa: B023  # called at once, in the same turn of the loop
         found[name] = values[:, 0] if column.each == "round" else values
     if "time" in names:
         found["time"] = table.convert("time", utc_time)
