@@ -19,7 +19,6 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.signal import lfilter
 from scipy.special import stdtrit
 
 from soqo._control.actuators import check_names
@@ -367,6 +366,8 @@ def _rounds_to_learn(log: Log, regression: BayesianRegression, blind: BoolArray)
     """
     if not blind.any():
         return True, 0.0
+    from scipy.signal import lfilter  # imported here because it triples the time of importing soqo
+
     half_steps = log.x0 + lfilter([0.5], [1.0, -0.5], log.v - log.x0, axis=0)
     own, half = (
         np.var(0.5 * np.square(plain_readings(one).u[:, blind]), axis=0)
