@@ -109,7 +109,7 @@ def test_invalid_input_is_named(changed: dict[str, Any], message: str) -> None:
 
 def test_nan_says_that_nothing_was_told() -> None:
     told = {"factor": [2.0, np.nan], "unit": [np.nan, 3.0], "active": [[np.nan, 0.0], [1.0, 1.0]]}
-    log = Log(V[:2], V[2:4], [np.nan, 1.0], x0=V[0], at=[[np.nan, 7.0], [8.0, np.nan]], **told)  # type: ignore[arg-type]
+    log = Log(V[:2], V[2:4], [np.nan, 1.0], x0=V[0], at=[[np.nan, 7.0], [8.0, np.nan]], **told)  # type: ignore[arg-type]  # values of several types
     np.testing.assert_array_equal(log.factor, [2.0, 1.0])
     np.testing.assert_array_equal(log.unit, [1.0, 3.0])
     np.testing.assert_array_equal(log.active, [[True, False], [True, True]])

@@ -67,7 +67,7 @@ def test_names_units_and_times_label_the_axes() -> None:
     log = replace(LOG, actuators=["north", "south"], units=["degC", "kPa"], time=time)
     figure = log.plot(learn=False)
     assert [panel(figure, name).get_ylabel() for name in ("north", "south")] == ["degC", "kPa"]
-    assert panel(figure, "Readings").get_xlim() == tuple(date2num(time[[0, -1]]))  # type: ignore[no-untyped-call]
+    assert panel(figure, "Readings").get_xlim() == tuple(date2num(time[[0, -1]]))  # type: ignore[no-untyped-call]  # of Matplotlib
     time[-1] = np.datetime64("NaT")
     unknown = replace(log, time=time).plot(learn=False)  # then by rounds
     assert panel(unknown, "Readings").get_xlim() == (1.0, 40.0)
@@ -109,7 +109,7 @@ def test_the_estimate_is_a_heat_map_with_its_uncertainty(dim: int, expected: str
     texts = [text.get_text() for text in axes.texts]
     if expected is None:
         assert not texts
-        assert len(axes.images[0].get_array()) == dim  # type: ignore[arg-type]
+        assert len(axes.images[0].get_array()) == dim  # type: ignore[arg-type]  # of Matplotlib
         assert any(line.get_marker() == "." for line in axes.get_lines())  # entries that may be zero
     else:
         assert len(texts) == dim * dim
